@@ -1,0 +1,50 @@
+# Every target sets up what it needs in .venv; the second time that takes no time.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/*.cpp src/kernel/*)
+
+.PHONY: demo test lint format bench docs clean
+
+demo: $(VENV)/installed  ## cluster a million points and Iris, write pictures to demo/
+	$(VENV)/bin/meanshiftpp demo
+
+test: $(VENV)/installed-test  ## the whole test suite
+	$(PY) -m pytest -n 2
+
+lint: $(VENV)/installed-lint  ## ruff, mypy, clang-format; changes nothing
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/clang-format --dry-run --Werror src/*.cpp src/kernel/*
+
+format: $(VENV)/installed-lint  ## what lint asks for, done
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/clang-format -i src/*.cpp src/kernel/*
+
+bench: $(VENV)/installed-bench  ## measure, check the answers, print ratios
+	$(PY) -m benchmarks
+
+docs: $(VENV)/installed-docs  ## build docs/_build/html, warnings are errors
+	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) build dist demo docs/_build
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "meanshiftpp needs Python 3.11 or newer, this is " + sys.version)'
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
+
+$(VENV)/installed-build: pyproject.toml | $(VENV)/bin/python
+	$(PY) -m pip install --quiet --group build
+	@touch $@
+
+$(VENV)/installed: $(NATIVE) $(VENV)/installed-build
+	$(PY) -m pip install --quiet --no-build-isolation --editable ".[all]"
+	@touch $@
+
+$(VENV)/installed-%: pyproject.toml $(VENV)/installed
+	$(PY) -m pip install --quiet --group $*
+	@touch $@

@@ -1,0 +1,169 @@
+// The native module: checks arrays, releases the GIL, owns memory; nothing else.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+
+#include "kernel/bin.hpp"
+#include "kernel/label.hpp"
+#include "kernel/seek.hpp"
+
+namespace nb = nanobind;
+using namespace mspp;
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Ids = nb::ndarray<i32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using AnyPoints = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+
+// Hands a vector to NumPy without a copy.
+template <class T>
+static auto to_numpy(std::vector<T>&& from, std::initializer_list<size_t> shape) {
+    auto* owned = new std::vector<T>(std::move(from));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T>(owned->data(), shape, owner);
+}
+
+static Dtype dtype_of(const nb::dlpack::dtype& dtype) {
+    if (dtype == nb::dtype<float>()) return Dtype::f32;
+    if (dtype == nb::dtype<double>()) return Dtype::f64;
+    if (dtype == nb::dtype<uint8_t>()) return Dtype::u8;
+    if (dtype == nb::dtype<int8_t>()) return Dtype::i8;
+    if (dtype == nb::dtype<uint16_t>()) return Dtype::u16;
+    if (dtype == nb::dtype<int16_t>()) return Dtype::i16;
+    if (dtype == nb::dtype<uint32_t>()) return Dtype::u32;
+    if (dtype == nb::dtype<int32_t>()) return Dtype::i32;
+    if (dtype == nb::dtype<uint64_t>()) return Dtype::u64;
+    if (dtype == nb::dtype<int64_t>()) return Dtype::i64;
+    throw nb::type_error("points must be float32, float64 or an integer type of up to 64 bits");
+}
+
+static Points points_of(const AnyPoints& x) {
+    const i64 item = static_cast<i64>(x.itemsize());
+    return {static_cast<const char*>(x.data()), dtype_of(x.dtype()),   static_cast<i64>(x.shape(0)),
+            static_cast<int>(x.shape(1)),       x.stride(0) * item, x.stride(1) * item};
+}
+
+static Way way_of(const std::string& name) {
+    if (name == "auto") return Way::automatic;
+    if (name == "dense") return Way::dense;
+    if (name == "hash") return Way::hash;
+    if (name == "wide") return Way::wide;
+    throw nb::value_error("way must be auto, dense, hash or wide");
+}
+
+// Count and sums are apart in Python, one row in the kernel.
+static CellTable table_of(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums) {
+    const size_t m = cells.shape(0), d = cells.shape(1);
+    if (counts.shape(0) != m || sums.shape(0) != m || sums.shape(1) != d)
+        throw nb::value_error("cells, counts and sums must belong together");
+    CellTable table(static_cast<int>(d));
+    table.cells.assign(cells.data(), cells.data() + m * d);
+    table.lanes.resize(m * (d + 1));
+    for (size_t i = 0; i < m; ++i) {
+        table.lanes[i * (d + 1)] = counts.data()[i];
+        std::copy(sums.data() + i * d, sums.data() + (i + 1) * d, &table.lanes[i * (d + 1) + 1]);
+    }
+    return table;
+}
+
+static nb::tuple to_tuple(CellTable&& table) {
+    const size_t d = static_cast<size_t>(table.d), m = static_cast<size_t>(table.size());
+    std::vector<u64> counts(m), sums(m * d);
+    for (size_t i = 0; i < m; ++i) {
+        counts[i] = table.lanes[i * (d + 1)];
+        std::copy(&table.lanes[i * (d + 1) + 1], &table.lanes[i * (d + 1) + 1] + d, &sums[i * d]);
+    }
+    return nb::make_tuple(to_numpy(std::move(table.cells), {m, d}), to_numpy(std::move(counts), {m}),
+                          to_numpy(std::move(sums), {m, d}));
+}
+
+static nb::tuple bin_points(const AnyPoints& x, const Vector<double>& bandwidth, std::optional<Vector<u64>> weights,
+                            std::optional<Ids> ids, int n_threads, const std::string& way) {
+    const Points points = points_of(x);
+    const size_t n = x.shape(0);
+    if (bandwidth.shape(0) != x.shape(1) || (weights && weights->shape(0) != n) || (ids && ids->shape(0) != n) ||
+        n_threads < 1 || points.d < 1)
+        throw nb::value_error("points, bandwidth, weights and ids must belong together");
+    const Way chosen = way_of(way);
+    std::optional<Binned> binned;
+    {
+        nb::gil_scoped_release release;
+        binned = bin(points, bandwidth.data(), weights ? weights->data() : nullptr, ids ? ids->data() : nullptr, n_threads, chosen);
+    }
+    nb::tuple grid = to_tuple(std::move(binned->table));
+    return nb::make_tuple(grid[0], grid[1], grid[2], std::move(binned->assignment));
+}
+
+static void take(const Assignment& assignment, const Vector<i32>& values, const Vector<i32>& ids, Ids labels, int n_threads) {
+    const i64 n = assignment.parts.empty() ? 0 : assignment.parts.back().rows.end;
+    if (static_cast<i64>(values.shape(0)) != assignment.n_cells || static_cast<i64>(ids.shape(0)) != n ||
+        static_cast<i64>(labels.shape(0)) != n)
+        throw nb::value_error("values, ids and labels must belong to this assignment");
+    nb::gil_scoped_release release;
+    assignment.take(values.data(), ids.data(), labels.data(), n_threads);
+}
+
+static nb::tuple merge_cells(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums) {
+    CellTable table = table_of(cells, counts, sums);
+    {
+        nb::gil_scoped_release release;
+        std::vector<u32> place;
+        sort_and_merge(table, place);
+    }
+    return to_tuple(std::move(table));
+}
+
+static nb::tuple seek_modes(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums, double tol,
+                            int max_iter, int n_threads) {
+    const CellTable table = table_of(cells, counts, sums);
+    Modes modes;
+    {
+        nb::gil_scoped_release release;
+        modes = seek(table, tol, max_iter, n_threads);
+    }
+    const size_t k = modes.weights.size(), d = cells.shape(1), m = cells.shape(0);
+    return nb::make_tuple(to_numpy(std::move(modes.cell_labels), {m}), to_numpy(std::move(modes.cells), {k, d}),
+                          to_numpy(std::move(modes.fractions), {k, d}), to_numpy(std::move(modes.weights), {k}),
+                          modes.n_iter, modes.converged);
+}
+
+static auto find_cells(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<i64>& query, int n_threads) {
+    if (cells.shape(1) != query.shape(1) || counts.shape(0) != cells.shape(0))
+        throw nb::value_error("cells, counts and query must belong together");
+    CellTable grid(static_cast<int>(cells.shape(1))), asked(static_cast<int>(query.shape(1)));
+    grid.cells.assign(cells.data(), cells.data() + cells.size());
+    grid.lanes.resize(cells.shape(0) * (cells.shape(1) + 1));
+    for (size_t i = 0; i < cells.shape(0); ++i) grid.lanes[i * (cells.shape(1) + 1)] = counts.data()[i];
+    asked.cells.assign(query.data(), query.data() + query.size());
+    std::vector<i64> found;
+    {
+        nb::gil_scoped_release release;
+        found = nearest_cells(grid, asked, n_threads);
+    }
+    return to_numpy(std::move(found), {query.shape(0)});
+}
+
+NB_MODULE(_kernel, m) {
+    m.doc() = "The loops of meanshiftpp. Use the package, not this module.";
+    nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+        try {
+            std::rethrow_exception(p);
+        } catch (const BadInput& error) {
+            const nb::object type = nb::module_::import_("meanshiftpp.errors").attr("InvalidInputError");
+            PyErr_SetString(type.ptr(), error.what());
+        }
+    });
+    nb::class_<Assignment>(m, "Assignment")
+        .def("take", &take, nb::arg("values"), nb::arg("ids"), nb::arg("labels"), nb::arg("n_threads"));
+    m.def("bin_points", &bin_points, nb::arg("points"), nb::arg("bandwidth"), nb::arg("weights").none(),
+          nb::arg("ids").none(), nb::arg("n_threads"), nb::arg("way") = "auto");
+    m.def("merge_cells", &merge_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"));
+    m.def("seek_modes", &seek_modes, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"), nb::arg("tol"),
+          nb::arg("max_iter"), nb::arg("n_threads"));
+    m.def("find_cells", &find_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("query"), nb::arg("n_threads"));
+}

@@ -1,0 +1,76 @@
+// See block.hpp. MSPP_ISA names the instruction set this file is being compiled for.
+#include "kernel/block.hpp"
+
+#include <cstring>
+
+namespace mspp::MSPP_ISA {
+
+namespace {
+
+inline uint64_t bits_of(double x) {
+    uint64_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+// Eight points at once: elementwise over their 8 d interleaved coordinates.
+template <class T, int D>
+inline bool split_eight(const T* points, const BoxPattern& box, double* keys, uint64_t* offsets) {
+    double part[8 * D];
+    uint64_t outside = 0;
+    for (int k = 0; k < 8 * D; ++k) {
+        const double q = static_cast<double>(points[k]) / box.bandwidth[k];
+        const double cell = __builtin_floor(q);
+        const double in_box = cell - box.low[k];
+        outside |= static_cast<uint64_t>(!(in_box >= 0)) | static_cast<uint64_t>(!(in_box < box.extent[k]));
+        offsets[k] = bits_of(q - cell + 0x1p20) - bits_of(0x1p20);
+        part[k] = in_box * box.stride[k];
+    }
+    for (int i = 0; i < 8; ++i) {
+        double key = part[i * D];
+        for (int j = 1; j < D; ++j) key += part[i * D + j];
+        keys[i] = key;
+    }
+    return outside == 0;
+}
+
+template <class T, int D>
+bool split(const T* points, int n, const BoxPattern& box, double* keys, uint64_t* offsets) {
+    bool inside = true;
+    int i = 0;
+    for (; i + 8 <= n; i += 8) inside &= split_eight<T, D>(points + i * D, box, keys + i, offsets + i * D);
+    if (i < n) {  // the rest, filled up with its first point
+        T rest[8 * D];
+        double rest_keys[8];
+        uint64_t rest_offsets[8 * D];
+        for (int k = 0; k < 8; ++k)
+            std::memcpy(rest + k * D, points + (i + (k < n - i ? k : 0)) * D, D * sizeof(T));
+        inside &= split_eight<T, D>(rest, box, rest_keys, rest_offsets);
+        std::memcpy(keys + i, rest_keys, static_cast<size_t>(n - i) * sizeof(double));
+        std::memcpy(offsets + i * D, rest_offsets, static_cast<size_t>((n - i) * D) * sizeof(uint64_t));
+    }
+    return inside;
+}
+
+template <int D>
+void add(const double* keys, const uint64_t* offsets, int n, uint64_t* table, int32_t* ids) {
+    for (int i = 0; i < n; ++i) {
+        const int32_t id = static_cast<int32_t>(keys[i]);
+        uint64_t* row = table + static_cast<int64_t>(id) * (D + 1);
+        row[0] += 1;
+        for (int j = 0; j < D; ++j) row[j + 1] += offsets[i * D + j];
+        if (ids) ids[i] = id;
+    }
+}
+
+}  // namespace
+
+extern const BlockLoops loops;
+const BlockLoops loops = {
+    {nullptr, split<float, 1>, split<float, 2>, split<float, 3>, split<float, 4>, split<float, 5>, split<float, 6>},
+    {nullptr, split<double, 1>, split<double, 2>, split<double, 3>, split<double, 4>, split<double, 5>, split<double, 6>},
+    {nullptr, split<uint8_t, 1>, split<uint8_t, 2>, split<uint8_t, 3>, split<uint8_t, 4>, split<uint8_t, 5>, split<uint8_t, 6>},
+    {nullptr, add<1>, add<2>, add<3>, add<4>, add<5>, add<6>},
+};
+
+}  // namespace mspp::MSPP_ISA

@@ -1,0 +1,302 @@
+// The search: cells with their counts and sums move to the mean of their 3^d neighbourhood until nothing moves.
+//
+// Positions are fixed point as well, F bits of a cell (32 unless the total weight is above 2^29), and a cell holds
+// its count N and, per axis, the sum A of its points' absolute positions modulo 2^64. Window sums are then integer
+// sums, whose order does not matter, so the result is the same on every machine and for any number of threads.
+// The window's lower corner times N is taken off A modulo 2^64; what is left fits, and one double division gives the mean.
+//
+// Ties: the cell of a moved position y is floor(y + 2^-20), so that a mean which rounding left just below an edge counts
+// as on it. All positions here carry that 2^-20 from the start; it is taken off again at the end.
+#pragma once
+
+#include <atomic>
+#include <cmath>
+#include <stdexcept>
+
+#include "kernel/cells.hpp"
+
+namespace mspp {
+
+struct Modes {
+    std::vector<i32> cell_labels;   // a label for each cell of the grid
+    std::vector<i64> cells;         // (k, d): where each mode is,
+    std::vector<double> fractions;  // (k, d): and how far into its cell
+    std::vector<u64> weights;       // (k,)
+    int n_iter = 0;
+    bool converged = false;
+};
+
+// A sum of displacements that only has to be compared with a tolerance, in integers so that any order will do.
+class Movement {
+  public:
+    explicit Movement(double tol) : tol_(tol), scale_(tol > 0 ? 0x1p32 / tol : 0.0) {}
+    void add(double distance) {
+        if (distance >= tol_)
+            exceeds_ = exceeds_ || distance > 0;
+        else
+            parts_ += static_cast<u64>(distance * scale_);
+    }
+    void add(const Movement& other) {
+        exceeds_ |= other.exceeds_;
+        parts_ = std::min(parts_, u64{1} << 62) + std::min(other.parts_, u64{1} << 62);
+    }
+    bool exceeds() const { return exceeds_ || parts_ >= (u64{1} << 32); }
+
+  private:
+    double tol_, scale_;
+    u64 parts_ = 0;  // in units of tol / 2^32
+    bool exceeds_ = false;
+};
+
+template <int D>
+class Search {
+  public:
+    Search(const CellTable& table, const Box& box, u64 total, double tol, int n_threads)
+        : axes_(table.d), box_(box), keys_(make_keys<D>(table.cells.data(), table.size(), box)), next_keys_(box.bits()),
+          tol_(tol), n_threads_(n_threads), bits_(std::min(kOffsetBits, 61 - static_cast<int>(std::bit_width(total)))) {
+        const int d = axes_();
+        const i64 m = table.size();
+        const int drop = kOffsetBits - bits_;
+        lanes_.resize(static_cast<size_t>(m * (d + 1)));
+        for (i64 i = 0; i < m; ++i) {
+            const u64* from = &table.lanes[i * (d + 1)];
+            u64* to = &lanes_[i * (d + 1)];
+            to[0] = from[0];
+            for (int j = 0; j < d; ++j) {
+                const u64 offsets = drop == 0 ? from[j + 1] : (from[j + 1] + (u64{1} << (drop - 1))) >> drop;
+                to[j + 1] = offsets + from[0] * (corner(i, j) + (u64{1} << (bits_ - kTieBits)));
+            }
+        }
+        group_.resize(static_cast<size_t>(m));
+        std::iota(group_.begin(), group_.end(), 0u);
+        parent_ = group_;
+    }
+
+    Modes run(int max_iter) {
+        Modes modes;
+        while (modes.n_iter < max_iter && !modes.converged) {
+            ++modes.n_iter;
+            modes.converged = step();
+        }
+        finish(modes);
+        return modes;
+    }
+
+  private:
+    static constexpr int kTieBits = 20;
+    static constexpr i64 kRunGap = 8;  // cells of a row further apart than this are summed separately
+
+    u64 corner(i64 i, int j) const { return static_cast<u64>(keys_.at(i, j)) << bits_; }
+
+    // One step of Algorithm 2; true when the search has ended with it.
+    bool step() {
+        const i64 m = keys_.size();
+        const Trie trie(keys_);
+        positions_.resize(static_cast<size_t>(m * axes_()));
+        next_keys_.resize(m);
+        const int team = team_size(m, 4096, n_threads_);
+        std::vector<Movement> moved(static_cast<size_t>(team), Movement(tol_));
+        std::atomic<bool> adjacent{false};
+        parallel(team, [&](int t) {
+            Window window(*this, moved[t]);
+            auto row = [&](u32 first, u32 last, const std::vector<Span>& rows) { window.row(first, last, rows); };
+            Walk<decltype(row)>(trie, trie, row).run(part(m, t, team), m);
+            if (window.adjacent) adjacent = true;
+        });
+        for (int t = 1; t < team; ++t) moved[0].add(moved[t]);
+        const bool at_rest = !adjacent.load() || settled(moved[0]);
+        regroup();
+        return at_rest;
+    }
+
+    // Sums over the 3^d neighbourhood of every cell of a row.
+    struct Window {
+        Search& search;
+        Movement& moved;
+        bool adjacent = false;
+        std::vector<u64> sums;
+        std::vector<Span> rest;
+        std::vector<i64> cell;
+        Window(Search& search, Movement& moved) : search(search), moved(moved), cell(static_cast<size_t>(search.axes_())) {}
+
+        void row(u32 first, u32 last, const std::vector<Span>& rows) {
+            const auto& keys = search.keys_;
+            const int z = search.axes_() - 1;
+            rest.assign(rows.begin(), rows.end());
+            while (first < last) {
+                u32 end = first + 1;
+                while (end < last && keys.at(end, z) - keys.at(end - 1, z) <= kRunGap) ++end;
+                run(first, end);
+                first = end;
+            }
+        }
+
+        // A run of cells without large gaps: first sum the rows into one, then three cells of that for each cell.
+        void run(u32 first, u32 end) {
+            const auto& keys = search.keys_;
+            const int d = search.axes_(), z = d - 1, width = d + 1;
+            const i64 low = keys.at(first, z) - 1, high = keys.at(end - 1, z) + 1;
+            sums.assign(static_cast<size_t>((high - low + 1) * width), 0);
+            for (Span& span : rest) {
+                span.begin = skip(span, low);
+                for (u32 k = span.begin; k < span.end; ++k) {
+                    const i64 at = keys.at(k, z);
+                    if (at > high) break;
+                    u64* slot = &sums[(at - low) * width];
+                    const u64* lanes = &search.lanes_[static_cast<i64>(k) * width];
+                    for (int j = 0; j < width; ++j) slot[j] += lanes[j];
+                }
+            }
+            for (u32 i = first; i < end; ++i) shift(i, &sums[(keys.at(i, z) - 1 - low) * width]);
+        }
+
+        u32 skip(Span span, i64 low) const {
+            const int z = search.axes_() - 1;
+            u32 k = span.begin, step = 1;
+            while (k + step < span.end && search.keys_.at(k + step, z) < low) {  // far: gallop
+                k += step;
+                step *= 2;
+            }
+            while (k < span.end && search.keys_.at(k, z) < low) ++k;
+            return k;
+        }
+
+        // Where cell i goes: `three` is the window summed over all axes but the last.
+        void shift(u32 i, const u64* three) {
+            const int d = search.axes_(), width = d + 1;
+            const u64* own = &search.lanes_[static_cast<i64>(i) * width];
+            u64* position = &search.positions_[static_cast<i64>(i) * d];
+            const u64 n = three[0] + three[width] + three[2 * width];
+            adjacent |= n != own[0];
+            for (int j = 0; j < d; ++j) {
+                const u64 corner = search.corner(i, j) - (u64{1} << search.bits_);
+                const u64 sum = three[j + 1] + three[width + j + 1] + three[2 * width + j + 1] - n * corner;
+                const u64 p = nearest(static_cast<double>(static_cast<i64>(sum)) / static_cast<double>(n));
+                position[j] = corner + p;
+                cell[j] = search.keys_.at(i, j) - 1 + static_cast<i64>(p >> search.bits_);
+            }
+            search.next_keys_.set(i, cell.data());
+            if (!moved.exceeds()) moved.add(search.mean_shift(i));
+        }
+    };
+
+    // How far the points of cell i move together: at least N times the distance their mean moves (Jensen).
+    double mean_shift(i64 i) const {
+        const int d = axes_();
+        const u64* own = &lanes_[i * (d + 1)];
+        const double n = static_cast<double>(own[0]);
+        double square = 0;
+        for (int j = 0; j < d; ++j) {
+            const u64 off = own[j + 1] - own[0] * positions_[i * d + j];
+            const double delta = static_cast<double>(static_cast<i64>(off)) / n;
+            square += delta * delta;
+        }
+        return n * std::sqrt(square) * std::ldexp(1.0, -bits_);
+    }
+
+    // The paper's test. Of the first step only the bound is known from a grid, and one step more costs little; after
+    // that the points of a cell are the few groups that came to it, and the sum is taken over these.
+    bool settled(const Movement& bound) const {
+        if (bound.exceeds() || arrived_.empty()) return false;
+        const int d = axes_();
+        Movement moved(tol_);
+        for (size_t k = 0; k < arrived_.size(); ++k) {
+            double square = 0;
+            for (int j = 0; j < d; ++j) {
+                const u64 off = positions_[static_cast<i64>(arrived_[k]) * d + j] - before_[k * d + j];
+                const double delta = static_cast<double>(static_cast<i64>(off));
+                square += delta * delta;
+            }
+            moved.add(static_cast<double>(weight_before_[k]) * std::sqrt(square) * std::ldexp(1.0, -bits_));
+        }
+        return !moved.exceeds();
+    }
+
+    // The next state: the moved cells sorted, those that met merged.
+    void regroup() {
+        const int d = axes_();
+        const i64 m = keys_.size();
+        const auto order = next_keys_.sorted_order();
+        next_lanes_.clear();
+        next_group_.clear();
+        keys_.clear();
+        arrived_.resize(static_cast<size_t>(m));
+        weight_before_.resize(static_cast<size_t>(m));
+        for (i64 k = 0; k < m; ++k) {
+            const i64 i = order[k];
+            const u64 n = lanes_[i * (d + 1)];
+            if (k == 0 || !next_keys_.equal(order[k - 1], i)) {
+                keys_.push(next_keys_, i);
+                next_lanes_.resize(next_lanes_.size() + d + 1);
+                next_group_.push_back(group_[i]);
+            } else {
+                parent_[group_[i]] = next_group_.back();
+            }
+            u64* lanes = &next_lanes_[next_lanes_.size() - (d + 1)];
+            lanes[0] += n;
+            for (int j = 0; j < d; ++j) lanes[j + 1] += n * positions_[i * d + j];
+            arrived_[i] = static_cast<u32>(next_group_.size() - 1);
+            weight_before_[i] = n;
+        }
+        lanes_.swap(next_lanes_);
+        group_.swap(next_group_);
+        before_.swap(positions_);
+    }
+
+    void finish(Modes& modes) const {
+        const int d = axes_();
+        const i64 k = keys_.size();
+        std::vector<u32> order(static_cast<size_t>(k));
+        std::iota(order.begin(), order.end(), 0u);
+        auto weight = [&](u32 i) { return lanes_[static_cast<i64>(i) * (d + 1)]; };
+        std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return weight(a) > weight(b); });
+        std::vector<i32> label_of_group(parent_.size(), -1);
+        for (i64 label = 0; label < k; ++label) {
+            const i64 i = order[label];
+            label_of_group[group_[i]] = static_cast<i32>(label);
+            modes.weights.push_back(weight(order[label]));
+            for (int j = 0; j < d; ++j) {
+                const u64 sum = lanes_[i * (d + 1) + j + 1] - weight(order[label]) * corner(i, j);
+                const double mean = static_cast<double>(static_cast<i64>(sum)) / static_cast<double>(weight(order[label]));
+                modes.cells.push_back(keys_.at(i, j) - 1 + box_.low[j]);
+                modes.fractions.push_back(std::ldexp(mean, -bits_) - std::ldexp(1.0, -kTieBits));
+            }
+        }
+        modes.cell_labels.resize(parent_.size());
+        for (size_t g = 0; g < parent_.size(); ++g) {
+            u32 root = static_cast<u32>(g);
+            while (parent_[root] != root) root = parent_[root];
+            for (u32 at = static_cast<u32>(g); at != root;) at = std::exchange(parent_[at], root);
+            modes.cell_labels[g] = label_of_group[root];
+        }
+    }
+
+    Axes<D> axes_;
+    const Box& box_;
+    Keys<D> keys_, next_keys_;            // the occupied cells, sorted; where each of them goes
+    std::vector<u64> lanes_, next_lanes_;  // per cell: N, A_1 .. A_d
+    std::vector<u32> group_, next_group_;  // per cell: the group that stands for all that met in it
+    mutable std::vector<u32> parent_;      // per group: the one it met, or itself
+    std::vector<u64> positions_, before_;  // per cell: where it goes; and where the cells of the step before went
+    std::vector<u32> arrived_;             // per cell of the step before: the cell it is in now
+    std::vector<u64> weight_before_;       // per cell of the step before: its N
+    double tol_;
+    int n_threads_, bits_;
+};
+
+// Modes of a grid; `table` holds distinct cells in lexicographic order.
+inline Modes seek(const CellTable& table, double tol, int max_iter, int n_threads) {
+    Modes modes;
+    modes.converged = true;
+    if (table.size() == 0) return modes;
+    Box box(table.d);
+    u64 total = 0;
+    for (i64 i = 0; i < table.size(); ++i) {
+        box.add(&table.cells[i * table.d]);
+        total += table.lanes[i * (table.d + 1)];
+    }
+    if (total >> 39) throw std::invalid_argument("the grid's total weight is above 2**39: more than the search can add up exactly");
+    return with_keys(box, [&](auto D) { return Search<D>(table, box, total, tol, n_threads).run(max_iter); });
+}
+
+}  // namespace mspp

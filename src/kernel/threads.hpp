@@ -1,0 +1,50 @@
+// Threads: run the same function on several threads, lose no error.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace mspp {
+
+// Calls fn(t) for t = 0 .. n-1, each on its own thread (the last one on the caller's). Of several exceptions the
+// one of the smallest t is rethrown: threads own rising ranges, so that is the error a single thread would meet.
+template <class Fn>
+void parallel(int n, Fn&& fn) {
+    std::vector<std::exception_ptr> errors(static_cast<size_t>(n));
+    auto guarded = [&](int t) {
+        try {
+            fn(t);
+        } catch (...) {
+            errors[static_cast<size_t>(t)] = std::current_exception();
+        }
+    };
+    std::vector<std::thread> team;
+    team.reserve(static_cast<size_t>(n - 1));
+    int started = 0;
+    try {
+        for (; started < n - 1; ++started) team.emplace_back(guarded, started);
+    } catch (const std::system_error&) {  // no more threads to be had: the caller does the rest
+    }
+    for (int t = started; t < n; ++t) guarded(t);
+    for (auto& thread : team) thread.join();
+    for (auto& error : errors)
+        if (error) std::rethrow_exception(error);
+}
+
+struct Range {
+    int64_t begin, end;
+    int64_t size() const { return end - begin; }
+};
+
+// The t-th of n nearly equal parts of [0, size).
+inline Range part(int64_t size, int t, int n) { return {size * t / n, size * (t + 1) / n}; }
+
+// Threads worth starting: no more than asked for, none with less than `grain` items of its own.
+inline int team_size(int64_t items, int64_t grain, int n_threads) {
+    const int64_t useful = items / grain;
+    return useful < 1 ? 1 : useful < n_threads ? static_cast<int>(useful) : n_threads;
+}
+
+}  // namespace mspp

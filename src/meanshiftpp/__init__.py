@@ -1,0 +1,40 @@
+"""MeanShift++: exact, extremely fast mode-seeking on a grid.
+
+Everything public is here and loaded when first used, so that importing the package costs no
+more than importing NumPy:
+
+    from meanshiftpp import MeanShiftPP          # the scikit-learn estimator
+    from meanshiftpp import Grid, seek           # the two halves it is made of
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from meanshiftpp import errors, plot, reference
+    from meanshiftpp.cluster import MeanShiftPP
+    from meanshiftpp.grid import Grid
+    from meanshiftpp.seek import Modes, seek
+
+__version__ = "0.1.0.dev0"
+__all__ = ["Grid", "MeanShiftPP", "Modes", "errors", "plot", "reference", "seek"]
+
+_HOME = {"Grid": "grid", "MeanShiftPP": "cluster", "Modes": "seek", "seek": "seek"}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    elif name in __all__:
+        value = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Kept, so that this runs once; and `seek` must stay the function, not become its module.
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,44 @@
+"""The loops, in C++. Arrays are C-contiguous unless said otherwise; `ids` and `labels` are written to."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Cells = NDArray[np.int64]
+Counts = NDArray[np.uint64]
+Sums = NDArray[np.uint64]
+
+class Assignment:
+    def take(
+        self,
+        values: NDArray[np.int32],
+        ids: NDArray[np.int32],
+        labels: NDArray[np.int32],
+        n_threads: int,
+    ) -> None:
+        """OUT labels[i] = values[cell of point i]; `labels` may be `ids`. A point without a cell gets -1."""
+
+def bin_points(
+    points: NDArray[np.generic],  # any strides
+    bandwidth: NDArray[np.float64],
+    weights: NDArray[np.uint64] | None,
+    ids: NDArray[np.int32] | None,  # OUT, for Assignment.take
+    n_threads: int,
+    way: str = "auto",
+) -> tuple[Cells, Counts, Sums, Assignment]: ...
+def merge_cells(cells: Cells, counts: Counts, sums: Sums) -> tuple[Cells, Counts, Sums]:
+    """Sort the rows and add up those of the same cell."""
+
+def seek_modes(
+    cells: Cells, counts: Counts, sums: Sums, tol: float, max_iter: int, n_threads: int
+) -> tuple[
+    NDArray[np.int32],  # label of each cell
+    NDArray[np.int64],  # cell of each mode
+    NDArray[np.float64],  # its place in that cell
+    NDArray[np.uint64],  # its weight
+    int,
+    bool,
+]: ...
+def find_cells(
+    cells: Cells, counts: Counts, query: Cells, n_threads: int
+) -> NDArray[np.int64]:
+    """Index of each query cell, else of its heaviest neighbour, else -1; `query` sorted, distinct."""

@@ -1,0 +1,469 @@
+"""The grid: occupied cell -> (count, sum of positions), in integers, so that grids add up exactly.
+
+Everything MeanShift++ will ever do with the data is decided by its grid. A grid is made in one
+pass, is small, can be kept, merged, coarsened and searched again without the data.
+
+A coordinate ``x`` lies in cell ``floor(x / h)``; where in that cell is kept as a 32-bit fixed-point
+offset. Sums of offsets are integers, so no order of adding changes them: chunks, threads, files
+and machines are all the same ``+``.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from meanshiftpp import _kernel
+from meanshiftpp.errors import (
+    FileAccessError,
+    GridFileError,
+    GridMismatchError,
+    InvalidInputError,
+)
+
+if TYPE_CHECKING:
+    from meanshiftpp._kernel import Assignment
+
+OFFSET_BITS = 32
+COUNT_LIMIT = 2**OFFSET_BITS - 1
+_REAL_WEIGHT_BITS = 31
+_FORMAT, _VERSION = "meanshiftpp grid", 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Grid:
+    """The occupied cells of a data set, with count and sum of offsets each.
+
+    Made by `Grid.from_points`, `Grid.empty`, `Grid.load` and by adding grids. A value: it does not
+    change, and its arrays are read-only.
+
+    Attributes
+    ----------
+    bandwidth : ndarray of shape (n_features,)
+        The side of a cell along each feature.
+    cells : ndarray of shape (n_cells, n_features), int64
+        The occupied cells, in lexicographic order.
+    counts : ndarray of shape (n_cells,), uint64
+        Points in each cell; with real weights, the weight in multiples of `unit`.
+    sums : ndarray of shape (n_cells, n_features), uint64
+        Sums of the points' offsets in their cell, in multiples of ``unit * 2**-32`` of a cell.
+    unit : float
+        The weight of one count: 1.0, or a power of two where real weights were given.
+
+    Examples
+    --------
+    >>> from meanshiftpp import Grid
+    >>> a = Grid.from_points([[0.1], [0.2]], bandwidth=0.5)
+    >>> b = Grid.from_points([[0.3], [7.0]], bandwidth=0.5)
+    >>> a + b
+    Grid(2 cells, 1 feature, weight 4, bandwidth 0.5)
+    >>> a + b == Grid.from_points([[0.1], [0.2], [0.3], [7.0]], bandwidth=0.5)
+    True
+    """
+
+    bandwidth: NDArray[np.float64]
+    cells: NDArray[np.int64]
+    counts: NDArray[np.uint64]
+    sums: NDArray[np.uint64]
+    unit: float = 1.0
+
+    def __post_init__(self) -> None:
+        for array in (self.bandwidth, self.cells, self.counts, self.sums):
+            array.flags.writeable = False
+
+    # -- making one ---------------------------------------------------------------------------
+
+    @classmethod
+    def from_points(
+        cls,
+        X: ArrayLike,
+        bandwidth: float | ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        n_threads: int | None = None,
+    ) -> Grid:
+        """Bin points in one pass.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers of any integer or floating type, order and stride; not copied.
+        bandwidth : float or array-like of shape (n_features,)
+            The side of a cell, one for all features or one for each.
+        sample_weight : array-like of shape (n_samples,), optional
+            A whole number w counts exactly like w repetitions. Real weights are rounded to a
+            multiple of a power of two near ``2**-31`` of their sum, to one multiple at least.
+        n_threads : int, optional
+            By default every core this process may use. The result does not depend on it.
+
+        Returns
+        -------
+        Grid
+        """
+        grid, _ = bin_points(X, bandwidth, sample_weight=sample_weight, n_threads=n_threads)
+        return grid
+
+    @classmethod
+    def empty(cls, bandwidth: float | ArrayLike, n_features: int | None = None) -> Grid:
+        """Make the grid of no points: what a sum starts from.
+
+        Examples
+        --------
+        >>> from meanshiftpp import Grid
+        >>> Grid.empty(0.5, n_features=3)
+        Grid(0 cells, 3 features, weight 0, bandwidth 0.5)
+        """
+        d = np.size(np.asarray(bandwidth)) if n_features is None else n_features
+        return cls(
+            as_bandwidth(bandwidth, d),
+            np.empty((0, d), np.int64),
+            np.empty(0, np.uint64),
+            np.empty((0, d), np.uint64),
+        )
+
+    # -- what is in it ------------------------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        """Number of features (axes)."""
+        return len(self.bandwidth)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weight in each cell: `counts` times `unit`."""
+        return self.counts * self.unit
+
+    @property
+    def total(self) -> float:
+        """Weight of all points together; a whole number unless real weights were given."""
+        count = int(self.counts.sum())
+        return count if self.unit == 1 else count * self.unit
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Mean of the points in each cell, in the data's units."""
+        return (self.cells + self.sums / self.counts[:, None] * 2.0**-OFFSET_BITS) * self.bandwidth
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __repr__(self) -> str:
+        def count(n: float, noun: str) -> str:
+            return f"{n:,} {noun}" + ("s" if n != 1 else "")
+
+        h = self.bandwidth
+        side = f"{h[0]:g}" if (h == h[0]).all() else np.array2string(h, precision=6, threshold=8)
+        return (
+            f"Grid({count(len(self), 'cell')}, {count(self.n_features, 'feature')}, "
+            f"weight {self.total:,}, bandwidth {side})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Grid):
+            return NotImplemented
+        return self.unit == other.unit and all(
+            np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays(), strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[Grid], tuple[Any, ...]]:
+        return Grid, (*self._arrays(), self.unit)
+
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
+        return self.bandwidth, self.cells, self.counts, self.sums
+
+    # -- what can be done with it -------------------------------------------------------------
+
+    def __add__(self, other: object) -> Grid:
+        if not isinstance(other, Grid):
+            return NotImplemented
+        self._refuse_misfit(other)
+        unit = min(self.unit, other.unit)
+        cells, counts, sums = merge_cells(self._rows(unit), other._rows(unit))
+        while (peak := int(counts.max(initial=0))) > COUNT_LIMIT:
+            if self.unit == other.unit == 1:
+                raise InvalidInputError(
+                    f"the sum would have a cell of weight {peak:,}, more than the {COUNT_LIMIT:,} "
+                    "whose sum is exact; take a smaller bandwidth"
+                )
+            unit *= 2
+            cells, counts, sums = merge_cells(self._rows(unit), other._rows(unit))
+        return Grid(self.bandwidth, cells, counts, sums, unit)
+
+    def coarsen(self, k: int) -> Grid:
+        """Make the grid of bandwidth ``k * bandwidth``, without the data.
+
+        Cells and counts are those of a fresh binning at that bandwidth (where x / (k * h) rounds
+        as x / h / k does); each sum is within half a unit per merged cell of it.
+
+        Examples
+        --------
+        >>> from meanshiftpp import Grid
+        >>> Grid.from_points([[0.1], [0.7], [1.2]], bandwidth=0.25).coarsen(4)
+        Grid(2 cells, 1 feature, weight 3, bandwidth 1)
+        """
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < 2**31:
+            raise InvalidInputError(f"coarsen expects a whole number from 1 to 2**31 - 1, got {k!r}")
+        k = int(k)
+        cells, rest = np.divmod(self.cells, k)
+        # (rest * count + sum / 2**32) / k as fixed point, in pieces that fit 64 bits.
+        mask = np.uint64(COUNT_LIMIT)
+        shift, divisor = np.uint64(OFFSET_BITS), np.uint64(k)
+        whole = rest.astype(np.uint64) * self.counts[:, None] + (self.sums >> shift)
+        part = (whole % divisor << shift) + (self.sums & mask)
+        sums = (whole // divisor << shift) + (part + divisor // np.uint64(2)) // divisor
+        merged = merge_cells((cells, self.counts, sums))
+        if int(merged[1].max(initial=0)) > COUNT_LIMIT:
+            raise InvalidInputError(
+                f"a cell of bandwidth {k} times as large would hold more than {COUNT_LIMIT:,} points"
+            )
+        return Grid(self.bandwidth * k, *merged, self.unit)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the grid to a file (an .npz archive, whatever its name).
+
+        The file is written beside its final name and renamed, so it is whole or not there.
+
+        Examples
+        --------
+        >>> from meanshiftpp import Grid
+        >>> Grid.from_points([[0.1], [0.7]], bandwidth=0.5).save("demo.grid")
+        >>> Grid.load("demo.grid")
+        Grid(2 cells, 1 feature, weight 2, bandwidth 0.5)
+        """
+        path = Path(path)
+        try:
+            handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        except OSError as error:
+            raise FileAccessError(f"cannot write {path}: {error.strerror}") from error
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(
+                    file,
+                    format=np.array(_FORMAT),
+                    version=np.array(_VERSION),
+                    unit=np.array(self.unit),
+                    bandwidth=self.bandwidth,
+                    cells=self.cells,
+                    counts=self.counts,
+                    sums=self.sums,
+                )
+            Path(beside).replace(path)
+        except OSError as error:
+            raise FileAccessError(f"cannot write {path}: {error.strerror}") from error
+        finally:
+            Path(beside).unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Grid:
+        """Read a grid back, checking that it is one and is whole."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                fields = {name: file[name] for name in file.files}
+        except OSError as error:
+            raise FileAccessError(f"cannot read {path}: {error.strerror or error}") from error
+        except (ValueError, EOFError, KeyError, zipfile.BadZipFile, AttributeError) as error:
+            raise GridFileError(f"{path} is not a grid file, or is damaged: {error}") from error
+        return _grid_of_fields(fields, path)
+
+    # -- within -------------------------------------------------------------------------------
+
+    def _refuse_misfit(self, other: Grid) -> None:
+        if self.n_features != other.n_features:
+            raise GridMismatchError(
+                f"grids of {self.n_features} and {other.n_features} features do not add up"
+            )
+        if not np.array_equal(self.bandwidth, other.bandwidth):
+            raise GridMismatchError(
+                f"grids of bandwidth {self.bandwidth} and {other.bandwidth} do not add up; "
+                "bin again with one bandwidth, or coarsen the finer one"
+            )
+
+    def _rows(self, unit: float) -> _Rows:
+        """Cells, counts and sums in multiples of another unit; to a finer one this is exact."""
+        if unit == self.unit:
+            return self.cells, self.counts, self.sums
+        if unit < self.unit:
+            factor = np.uint64(round(self.unit / unit))
+            return self.cells, self.counts * factor, self.sums * factor
+        factor = np.uint64(round(unit / self.unit))
+        half = factor // np.uint64(2)
+        counts = np.maximum((self.counts + half) // factor, np.uint64(1))
+        sums = self.sums // factor + (self.sums % factor + half) // factor
+        return self.cells, counts, np.minimum(sums, (counts << np.uint64(OFFSET_BITS))[:, None])
+
+
+_Rows = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]
+
+
+def merge_cells(*parts: _Rows) -> _Rows:
+    """Add up the rows of several grids that belong to the same cell."""
+    cells, counts, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _kernel.merge_cells(cells, counts, sums)
+
+
+def bin_points(
+    X: ArrayLike,
+    bandwidth: float | ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ids: NDArray[np.int32] | None = None,
+    n_threads: int | None = None,
+    way: str = "auto",
+) -> tuple[Grid, Assignment]:
+    """Bin points; with `ids`, also note which cell each went to (see `Assignment.take`)."""
+    points = as_points(X)
+    h = as_bandwidth(bandwidth, points.shape[1])
+    weights, unit = (None, 1.0) if sample_weight is None else as_weights(sample_weight, len(points))
+    threads = thread_count(n_threads)
+    cells, counts, sums, assignment = _kernel.bin_points(points, h, weights, ids, threads, way)
+    return Grid(h, cells, counts, sums, unit), assignment
+
+
+def as_points(X: ArrayLike) -> NDArray[np.generic]:
+    """Check an array of points and bring it to a type the kernel reads, without loss."""
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise InvalidInputError("X must be dense, got a sparse matrix; X.toarray() makes it dense")
+    points = np.asarray(X)
+    if points.ndim != 2:
+        hint = "; reshape(-1, 1) makes a column of it" if points.ndim == 1 else ""
+        raise InvalidInputError(
+            f"X must have 2 dimensions (samples, features), got {points.ndim}{hint}"
+        )
+    if points.shape[1] == 0:
+        raise InvalidInputError(f"X must have at least one feature, got shape {points.shape}")
+    kind, size = points.dtype.kind, points.dtype.itemsize
+    if kind not in "biuf" or size > 8:
+        raise InvalidInputError(
+            f"X must hold real numbers of at most 64 bits, got dtype {points.dtype}"
+        )
+    if kind == "b":
+        return points.view(np.uint8)
+    if kind == "f" and size == 2:
+        return points.astype(np.float32)
+    return points if points.dtype.isnative else points.astype(points.dtype.newbyteorder("="))
+
+
+def as_bandwidth(bandwidth: float | ArrayLike, d: int) -> NDArray[np.float64]:
+    """Check a bandwidth and give one value per feature."""
+    try:
+        h = np.array(bandwidth, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"bandwidth must be a number or one number per feature, got {bandwidth!r}"
+        ) from None
+    if h.ndim > 1 or (h.ndim == 1 and len(h) != d):
+        raise InvalidInputError(
+            f"bandwidth must be one number or {d}, one per feature; got shape {h.shape}"
+        )
+    if not (np.isfinite(h) & (h > 0)).all():
+        raise InvalidInputError(f"bandwidth must be positive and finite, got {bandwidth!r}")
+    return np.ascontiguousarray(np.broadcast_to(h, d)).copy()
+
+
+def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], float]:
+    """Check weights and give them as whole multiples of a unit."""
+    w = np.asarray(sample_weight)
+    if w.shape != (n,):
+        raise InvalidInputError(f"sample_weight must have shape ({n},), got {w.shape}")
+    if w.dtype.kind not in "biuf":
+        raise InvalidInputError(f"sample_weight must hold real numbers, got dtype {w.dtype}")
+    bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0)))
+    if bad.size:
+        raise InvalidInputError(
+            f"sample_weight must be finite and not negative, got {w[bad[0]]} at {bad[0]}"
+        )
+    if w.dtype.kind in "biu" or (w == np.floor(w)).all():
+        heavy = np.flatnonzero(w > COUNT_LIMIT)
+        if heavy.size:
+            raise InvalidInputError(
+                f"a whole sample_weight must be at most {COUNT_LIMIT:,}, "
+                f"got {w[heavy[0]]} at {heavy[0]}"
+            )
+        return np.ascontiguousarray(w, dtype=np.uint64), 1.0
+    return _real_weights(w.astype(np.float64))
+
+
+def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
+    total = float(w.sum())
+    if not math.isfinite(total):
+        raise InvalidInputError("the sum of sample_weight overflows; scale the weights down")
+    # n of them rounded up to one unit must still fit, hence the second bound.
+    exponent = math.frexp(total)[1] - _REAL_WEIGHT_BITS
+    unit = math.ldexp(1.0, max(exponent, -1022))
+    counts = np.where(w > 0, np.maximum(np.rint(w / unit), 1), 0)
+    return counts.astype(np.uint64), unit
+
+
+def thread_count(n_threads: int | None) -> int:
+    """Resolve a number of threads: by default the cores this process may use."""
+    if n_threads is not None:
+        if isinstance(n_threads, bool) or not isinstance(n_threads, int | np.integer) or n_threads < 1:
+            raise InvalidInputError(f"n_threads must be a whole number from 1, got {n_threads!r}")
+        return min(int(n_threads), 256)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    limit = os.environ.get("OMP_NUM_THREADS", "")  # how schedulers and joblib ask for restraint
+    return max(1, min(cores or 1, int(limit) if limit.isdigit() and int(limit) else 256))
+
+
+def _grid_of_fields(fields: dict[str, NDArray[Any]], path: object) -> Grid:
+    """Build a grid from a file's fields, trusting none of them."""
+    if str(fields.get("format")) != _FORMAT or "version" not in fields:
+        raise GridFileError(f"{path} is not a grid file")
+    if int(fields["version"]) > _VERSION:
+        raise GridFileError(
+            f"{path} has format version {int(fields['version'])}, this release reads up to "
+            f"{_VERSION}; a newer meanshiftpp will read it"
+        )
+    try:
+        bandwidth, cells, counts, sums = (
+            np.ascontiguousarray(fields[name], dtype)
+            for name, dtype in zip(
+                ("bandwidth", "cells", "counts", "sums"),
+                (np.float64, np.int64, np.uint64, np.uint64),
+                strict=True,
+            )
+        )
+        unit = float(fields["unit"])
+        as_bandwidth(bandwidth, cells.shape[1])
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise GridFileError(f"{path} is damaged: {error}") from error
+    _check_content(cells, counts, sums, unit, path)
+    return Grid(bandwidth, cells, counts, sums, unit)
+
+
+def _check_content(
+    cells: NDArray[np.int64],
+    counts: NDArray[np.uint64],
+    sums: NDArray[np.uint64],
+    unit: float,
+    path: object,
+) -> None:
+    if cells.ndim != 2 or sums.shape != cells.shape or counts.shape != cells.shape[:1]:
+        raise GridFileError(f"{path} is damaged: its arrays do not belong together")
+    full = counts << np.uint64(OFFSET_BITS)
+    whole = (
+        math.frexp(unit)[0] == 0.5
+        and (counts >= 1).all()
+        and (counts <= COUNT_LIMIT).all()
+        and (sums <= full[:, None]).all()
+        and (np.abs(cells) <= 2**51).all()
+    )
+    if not whole or not _strictly_rising(cells):
+        raise GridFileError(f"{path} is damaged: it holds counts, sums or cells that cannot be")
+
+
+def _strictly_rising(cells: NDArray[np.int64]) -> bool:
+    """Whether the rows are distinct and in lexicographic order."""
+    step = np.diff(cells, axis=0)
+    first = (step != 0).argmax(axis=1) if len(step) else np.empty(0, np.intp)
+    return bool((step[np.arange(len(step)), first] > 0).all())

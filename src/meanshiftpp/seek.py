@@ -1,0 +1,191 @@
+"""The search: from a grid to its modes, and from modes to labels.
+
+One step moves everything in a cell to the mean of the cell's 3^d neighbourhood; cells that meet
+are one from then on. It ends where nothing moves any more. What ended in one cell is one cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from meanshiftpp import _kernel
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.grid import Grid, as_points, bin_points, thread_count
+
+DEFAULT_TOL = 1e-3
+DEFAULT_MAX_ITER = 300
+_FAR = np.int32(-2)  # a cell that neither is nor touches an occupied one
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Modes:
+    """The modes of a grid, heaviest first, and the way from a point to its mode.
+
+    Attributes
+    ----------
+    grid : Grid
+        The grid that was searched.
+    cell_labels : ndarray of shape (n_cells,), int32
+        For each cell of the grid the mode it led to; -1 where that mode was dropped by `keep`.
+    cells, fractions : ndarray of shape (n_modes, n_features)
+        Each mode's cell and its place in that cell: together the exact result of the search.
+    weights : ndarray of shape (n_modes,), float64
+        Weight of the points that ended in each mode, falling.
+    n_iter : int
+        Steps taken.
+    converged : bool
+        False when `max_iter` ended the search.
+
+    Examples
+    --------
+    >>> from meanshiftpp import Grid, seek
+    >>> modes = seek(Grid.from_points([[1.0], [1.2], [9.0]], bandwidth=0.5))
+    >>> modes.centers.round(6).tolist()
+    [[1.1], [9.0]]
+    >>> modes.label([[1.1], [8.9]]).tolist()
+    [0, 1]
+    """
+
+    grid: Grid
+    cell_labels: NDArray[np.int32]
+    cells: NDArray[np.int64]
+    fractions: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    n_iter: int
+    converged: bool
+
+    @property
+    def centers(self) -> NDArray[np.float64]:
+        """Where the modes are, in the data's units: array of shape (n_modes, n_features)."""
+        return (self.cells + self.fractions) * self.grid.bandwidth
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def __repr__(self) -> str:
+        end = "converged" if self.converged else "not converged"
+        return f"Modes({len(self):,} modes, {self.n_iter} steps, {end}, of {self.grid!r})"
+
+    def keep(self, min_weight: float) -> Modes:
+        """Drop the modes lighter than `min_weight`: their cells get the label -1."""
+        k = int((self.weights >= min_weight).sum())
+        labels = np.where(self.cell_labels < k, self.cell_labels, np.int32(-1))
+        return replace(
+            self,
+            cell_labels=labels,
+            cells=self.cells[:k],
+            fractions=self.fractions[:k],
+            weights=self.weights[:k],
+        )
+
+    def label(
+        self, X: ArrayLike, *, cluster_all: bool = True, n_threads: int | None = None
+    ) -> NDArray[np.int32]:
+        """Label points, those of the grid or new ones.
+
+        A point in an occupied cell has that cell's label; in an empty cell beside occupied ones,
+        the label of the heaviest of these. Elsewhere it has the label of the nearest mode (in units
+        of the bandwidth), or -1 with ``cluster_all=False``.
+        """
+        points = as_points(X)
+        if points.shape[1] != self.grid.n_features:
+            raise InvalidInputError(
+                f"X must have {self.grid.n_features} features as the grid has, "
+                f"got {points.shape[1]}"
+            )
+        labels = np.empty(len(points), np.int32)
+        seen, assignment = bin_points(points, self.grid.bandwidth, ids=labels, n_threads=n_threads)
+        threads = thread_count(n_threads)
+        found = _kernel.find_cells(self.grid.cells, self.grid.counts, seen.cells, threads)
+        known = found >= 0
+        values = np.full(len(seen), _FAR)
+        values[known] = self.cell_labels[found[known]]
+        assignment.take(values, labels, labels, threads)
+        if not known.all():
+            far = np.flatnonzero(labels == _FAR)
+            labels[far] = self._nearest(points[far]) if cluster_all and len(self) else -1
+        return labels
+
+    def _nearest(self, points: NDArray[np.generic]) -> NDArray[np.int32]:
+        from scipy.spatial import KDTree  # slow to import, and seldom needed
+
+        h = self.grid.bandwidth
+        _, nearest = KDTree(self.cells + self.fractions).query(points / h)
+        return np.asarray(nearest, dtype=np.int32)
+
+
+def seek(
+    grid: Grid,
+    *,
+    tol: float = DEFAULT_TOL,
+    max_iter: int = DEFAULT_MAX_ITER,
+    n_threads: int | None = None,
+) -> Modes:
+    """Search a grid for its modes: Algorithm 2 of the paper.
+
+    Parameters
+    ----------
+    grid : Grid
+        What to search.
+    tol : float
+        Stop after a step in which all points together moved less than this, in units of the
+        bandwidth. With 0, only at a fixed point.
+    max_iter : int
+        Steps at most.
+    n_threads : int, optional
+        By default every core this process may use. The result does not depend on it.
+
+    Returns
+    -------
+    Modes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp import Grid, seek
+    >>> seek(Grid.from_points(np.r_[np.zeros((5, 2)), np.ones((3, 2))], bandwidth=0.2))
+    Modes(2 modes, 1 steps, converged, of Grid(2 cells, 2 features, weight 8, bandwidth 0.2))
+    """
+    if len(grid) == 0:
+        raise InvalidInputError("an empty grid has no modes: bin some points first")
+    if not tol >= 0:
+        raise InvalidInputError(f"tol must be a number from 0, got {tol!r}")
+    if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
+        raise InvalidInputError(f"max_iter must be a whole number from 1, got {max_iter!r}")
+    labels, cells, fractions, weights, n_iter, converged = _kernel.seek_modes(
+        grid.cells,
+        grid.counts,
+        grid.sums,
+        float(tol),
+        min(int(max_iter), 2**31 - 1),
+        thread_count(n_threads),
+    )
+    return Modes(grid, labels, cells, fractions, weights * grid.unit, n_iter, converged)
+
+
+def fit_labels(
+    X: ArrayLike,
+    bandwidth: float | ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    tol: float = DEFAULT_TOL,
+    max_iter: int = DEFAULT_MAX_ITER,
+    n_threads: int | None = None,
+) -> tuple[Modes, NDArray[np.int32]]:
+    """Bin, search and label in one go: the cells found while binning are kept for labelling."""
+    points = as_points(X)
+    labels = np.empty(len(points), np.int32)
+    grid, assignment = bin_points(
+        points, bandwidth, sample_weight=sample_weight, ids=labels, n_threads=n_threads
+    )
+    modes = seek(grid, tol=tol, max_iter=max_iter, n_threads=n_threads)
+    assignment.take(modes.cell_labels, labels, labels, thread_count(n_threads))
+    if sample_weight is not None:
+        # Points of no weight made no cell: they are labelled as new points are.
+        idle = np.flatnonzero(np.asarray(sample_weight) == 0)
+        if idle.size:
+            labels[idle] = modes.label(points[idle], n_threads=n_threads)
+    return modes, labels

@@ -1,0 +1,346 @@
+"""Files in, labels out.
+
+A file becomes a `Table`: the points to cluster, the names of their columns, and the table they
+came from, so that labels can be written back beside the columns that took no part. Whatever is
+written goes to a new file beside the old one and takes its name at the very end: a run that fails
+leaves what was there.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import FileAccessError, InvalidInputError, need
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Table", "atomic_path", "check_output", "read_points", "write_labels"]
+
+FORMATS = (".csv", ".parquet", ".npy")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Points, and where they came from.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+        The chosen columns.
+    columns : tuple of str
+        Their names; those of an array are x0, x1, ...
+    table : pyarrow.Table or None
+        The whole table with its other columns, or None for an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.stream import Table
+    >>> Table(np.zeros((3, 2)), ("x0", "x1")).columns
+    ('x0', 'x1')
+    """
+
+    points: NDArray[Any]
+    columns: tuple[str, ...]
+    table: Any = None
+
+
+def read_points(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Table:
+    r"""Read the points in a file.
+
+    Parameters
+    ----------
+    path : path
+        A .csv, .parquet or .npy file.
+    columns : sequence of str, default=None
+        The columns to take, in this order; None takes all that hold numbers.
+
+    Returns
+    -------
+    table : Table
+        The points and their origin. A .npy file is mapped into memory, not read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from meanshiftpp.stream import read_points
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "towns.csv"
+    ...     _ = file.write_text("name,x,y\nA,1.5,2\nB,3.5,4\n")
+    ...     read_points(file).points
+    array([[1.5, 2. ],
+           [3.5, 4. ]])
+    """
+    path = Path(path)
+    suffix = _known_suffix(path)
+    try:
+        with path.open("rb"):  # for its errors: every reader words them in its own way
+            pass
+    except OSError as error:
+        raise FileAccessError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    return _read_array(path, columns) if suffix == ".npy" else _read_table(path, suffix, columns)
+
+
+def write_labels(
+    path: str | os.PathLike[str], table: Table, labels: NDArray[np.integer[Any]]
+) -> str | None:
+    """Write labels, with the table they belong to where the format has columns.
+
+    Parameters
+    ----------
+    path : path
+        A .npy file gets the labels alone, a .csv or .parquet file all columns that were read and
+        one more.
+    table : Table
+        What `read_points` returned.
+    labels : ndarray of shape (n,)
+        One label for each row.
+
+    Returns
+    -------
+    column : str or None
+        The name of the label column: `label`, or `label_2` and so on where the table has it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from meanshiftpp.stream import Table, write_labels
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "out.csv"
+    ...     column = write_labels(file, Table(np.array([[1.5, 2]]), ("x", "y")), np.array([0]))
+    ...     print(column, file.read_text().split())
+    label ['"x","y","label"', '1.5,2,0']
+    """
+    path = Path(path)
+    suffix = _known_suffix(path)
+    with atomic_path(path) as target:
+        if suffix == ".npy":
+            np.save(target, labels)
+            return None
+        column, labelled = _with_labels(table, labels)
+        try:
+            _write_table(target, suffix, labelled)
+        except need("pyarrow", "io").ArrowException as error:  # a list has no place in a .csv
+            raise InvalidInputError(f"cannot write {str(path)!r}: {error}") from error
+        return column
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a new file beside `path` to write to, which takes that name if all goes well.
+
+    Parameters
+    ----------
+    path : path
+        The file to be. One that is there stays as it is until the new one is complete.
+
+    Yields
+    ------
+    target : Path
+        An empty file of the same suffix in the same folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from meanshiftpp.stream import atomic_path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_path(Path(folder) / "a.txt") as target:
+    ...         _ = target.write_text("done")
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    target = _new_file_beside(path)
+    try:
+        yield target
+        target.replace(Path(path).resolve())
+    except OSError as error:
+        raise _cannot("write", path, error) from error
+    finally:
+        target.unlink(missing_ok=True)
+
+
+def check_output(path: str | os.PathLike[str], formats: Sequence[str] = FORMATS) -> None:
+    """Find out before the work whether its result can be written.
+
+    Parameters
+    ----------
+    path : path
+        The file to be. It is neither made nor changed.
+    formats : sequence of str, default=(".csv", ".parquet", ".npy")
+        The suffixes it may have.
+
+    Raises
+    ------
+    InvalidInputError
+        The suffix is another.
+    FileAccessError
+        The folder is not there or may not be written to, or `path` is a folder itself.
+
+    Examples
+    --------
+    >>> from meanshiftpp.stream import check_output
+    >>> check_output("labels.txt")
+    Traceback (most recent call last):
+        ...
+    meanshiftpp.errors.InvalidInputError: 'labels.txt' must end in .csv, .parquet or .npy
+    """
+    _known_suffix(Path(path), formats)
+    _new_file_beside(path).unlink()
+
+
+def _known_suffix(path: Path, formats: Sequence[str] = FORMATS) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in formats:
+        *first, last = formats
+        raise InvalidInputError(f"{str(path)!r} must end in {', '.join(first)} or {last}")
+    return suffix
+
+
+def _new_file_beside(path: str | os.PathLike[str]) -> Path:
+    """Make an empty file in the folder of `path`: the one sure way to learn that it can be done."""
+    final = Path(path).resolve()
+    target = final.with_name(f".{final.stem[:100]}-{uuid.uuid4().hex[:12]}{final.suffix}")
+    if final.is_dir():
+        raise FileAccessError(f"cannot write {str(path)!r}: it is a folder")
+    if not final.parent.is_dir():
+        raise FileAccessError(f"cannot write {str(path)!r}: no folder {str(final.parent)!r}")
+    try:
+        target.open("x").close()
+    except OSError as error:
+        raise _cannot("write", path, error) from error
+    return target
+
+
+def _cannot(do: str, path: str | os.PathLike[str], error: OSError) -> FileAccessError:
+    return FileAccessError(f"cannot {do} {str(path)!r}: {error.strerror or error}")
+
+
+def _read_array(path: Path, columns: Sequence[str] | None) -> Table:
+    try:
+        points = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise InvalidInputError(f"{str(path)!r} is no .npy array of numbers: {error}") from error
+    if not isinstance(points, np.ndarray) or points.ndim != 2 or points.dtype.kind not in "fiu":
+        what = f"{points.dtype} of shape {points.shape}" if hasattr(points, "shape") else "archive"
+        raise InvalidInputError(f"{str(path)!r} must hold a 2-D array of numbers, not {what}")
+    names = [f"x{j}" for j in range(points.shape[1])]
+    if columns is not None:
+        points = points[:, [_position(name, names, path) for name in columns]]
+    return _not_empty(Table(points, tuple(columns or names)), path)
+
+
+def _read_table(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
+    arrow = need("pyarrow", "io")
+    try:
+        table = _read_csv(path) if suffix == ".csv" else _read_parquet(path)
+    except (arrow.ArrowException, OSError) as error:
+        raise InvalidInputError(f"{str(path)!r} is no {suffix} table: {error}") from error
+    names = table.column_names
+    if columns is None:
+        chosen = [j for j, field in enumerate(table.schema) if _is_number(field.type)]
+    else:
+        chosen = [_position(name, names, path) for name in columns]
+    for j in chosen:
+        if not _is_number(table.schema[j].type):
+            kind = table.schema[j].type
+            raise InvalidInputError(f"{str(path)!r}: column {names[j]!r} holds {kind}, not numbers")
+    if not chosen and table.num_rows:
+        raise InvalidInputError(f"{str(path)!r} has no column of numbers, only {_listed(names)}")
+    points = np.empty((table.num_rows, 0))
+    if chosen:
+        points = np.column_stack([_numbers(table.column(j)) for j in chosen])
+    return _not_empty(Table(points, tuple(names[j] for j in chosen), table), path)
+
+
+def _read_csv(path: Path) -> Any:
+    csv = need("pyarrow.csv", "io")
+    try:
+        table = csv.read_csv(path)
+    except need("pyarrow", "io").ArrowInvalid:
+        # Types are guessed from the first block: one that is the whole file guesses right.
+        block = min(path.stat().st_size + 1, 2**31 - 1)
+        table = csv.read_csv(path, read_options=csv.ReadOptions(block_size=block))
+    names = table.column_names
+    if all(_reads_as_number(name) for name in names) and names != [*map(str, range(len(names)))]:
+        raise InvalidInputError(
+            f"the first line of {str(path)!r} must name its columns, but holds {_listed(names)}"
+        )
+    return table
+
+
+def _read_parquet(path: Path) -> Any:
+    return need("pyarrow.parquet", "io").read_table(path)
+
+
+def _write_table(path: Path, suffix: str, table: Any) -> None:
+    if suffix == ".csv":
+        need("pyarrow.csv", "io").write_csv(table, path)
+    else:
+        need("pyarrow.parquet", "io").write_table(table, path)
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_number(kind: Any) -> bool:
+    types = need("pyarrow", "io").types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    arrow = need("pyarrow", "io")
+    if arrow.types.is_decimal(column.type):
+        column = column.cast(arrow.float64())
+    numbers: NDArray[Any] = column.to_numpy()  # a missing value becomes NaN
+    return numbers
+
+
+def _position(name: str, names: Sequence[str], path: Path) -> int:
+    found = [j for j, other in enumerate(names) if other == name]
+    if len(found) != 1:
+        how = "no column" if not found else f"{len(found)} columns"
+        raise InvalidInputError(f"{str(path)!r} has {how} {name!r}, only {_listed(names)}")
+    return found[0]
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(map(repr, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def _not_empty(table: Table, path: Path) -> Table:
+    if table.points.size == 0:
+        raise InvalidInputError(f"{str(path)!r} has no rows")
+    return table
+
+
+def _with_labels(table: Table, labels: NDArray[np.integer[Any]]) -> tuple[str, Any]:
+    """Return the name of the label column, and the table with it."""
+    source = table.table
+    if source is None:
+        native = table.points.dtype.newbyteorder("=")
+        arrays = [np.ascontiguousarray(column, native) for column in table.points.T]
+        source = need("pyarrow", "io").table(arrays, names=list(table.columns))
+    name, number = "label", 1
+    while name in source.column_names:
+        number += 1
+        name = f"label_{number}"
+    return name, source.append_column(name, need("pyarrow", "io").array(labels))

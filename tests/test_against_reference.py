@@ -1,0 +1,167 @@
+"""The fast search against Algorithm 2 written out, on well over a thousand fixed random cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from meanshiftpp import Grid, reference, seek
+
+from .strategies import Case
+
+DIMENSIONS = range(1, 7)
+SEEDS = range(25)
+THREADS = (1, 2, 8)
+CENTER_TOLERANCE = 1e-6  # of a cell: a grid holds 32 bits of a position, the reference 53
+
+Maker = Callable[[np.random.Generator, int, int], Case]
+
+
+def blobs(rng: np.random.Generator, n: int, d: int) -> Case:
+    """A few Gaussians on both sides of zero."""
+    centers = rng.uniform(-20, 20, size=(rng.integers(1, 6), d))
+    X = centers[rng.integers(len(centers), size=n)] + rng.normal(size=(n, d))
+    return Case(X, rng.uniform(0.5, 3.0))
+
+
+def uniform(rng: np.random.Generator, n: int, d: int) -> Case:
+    """No structure at all, a different bandwidth for every feature."""
+    return Case(rng.uniform(-3, 2, size=(n, d)), rng.uniform(0.3, 1.5, size=d))
+
+
+def lattice(rng: np.random.Generator, n: int, d: int) -> Case:
+    """Whole numbers at bandwidths that put points and means on the edges of cells."""
+    reach = int(rng.integers(2, 12))
+    X = rng.integers(-reach, reach + 1, size=(n, d))
+    return Case(X, float(rng.choice([0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 7.0])))
+
+
+def decimals(rng: np.random.Generator, n: int, d: int) -> Case:
+    """Tenths at h = 0.1, 0.3 and the like: edges missed by a last bit."""
+    reach = int(rng.integers(3, 20))
+    X = rng.integers(-reach, reach + 1, size=(n, d)) / 10
+    return Case(X, float(rng.choice([0.1, 0.2, 0.3, 0.6, 0.7])))
+
+
+def duplicates(rng: np.random.Generator, n: int, d: int) -> Case:
+    """Few places, each with many points."""
+    places = rng.normal(scale=3, size=(rng.integers(1, 12), d)).astype(np.float32)
+    return Case(places[rng.integers(len(places), size=n)], rng.uniform(0.3, 3.0))
+
+
+def tight(rng: np.random.Generator, n: int, d: int) -> Case:
+    """Nearly every point has a cell of its own."""
+    return Case(rng.normal(size=(n, d)), 0.02 * 8 ** rng.uniform(0, d / 6))
+
+
+def wide(rng: np.random.Generator, n: int, d: int) -> Case:
+    """All points are in a few cells around a corner of the grid."""
+    return Case(rng.normal(size=(n, d)).astype(np.float32), rng.uniform(5, 500))
+
+
+KINDS: tuple[Maker, ...] = (blobs, uniform, lattice, decimals, duplicates, tight, wide)
+
+
+def make(kind: Maker, d: int, seed: int) -> Case:
+    rng = np.random.default_rng([KINDS.index(kind), d, seed])
+    return kind(rng, int(rng.integers(1, 151)), d)
+
+
+def check(case: Case, tol: float, where: str) -> None:
+    """Compare labels, weights and centers with the reference, for every number of threads."""
+    expected = reference.mean_shift_pp(case.X, case.bandwidth, tol=tol)
+    results = []
+    for n_threads in THREADS:
+        grid = Grid.from_points(case.X, case.bandwidth, n_threads=n_threads)
+        modes = seek(grid, tol=tol, n_threads=n_threads)
+        results.append((modes, modes.label(case.X, n_threads=n_threads)))
+    modes, labels = results[0]
+    context = f"\n{where}, tol={tol}\n{case!r}\ngot      {labels}\nexpected {expected.labels}"
+    assert np.array_equal(labels, expected.labels), "other labels" + context
+    assert modes.converged == expected.converged, "not both converged" + context
+    assert np.array_equal(modes.weights, np.bincount(labels)), f"weights {modes.weights}" + context
+    means = np.array([expected.points[labels == k].mean(axis=0) for k in range(labels.max() + 1)])
+    apart = np.abs(modes.centers - means) / case.bandwidth
+    assert (apart <= CENTER_TOLERANCE).all(), f"centers up to {apart.max()} cells apart" + context
+    for n_threads, (other, other_labels) in zip(THREADS[1:], results[1:]):
+        same = np.array_equal(other.centers, modes.centers) and other.n_iter == modes.n_iter
+        assert same, f"other result on {n_threads} threads" + context
+        assert np.array_equal(other_labels, labels), f"other labels on {n_threads} threads" + context
+
+
+@pytest.mark.parametrize("tol", [1e-3, 0.0])
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_same_clusters(kind: Maker, d: int, tol: float):
+    for seed in SEEDS:
+        check(make(kind, d, seed), tol, f"make({kind.__name__}, d={d}, seed={seed})")
+
+
+def test_there_are_enough_cases_and_they_differ():
+    cases = [make(kind, d, seed) for kind in KINDS for d in DIMENSIONS for seed in SEEDS]
+    assert len({case.X.tobytes() for case in cases}) > 1000
+    assert min(len(case.X) for case in cases) < 5
+    assert max(len(case.X) for case in cases) > 140
+    assert sum((np.asarray(case.X) < 0).any() for case in cases) > 900
+
+
+@pytest.mark.parametrize("weight", ["whole", "large"])
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_same_clusters_with_weights(d: int, weight: str):
+    for seed in SEEDS:
+        case = make(blobs, d, seed)
+        rng = np.random.default_rng(seed)
+        w = rng.integers(1, 6 if weight == "whole" else 10**6, size=len(case.X))
+        expected = reference.mean_shift_pp(case.X, case.bandwidth, sample_weight=w)
+        modes = seek(Grid.from_points(case.X, case.bandwidth, sample_weight=w))
+        where = f"make(blobs, d={d}, seed={seed}), weights {w.tolist()}"
+        assert np.array_equal(modes.label(case.X), expected.labels), where
+        assert np.array_equal(modes.weights, np.bincount(expected.labels, weights=w)), where
+
+
+def test_a_first_mean_on_an_edge_has_neighbours_in_the_second_step():
+    """No two raw cells are adjacent, but 0.3 / 0.1 is a last bit below 3: the mean is in cell 3.
+
+    So the search is not at rest after the first step, whatever the raw cells look like.
+    """
+    X = np.array([[0.3, 0.01], [0.3, 0.09], [0.45, 0.05]])
+    for tol in (1e-3, 0.0):
+        check(Case(X, 0.1), tol, "mean on an edge")
+
+
+@pytest.mark.parametrize("cluster_all", [True, False])
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_predict_follows_the_rule(d: int, cluster_all: bool):
+    for kind in (blobs, lattice, decimals, duplicates, tight):
+        for seed in SEEDS[:10]:
+            case = make(kind, d, seed)
+            modes = seek(Grid.from_points(case.X, case.bandwidth))
+            new = around(case, seed)
+            grid = modes.grid
+            expected = reference.predict(
+                new,
+                case.bandwidth,
+                grid.cells,
+                grid.counts,
+                modes.cell_labels,
+                modes.centers,
+                cluster_all=cluster_all,
+            )
+            for n_threads in THREADS:
+                actual = modes.label(new, cluster_all=cluster_all, n_threads=n_threads)
+                wrong = np.flatnonzero(actual != expected)
+                assert not len(wrong), (
+                    f"make({kind.__name__}, d={d}, seed={seed}), {n_threads} threads\n{case!r}\n"
+                    f"new points {new[wrong].tolist()}\ngot      {actual[wrong]}\n"
+                    f"expected {expected[wrong]}"
+                )
+
+
+def around(case: Case, seed: int) -> np.ndarray:
+    """Points in occupied cells, in cells next to them, and far away."""
+    rng = np.random.default_rng([seed, 1])
+    X = np.asarray(case.X, dtype=np.float64)[rng.integers(len(case.X), size=90)]
+    reach = np.repeat([0.5, 1.5, 40.0], 30)[:, None]
+    return X + rng.uniform(-reach, reach, size=X.shape) * case.bandwidth

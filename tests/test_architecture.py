@@ -1,0 +1,129 @@
+"""The direction of dependencies, as data: lower parts know nothing of higher ones.
+
+A new module fails here until it has a line in the table, and so a place.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import meanshiftpp
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "meanshiftpp"
+
+# What a module may import of the package, lower levels first. Siblings do not import each other.
+MAY_IMPORT = {
+    "errors": set(),
+    "_kernel": set(),
+    "reference": set(),
+    "grid": {"errors", "_kernel"},
+    "seek": {"errors", "_kernel", "grid"},
+    "cluster": {"errors", "grid", "seek"},
+    "stream": {"errors", "grid", "seek"},
+    "plot": {"errors", "grid", "seek"},
+    "cli": {"errors", "grid", "seek", "cluster", "stream", "plot", "__init__"},
+    "__main__": {"errors", "cli"},
+    # The public names come from here, lazily; for the type checker they are imported too.
+    "__init__": {"errors", "grid", "seek", "cluster", "reference"},
+}
+
+# What a module may import of others, besides the standard library and NumPy.
+MAY_USE = {
+    "cluster": {"sklearn", "joblib"},
+    "stream": {"pyarrow"},
+    "plot": {"matplotlib"},
+    "cli": {"typer", "rich"},
+}
+
+# Heavy or optional: none of these comes with a plain `import meanshiftpp`.
+LAZY = ["sklearn", "scipy", "matplotlib", "pyarrow", "pandas", "polars", "typer", "rich"]
+
+MODULES = sorted(path for path in PACKAGE.rglob("*.py*") if path.suffix in {".py", ".pyi"})
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Every import of a file as an absolute dotted name, wherever in the file it stands."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(filter(None, ["meanshiftpp" if node.level else "", node.module]))
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def module_of(name: str) -> str:
+    """The module of the package that a dotted name is in; names of the package are __init__'s."""
+    part = name.split(".")[1] if "." in name else "__init__"
+    return part if part in MAY_IMPORT or (PACKAGE / f"{part}.py").exists() else "__init__"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_imports_go_one_way(path):
+    module = path.stem
+    assert path.parent == PACKAGE, f"{path} is in a subpackage: teach this test about it"
+    assert module in MAY_IMPORT, f"{module} is new: add it to the table in {Path(__file__).name}"
+    names = set(imported_names(path))
+    own = {module_of(name) for name in names if name.split(".")[0] == "meanshiftpp"}
+    others = {name.split(".")[0] for name in names} - {"meanshiftpp", "numpy"}
+    assert own <= MAY_IMPORT[module], f"{module} may not import {own - MAY_IMPORT[module]}"
+    others -= sys.stdlib_module_names
+    allowed = MAY_USE.get(module, set())
+    assert others <= allowed, f"{module} may not import {others - allowed}"
+
+
+def test_the_table_has_no_cycle():
+    placed: set[str] = set()
+    waiting = {name: below - {"__init__"} for name, below in MAY_IMPORT.items()}
+    while waiting:
+        ready = {name for name, below in waiting.items() if below <= placed}
+        assert ready, f"these import each other: {sorted(waiting)}"
+        placed |= ready
+        waiting = {name: below for name, below in waiting.items() if name not in ready}
+
+
+def test_importing_the_package_is_light():
+    code = "import sys, meanshiftpp; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(LAZY).isdisjoint(run.stdout.split())
+
+
+def test_help_needs_neither_scikit_learn_nor_matplotlib():
+    code = (
+        "import sys; sys.argv = ['meanshiftpp', '--help']\n"
+        "from meanshiftpp.__main__ import main\n"
+        "try: main()\n"
+        "finally: print('MODULES', *sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    loaded = run.stdout.partition("MODULES")[2].split()
+    assert {"sklearn", "matplotlib", "pyarrow", "pandas"}.isdisjoint(loaded)
+
+
+@pytest.mark.parametrize("name", meanshiftpp.__all__)
+def test_every_public_name_exists_and_is_documented(name):
+    value = getattr(meanshiftpp, name)
+    assert name in dir(meanshiftpp)
+    if not name.startswith("__"):
+        assert value.__doc__
+        assert value.__doc__.strip()
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = meanshiftpp.no_such_name
+
+
+def test_the_kernel_knows_nothing_of_python():
+    headers = sorted((ROOT / "src" / "kernel").iterdir())
+    assert headers
+    for path in headers:
+        included = re.findall(r"^\s*#\s*include\s*(\S+)", path.read_text("utf-8"), re.MULTILINE)
+        python = [name for name in included if re.search("python|nanobind", name, re.IGNORECASE)]
+        assert not python, f"{path.name} includes {python}"

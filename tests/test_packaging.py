@@ -1,0 +1,125 @@
+"""What is shipped, and that everything the documents show is true."""
+
+import ast
+import contextlib
+import doctest
+import importlib
+import io
+import re
+import tarfile
+import tomllib
+from importlib import metadata, resources
+from pathlib import Path
+
+import pytest
+
+import meanshiftpp
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "meanshiftpp"
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+DOCUMENTED = ["grid", "seek", "cluster", "reference", "errors"]
+
+
+def fenced(path: Path, language: str) -> list[str]:
+    """The code blocks of a Markdown page in one language."""
+    pattern = rf"^```{language}\n(.*?)^```$"
+    return re.findall(pattern, path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def check_examples(test: doctest.DocTest) -> None:
+    """Run a doctest; fail with its own report."""
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner.run(test, out=report.append)
+    assert runner.failures == 0, "".join(report)
+
+
+# The package
+
+
+def test_the_version_is_in_one_place():
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    version = pyproject["project"]["version"]
+    assert meanshiftpp.__version__ == metadata.version("meanshiftpp") == version
+    holders = [path.name for path in SOURCE.glob("*.py") if version in path.read_text("utf-8")]
+    assert holders == [], "the version is pyproject.toml's; the rest asks the installed package"
+
+
+def test_types_are_shipped():
+    package = resources.files("meanshiftpp")
+    assert (package / "py.typed").is_file()
+    assert (package / "_kernel.pyi").is_file()
+
+
+def test_the_stub_names_what_the_kernel_has():
+    kernel = importlib.import_module("meanshiftpp._kernel")
+    stub = ast.parse((SOURCE / "_kernel.pyi").read_text("utf-8"))
+    declared = set()
+    for node in stub.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            declared.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            declared.add(node.target.id)
+    public = {name for name in declared if not name.startswith("_")}
+    assert public == {name for name in dir(kernel) if not name.startswith("_")}
+
+
+def test_the_sdist_has_what_a_build_needs(tmp_path, monkeypatch):
+    backend = pytest.importorskip("scikit_build_core.build")
+    monkeypatch.chdir(ROOT)
+    with tarfile.open(tmp_path / backend.build_sdist(str(tmp_path))) as archive:
+        shipped = {name.partition("/")[2] for name in archive.getnames()}
+    needed = {"pyproject.toml", "CMakeLists.txt", "Makefile", "LICENSE", "README.md"}
+    for folder in ("src", "tests"):
+        needed |= {
+            path.relative_to(ROOT).as_posix()
+            for path in (ROOT / folder).rglob("*")
+            if path.suffix in {".py", ".pyi", ".typed", ".cpp", ".hpp"}
+        }
+    needed.add("src/meanshiftpp/py.typed")
+    assert needed <= shipped, f"missing: {sorted(needed - shipped)}"
+    unwanted = re.compile(r"(\.venv|\.git|build|demo|docs/_build)/")
+    assert [name for name in shipped if unwanted.match(name)] == []
+
+
+# What the documents show
+
+
+def test_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = "".join(fenced(ROOT / "README.md", "text"))
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec("\n".join(fenced(ROOT / "README.md", "python")), {"__name__": "readme"})
+    assert printed.getvalue() == shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_the_pages_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    session = "\n".join(fenced(page, "pycon"))
+    check_examples(doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0))
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_the_docstrings_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(f"meanshiftpp.{name}")
+    for test in doctest.DocTestFinder().find(module):
+        check_examples(test)
+
+
+def anchors(path: Path) -> set[str]:
+    """What the headings of a Markdown page are linked to as."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
+
+
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *PAGES], ids=lambda path: path.name)
+def test_links_lead_somewhere(page):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)]*)\)", page.read_text("utf-8")):
+        if not target.startswith(("http://", "https://")):
+            there = page.parent / target if target else page
+            assert there.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor in anchors(there), f"{page.name} links to {target}#{anchor}"
