@@ -44,8 +44,8 @@ static Dtype dtype_of(const nb::dlpack::dtype& dtype) {
 
 static Points points_of(const AnyPoints& x) {
     const i64 item = static_cast<i64>(x.itemsize());
-    return {static_cast<const char*>(x.data()), dtype_of(x.dtype()),   static_cast<i64>(x.shape(0)),
-            static_cast<int>(x.shape(1)),       x.stride(0) * item, x.stride(1) * item};
+    return {static_cast<const char*>(x.data()), dtype_of(x.dtype()), static_cast<i64>(x.shape(0)),
+            static_cast<int>(x.shape(1)),       x.stride(0) * item,  x.stride(1) * item};
 }
 
 static Way way_of(const std::string& name) {
@@ -82,30 +82,33 @@ static nb::tuple to_tuple(CellTable&& table) {
                           to_numpy(std::move(sums), {m, d}));
 }
 
-static nb::tuple bin_points(const AnyPoints& x, const Vector<double>& bandwidth, std::optional<Vector<u64>> weights,
-                            std::optional<Ids> ids, int n_threads, const std::string& way) {
+static nb::tuple bin_points(const AnyPoints& x, const Vector<double>& bandwidth,
+                            std::optional<Vector<u64>> weights, std::optional<Ids> ids, int n_threads,
+                            const std::string& way) {
     const Points points = points_of(x);
     const size_t n = x.shape(0);
-    if (bandwidth.shape(0) != x.shape(1) || (weights && weights->shape(0) != n) || (ids && ids->shape(0) != n) ||
-        n_threads < 1 || points.d < 1)
+    if (bandwidth.shape(0) != x.shape(1) || (weights && weights->shape(0) != n) ||
+        (ids && ids->shape(0) != n) || n_threads < 1 || points.d < 1)
         throw nb::value_error("points, bandwidth, weights and ids must belong together");
     const Way chosen = way_of(way);
     std::optional<Binned> binned;
     {
         nb::gil_scoped_release release;
-        binned = bin(points, bandwidth.data(), weights ? weights->data() : nullptr, ids ? ids->data() : nullptr, n_threads, chosen);
+        binned = bin(points, bandwidth.data(), weights ? weights->data() : nullptr,
+                     ids ? ids->data() : nullptr, n_threads, chosen);
     }
     nb::tuple grid = to_tuple(std::move(binned->table));
     return nb::make_tuple(grid[0], grid[1], grid[2], std::move(binned->assignment));
 }
 
-static void take(const Assignment& assignment, const Vector<i32>& values, const Vector<i32>& ids, Ids labels, int n_threads) {
+static void take(const Assignment& assignment, const Vector<i32>& values, const Vector<i32>& ids,
+                 Ids labels) {
     const i64 n = assignment.parts.empty() ? 0 : assignment.parts.back().rows.end;
     if (static_cast<i64>(values.shape(0)) != assignment.n_cells || static_cast<i64>(ids.shape(0)) != n ||
         static_cast<i64>(labels.shape(0)) != n)
         throw nb::value_error("values, ids and labels must belong to this assignment");
     nb::gil_scoped_release release;
-    assignment.take(values.data(), ids.data(), labels.data(), n_threads);
+    assignment.take(values.data(), ids.data(), labels.data());
 }
 
 static nb::tuple merge_cells(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums) {
@@ -118,8 +121,8 @@ static nb::tuple merge_cells(const Matrix<i64>& cells, const Vector<u64>& counts
     return to_tuple(std::move(table));
 }
 
-static nb::tuple seek_modes(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums, double tol,
-                            int max_iter, int n_threads) {
+static nb::tuple seek_modes(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums,
+                            double tol, int max_iter, int n_threads) {
     const CellTable table = table_of(cells, counts, sums);
     Modes modes;
     {
@@ -127,12 +130,14 @@ static nb::tuple seek_modes(const Matrix<i64>& cells, const Vector<u64>& counts,
         modes = seek(table, tol, max_iter, n_threads);
     }
     const size_t k = modes.weights.size(), d = cells.shape(1), m = cells.shape(0);
-    return nb::make_tuple(to_numpy(std::move(modes.cell_labels), {m}), to_numpy(std::move(modes.cells), {k, d}),
-                          to_numpy(std::move(modes.fractions), {k, d}), to_numpy(std::move(modes.weights), {k}),
-                          modes.n_iter, modes.converged);
+    return nb::make_tuple(to_numpy(std::move(modes.cell_labels), {m}),
+                          to_numpy(std::move(modes.cells), {k, d}),
+                          to_numpy(std::move(modes.fractions), {k, d}),
+                          to_numpy(std::move(modes.weights), {k}), modes.n_iter, modes.converged);
 }
 
-static auto find_cells(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<i64>& query, int n_threads) {
+static auto find_cells(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<i64>& query,
+                       int n_threads) {
     if (cells.shape(1) != query.shape(1) || counts.shape(0) != cells.shape(0))
         throw nb::value_error("cells, counts and query must belong together");
     CellTable grid(static_cast<int>(cells.shape(1))), asked(static_cast<int>(query.shape(1)));
@@ -159,11 +164,12 @@ NB_MODULE(_kernel, m) {
         }
     });
     nb::class_<Assignment>(m, "Assignment")
-        .def("take", &take, nb::arg("values"), nb::arg("ids"), nb::arg("labels"), nb::arg("n_threads"));
+        .def("take", &take, nb::arg("values"), nb::arg("ids"), nb::arg("labels"));
     m.def("bin_points", &bin_points, nb::arg("points"), nb::arg("bandwidth"), nb::arg("weights").none(),
           nb::arg("ids").none(), nb::arg("n_threads"), nb::arg("way") = "auto");
     m.def("merge_cells", &merge_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"));
     m.def("seek_modes", &seek_modes, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"), nb::arg("tol"),
           nb::arg("max_iter"), nb::arg("n_threads"));
-    m.def("find_cells", &find_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("query"), nb::arg("n_threads"));
+    m.def("find_cells", &find_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("query"),
+          nb::arg("n_threads"));
 }

@@ -22,19 +22,21 @@ MAY_IMPORT = {
     "errors": set(),
     "_kernel": set(),
     "reference": set(),
-    "grid": {"errors", "_kernel"},
-    "seek": {"errors", "_kernel", "grid"},
+    "_input": {"errors"},
+    "grid": {"errors", "_kernel", "_input"},
+    "seek": {"errors", "_kernel", "_input", "grid"},
     "cluster": {"errors", "grid", "seek"},
     "stream": {"errors", "grid", "seek"},
     "plot": {"errors", "grid", "seek"},
     "cli": {"errors", "grid", "seek", "cluster", "stream", "plot", "__init__"},
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
-    "__init__": {"errors", "grid", "seek", "cluster", "reference"},
+    "__init__": {"errors", "reference", "grid", "seek", "cluster", "plot"},
 }
 
 # What a module may import of others, besides the standard library and NumPy.
 MAY_USE = {
+    "seek": {"scipy"},
     "cluster": {"sklearn", "joblib"},
     "stream": {"pyarrow"},
     "plot": {"matplotlib"},

@@ -1,26 +1,21 @@
 // Binning: points -> occupied cells, in one pass.
 //
-// A few thousand points, taken evenly, tell the box in which most of the data lies. Points inside get a key (their place
-// in the box) from vectorised loops and are added to a table indexed by it: a dense one where the box is small,
-// an open-addressing one where it is large. The few points outside, and any data whose box has too many cells to number, go to
-// a table of whole cells. All ways give the same bits.
+// A few thousand points, taken evenly, tell the box in which most of the data lies. Points inside get a key
+// (their place in the box) from vectorised loops and are added to a table indexed by it: a dense one where
+// the box is small, an open-addressing one where it is large. The few points outside, and any data whose box
+// has too many cells to number, go to a table of whole cells. All ways give the same bits.
 #pragma once
 
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 
 #include "kernel/block.hpp"
 #include "kernel/cells.hpp"
 
 namespace mspp {
-
-struct BadInput : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 enum class Dtype { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64 };
 enum class Way { automatic, dense, hash, wide };
@@ -40,16 +35,26 @@ struct Points {
 template <class Fn>
 auto with_type(Dtype dtype, Fn&& fn) {
     switch (dtype) {
-        case Dtype::u8: return fn(uint8_t{});
-        case Dtype::i8: return fn(int8_t{});
-        case Dtype::u16: return fn(uint16_t{});
-        case Dtype::i16: return fn(int16_t{});
-        case Dtype::u32: return fn(uint32_t{});
-        case Dtype::i32: return fn(int32_t{});
-        case Dtype::u64: return fn(uint64_t{});
-        case Dtype::i64: return fn(int64_t{});
-        case Dtype::f32: return fn(float{});
-        default: return fn(double{});
+        case Dtype::u8:
+            return fn(uint8_t{});
+        case Dtype::i8:
+            return fn(int8_t{});
+        case Dtype::u16:
+            return fn(uint16_t{});
+        case Dtype::i16:
+            return fn(int16_t{});
+        case Dtype::u32:
+            return fn(uint32_t{});
+        case Dtype::i32:
+            return fn(int32_t{});
+        case Dtype::u64:
+            return fn(uint64_t{});
+        case Dtype::i64:
+            return fn(int64_t{});
+        case Dtype::f32:
+            return fn(float{});
+        default:
+            return fn(double{});
     }
 }
 
@@ -60,8 +65,10 @@ double widen(const Points& points, i64 row, int column) {
     const double wide = static_cast<double>(x);
     if constexpr (std::numeric_limits<T>::is_integer && sizeof(T) == 8) {
         if (wide > 0x1p53 || wide < -0x1p53)
-            throw BadInput("X[" + std::to_string(row) + ", " + std::to_string(column) + "] is " + std::to_string(x) +
-                           ", which float64 cannot hold exactly: integers must lie within +-2**53; subtract an offset first");
+            throw BadInput("X[" + std::to_string(row) + ", " + std::to_string(column) + "] is " +
+                           std::to_string(x) +
+                           ", which float64 cannot hold exactly: integers must lie within +-2**53; subtract "
+                           "an offset first");
     }
     return wide;
 }
@@ -102,7 +109,8 @@ class WideTable {
     static constexpr u32 kFree = UINT32_MAX;
     size_t hash(const i64* cell) const {
         u64 h = 0;
-        for (int j = 0; j < table.d; ++j) h = (std::rotl(h, 23) ^ static_cast<u64>(cell[j])) * 0x9E3779B97F4A7C15ull;
+        for (int j = 0; j < table.d; ++j)
+            h = (std::rotl(h, 23) ^ static_cast<u64>(cell[j])) * 0x9E3779B97F4A7C15ull;
         return static_cast<size_t>(h >> 20);
     }
     void grow() {
@@ -166,7 +174,9 @@ inline Plan make_plan(const Points& points, const double* bandwidth, Way asked) 
     Plan plan;
     if (asked == Way::wide || d > kMaxFixedAxes) return plan;
     const i64 step = std::max<i64>(1, points.n / kSample);
-    const auto limit = [](double q) { return std::isfinite(q) ? std::clamp(q, -kCellLimit, kCellLimit) : 0.0; };
+    const auto limit = [](double q) {
+        return std::isfinite(q) ? std::clamp(q, -kCellLimit, kCellLimit) : 0.0;
+    };
     std::vector<double> low(d, kCellLimit), high(d, -kCellLimit);
     with_type(points.dtype, [&](auto zero) {
         for (i64 i = 0; i < points.n; i += step)
@@ -207,7 +217,12 @@ inline Plan make_plan(const Points& points, const double* bandwidth, Way asked) 
 class Worker {
   public:
     Worker(const Points& points, const double* bandwidth, const u64* weights, const Plan& plan, i32* ids)
-        : points_(points), bandwidth_(bandwidth), weights_(weights), plan_(plan), ids_(ids), outside(points.d),
+        : points_(points),
+          bandwidth_(bandwidth),
+          weights_(weights),
+          plan_(plan),
+          ids_(ids),
+          outside(points.d),
           cell_(static_cast<size_t>(points.d)) {
         const int d = points.d;
         if (plan.way == Way::wide) return;
@@ -231,8 +246,8 @@ class Worker {
         });
     }
 
-    KeyTable cells;           // hash way: key -> row of lanes
-    std::vector<u64> lanes;   // rows of 1 + d: by key (dense) or by id (hash)
+    KeyTable cells;          // hash way: key -> row of lanes
+    std::vector<u64> lanes;  // rows of 1 + d: by key (dense) or by id (hash)
 
   private:
     template <class T>
@@ -244,15 +259,19 @@ class Worker {
             const int n = static_cast<int>(std::min<i64>(kBlock, rows.end - i));
             bool inside;
             const void* first = points_.at(i, 0);
-            const bool as_is = points_.packed(sizeof(T)) && reinterpret_cast<uintptr_t>(first) % alignof(T) == 0;
+            const bool as_is =
+                points_.packed(sizeof(T)) && reinterpret_cast<uintptr_t>(first) % alignof(T) == 0;
             if constexpr (std::is_same_v<T, float>) {
-                inside = as_is ? loops.split_f32[d](static_cast<const float*>(first), n, pattern_, keys_.data(), offsets_.data())
+                inside = as_is ? loops.split_f32[d](static_cast<const float*>(first), n, pattern_,
+                                                    keys_.data(), offsets_.data())
                                : split_widened<T>(i, n, widened);
             } else if constexpr (std::is_same_v<T, double>) {
-                inside = as_is ? loops.split_f64[d](static_cast<const double*>(first), n, pattern_, keys_.data(), offsets_.data())
+                inside = as_is ? loops.split_f64[d](static_cast<const double*>(first), n, pattern_,
+                                                    keys_.data(), offsets_.data())
                                : split_widened<T>(i, n, widened);
             } else if constexpr (std::is_same_v<T, uint8_t>) {
-                inside = as_is ? loops.split_u8[d](static_cast<const uint8_t*>(first), n, pattern_, keys_.data(), offsets_.data())
+                inside = as_is ? loops.split_u8[d](static_cast<const uint8_t*>(first), n, pattern_,
+                                                   keys_.data(), offsets_.data())
                                : split_widened<T>(i, n, widened);
             } else {
                 inside = split_widened<T>(i, n, widened);
@@ -353,13 +372,12 @@ class Assignment {
     i64 n_cells = 0;
 
     // OUT labels[i] = values[cell of point i]; labels may be the ids themselves.
-    void take(const i32* values, const i32* ids, i32* labels, int n_threads) const {
+    void take(const i32* values, const i32* ids, i32* labels) const {
         auto resolve = [&](const std::vector<i32>& cells) {
             std::vector<i32> out(cells.size());
             for (size_t k = 0; k < cells.size(); ++k) out[k] = cells[k] < 0 ? -1 : values[cells[k]];
             return out;
         };
-        (void)n_threads;
         parallel(static_cast<int>(parts.size()), [&](int t) {
             const Part& part = parts[t];
             const auto inside = resolve(*part.inside), outside = resolve(part.outside);
@@ -405,13 +423,15 @@ inline Binned collect(std::vector<std::unique_ptr<Worker>>& workers, const Plan&
             for (size_t k = 0; k < sum.size(); ++k) sum[k] += workers[t]->lanes[k];
         auto rows = std::make_shared<std::vector<i32>>(static_cast<size_t>(plan.volume), -1);
         for (i64 key = 0; key < plan.volume; ++key)
-            if (const u64* lanes = &sum[key * (d + 1)]; lanes[0]) (*rows)[key] = append_key(static_cast<u64>(key), lanes);
+            if (const u64* lanes = &sum[key * (d + 1)]; lanes[0])
+                (*rows)[key] = append_key(static_cast<u64>(key), lanes);
         for (auto& part : parts) part.inside = rows;
     } else {
         for (size_t t = 0; t < workers.size(); ++t) {
             parts[t].inside = std::make_shared<std::vector<i32>>();
             for (size_t id = 0; id < workers[t]->cells.keys.size(); ++id)
-                parts[t].inside->push_back(append_key(workers[t]->cells.keys[id], &workers[t]->lanes[id * (d + 1)]));
+                parts[t].inside->push_back(
+                    append_key(workers[t]->cells.keys[id], &workers[t]->lanes[id * (d + 1)]));
         }
     }
     for (size_t t = 0; t < workers.size(); ++t) {
@@ -434,8 +454,9 @@ inline void settle(Binned& binned) {
     for (i64 i = 0; i < table.size(); ++i) {
         const u64 count = table.lanes[i * (d + 1)];
         if (count > kCountLimit)
-            throw BadInput("a cell holds a weight of " + std::to_string(count) +
-                           ", more than the 2**32 - 1 whose sum is exact; take a smaller bandwidth or smaller weights");
+            throw BadInput(
+                "a cell holds a weight of " + std::to_string(count) +
+                ", more than the 2**32 - 1 whose sum is exact; take a smaller bandwidth or smaller weights");
         kept[i] = count ? static_cast<i32>(m) : -1;
         if (count == 0) continue;
         std::copy(&table.cells[i * d], &table.cells[i * d] + d, &table.cells[m * d]);
@@ -458,7 +479,8 @@ inline void settle(Binned& binned) {
 }
 
 // IN points, bandwidth (d,), weights (n,) or null; OUT ids (n,) or null, to be read through the assignment.
-inline Binned bin(const Points& points, const double* bandwidth, const u64* weights, i32* ids, int n_threads, Way way) {
+inline Binned bin(const Points& points, const double* bandwidth, const u64* weights, i32* ids, int n_threads,
+                  Way way) {
     const Plan plan = make_plan(points, bandwidth, way);
     const int team = team_size(points.n, 1 << 15, n_threads);
     std::vector<std::unique_ptr<Worker>> workers(static_cast<size_t>(team));

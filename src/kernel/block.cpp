@@ -67,9 +67,12 @@ void add(const double* keys, const uint64_t* offsets, int n, uint64_t* table, in
 
 extern const BlockLoops loops;
 const BlockLoops loops = {
-    {nullptr, split<float, 1>, split<float, 2>, split<float, 3>, split<float, 4>, split<float, 5>, split<float, 6>},
-    {nullptr, split<double, 1>, split<double, 2>, split<double, 3>, split<double, 4>, split<double, 5>, split<double, 6>},
-    {nullptr, split<uint8_t, 1>, split<uint8_t, 2>, split<uint8_t, 3>, split<uint8_t, 4>, split<uint8_t, 5>, split<uint8_t, 6>},
+    {nullptr, split<float, 1>, split<float, 2>, split<float, 3>, split<float, 4>, split<float, 5>,
+     split<float, 6>},
+    {nullptr, split<double, 1>, split<double, 2>, split<double, 3>, split<double, 4>, split<double, 5>,
+     split<double, 6>},
+    {nullptr, split<uint8_t, 1>, split<uint8_t, 2>, split<uint8_t, 3>, split<uint8_t, 4>, split<uint8_t, 5>,
+     split<uint8_t, 6>},
     {nullptr, add<1>, add<2>, add<3>, add<4>, add<5>, add<6>},
 };
 

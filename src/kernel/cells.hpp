@@ -1,9 +1,10 @@
 // Occupied cells: sorting them, merging equal ones, and walking each row of cells with its neighbouring rows.
 //
-// Sorted lexicographically, cells form a trie: values of the first axis, below each those of the second, and so on;
-// the last level are the cells, and cells that differ in the last axis only are a row, contiguous in memory. The rows
-// next to a row are found on the way down, by pointers that only move forward. The cost follows the occupied
-// cells: it is never 3^d where fewer cells than that are there, and d needs no upper limit.
+// Sorted lexicographically, cells form a trie: values of the first axis, below each those of the second, and
+// so on; the last level are the cells, and cells that differ in the last axis only are a row, contiguous in
+// memory. The rows next to a row are found on the way down, by pointers that only move forward. The cost
+// follows the occupied cells: it is never 3^d where fewer cells than that are there, and d needs no upper
+// limit.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +44,9 @@ class Keys {
             shift += bits[j];
         }
     }
-    static bool fits(const std::vector<int>& bits) { return std::accumulate(bits.begin(), bits.end(), 0) <= 64; }
+    static bool fits(const std::vector<int>& bits) {
+        return std::accumulate(bits.begin(), bits.end(), 0) <= 64;
+    }
 
     int axes() const { return D; }
     i64 size() const { return static_cast<i64>(keys_.size()); }
@@ -171,19 +174,27 @@ struct Box {
     }
 };
 
-// Calls fn(std::integral_constant<int, D>) with D = d where a 64-bit key can hold the cells of the box, else D = 0.
+// Calls fn(std::integral_constant<int, D>) with D = d where a 64-bit key can hold the cells of the box, else
+// D = 0.
 template <class Fn>
 auto with_keys(const Box& box, Fn&& fn) {
     const auto bits = box.bits();
     const size_t d = Keys<1>::fits(bits) ? bits.size() : 0;
     switch (d) {
-        case 1: return fn(std::integral_constant<int, 1>{});
-        case 2: return fn(std::integral_constant<int, 2>{});
-        case 3: return fn(std::integral_constant<int, 3>{});
-        case 4: return fn(std::integral_constant<int, 4>{});
-        case 5: return fn(std::integral_constant<int, 5>{});
-        case 6: return fn(std::integral_constant<int, 6>{});
-        default: return fn(std::integral_constant<int, 0>{});
+        case 1:
+            return fn(std::integral_constant<int, 1>{});
+        case 2:
+            return fn(std::integral_constant<int, 2>{});
+        case 3:
+            return fn(std::integral_constant<int, 3>{});
+        case 4:
+            return fn(std::integral_constant<int, 4>{});
+        case 5:
+            return fn(std::integral_constant<int, 5>{});
+        case 6:
+            return fn(std::integral_constant<int, 6>{});
+        default:
+            return fn(std::integral_constant<int, 0>{});
     }
 }
 
@@ -234,12 +245,13 @@ struct Span {
     u32 begin, end;
 };
 
-// For every row of query cells within a range of them: row(first, last, rows), rows being the spans of target cells
-// whose first d-1 coordinates are each at most one away from the row's.
+// For every row of query cells within a range of them: row(first, last, rows), rows being the spans of target
+// cells whose first d-1 coordinates are each at most one away from the row's.
 template <class RowFn>
 class Walk {
   public:
-    Walk(const Trie& query, const Trie& target, RowFn row) : query_(query), target_(target), row_(std::move(row)) {
+    Walk(const Trie& query, const Trie& target, RowFn row)
+        : query_(query), target_(target), row_(std::move(row)) {
         near_.resize(query.levels().size() + 1);
     }
 
@@ -252,13 +264,14 @@ class Walk {
         for (size_t l = levels.size(); l-- > 0;) {
             const auto& first = levels[l].first_child;
             auto holder = [&](u32 child) {
-                return static_cast<u32>(std::upper_bound(first.begin(), first.end() - 1, child) - first.begin() - 1);
+                return static_cast<u32>(std::upper_bound(first.begin(), first.end() - 1, child) -
+                                        first.begin() - 1);
             };
             span = {holder(span.begin), holder(span.end - 1) + 1};
             bounds_[l] = span;
         }
-        const u32 top = levels.empty() ? static_cast<u32>(n_target)
-                                       : static_cast<u32>(target_.levels()[0].value.size());
+        const u32 top =
+            levels.empty() ? static_cast<u32>(n_target) : static_cast<u32>(target_.levels()[0].value.size());
         near_[0].assign(1, {0, top});
         visit(0, bounds_[0]);
     }
@@ -284,8 +297,9 @@ class Walk {
     const Trie& query_;
     const Trie& target_;
     RowFn row_;
-    std::vector<Span> bounds_;             // per level: the nodes that hold the range of cells asked for
-    std::vector<std::vector<Span>> near_;  // per level: what is left to see of each neighbouring node's children
+    std::vector<Span> bounds_;  // per level: the nodes that hold the range of cells asked for
+    std::vector<std::vector<Span>>
+        near_;  // per level: what is left to see of each neighbouring node's children
 };
 
 // Occupied cells with what is in them: rows of 1 + d lanes, the count and d sums.

@@ -17,7 +17,8 @@ extern const BlockLoops loops;
 
 const BlockLoops& block_loops() {
 #ifdef MSPP_X86_64
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
         return avx512::loops;
     if (__builtin_cpu_supports("avx2")) return avx2::loops;
 #endif

@@ -1,13 +1,21 @@
 // The numbers: a coordinate in units of the bandwidth is a whole cell and a 32-bit fixed-point offset in it.
 //
-// Sums of such offsets are integers, so they do not depend on the order of adding; everything exact rests on this.
+// Sums of such offsets are integers, so they do not depend on the order of adding; everything exact rests on
+// this.
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 
 namespace mspp {
+
+// What the user handed in cannot be worked with; the message is for the user.
+struct BadInput : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 using u64 = uint64_t;
 using i64 = int64_t;

@@ -5,8 +5,8 @@
 
 namespace mspp {
 
-// For each query cell: the index of the same cell in the grid; else, of the heaviest among the neighbouring cells (the first
-// of equals); else -1. Both lists are sorted and distinct.
+// For each query cell: the index of the same cell in the grid; else, of the heaviest among the neighbouring
+// cells (the first of equals); else -1. Both lists are sorted and distinct.
 inline std::vector<i64> nearest_cells(const CellTable& grid, const CellTable& query, int n_threads) {
     const int d = grid.d, z = d - 1;
     const i64 m = query.size();
@@ -26,7 +26,8 @@ inline std::vector<i64> nearest_cells(const CellTable& grid, const CellTable& qu
                 for (Span& span : rest) {
                     while (span.begin < span.end && keys.at(span.begin, z) < asked.at(q, z) - 1) ++span.begin;
                     for (u32 k = span.begin; k < span.end && keys.at(k, z) <= asked.at(q, z) + 1; ++k) {
-                        const bool same = std::equal(&grid.cells[i64{k} * d], &grid.cells[i64{k} * d] + d, &query.cells[i64{q} * d]);
+                        const bool same = std::equal(&grid.cells[i64{k} * d], &grid.cells[i64{k} * d] + d,
+                                                     &query.cells[i64{q} * d]);
                         const u64 weight = same ? UINT64_MAX : grid.lanes[i64{k} * (d + 1)];
                         if (weight > best || (weight == best && i64{k} < found[q])) {
                             best = weight;
@@ -37,7 +38,9 @@ inline std::vector<i64> nearest_cells(const CellTable& grid, const CellTable& qu
             }
         };
         const int team = team_size(m, 4096, n_threads);
-        parallel(team, [&](int t) { Walk<decltype(row)>(asked_trie, trie, row).run(part(m, t, team), grid.size()); });
+        parallel(team, [&](int t) {
+            Walk<decltype(row)>(asked_trie, trie, row).run(part(m, t, team), grid.size());
+        });
     });
     return found;
 }

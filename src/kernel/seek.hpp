@@ -1,21 +1,25 @@
-// The search: cells with their counts and sums move to the mean of their 3^d neighbourhood until nothing moves.
+// The search: cells with their counts and sums move to the mean of their 3^d neighbourhood until nothing
+// moves.
 //
-// Positions are fixed point as well, F bits of a cell (32 unless the total weight is above 2^29), and a cell holds
-// its count N and, per axis, the sum A of its points' absolute positions modulo 2^64. Window sums are then integer
-// sums, whose order does not matter, so the result is the same on every machine and for any number of threads.
-// The window's lower corner times N is taken off A modulo 2^64; what is left fits, and one double division gives the mean.
+// Positions are fixed point as well, F bits of a cell (32 unless the total weight is above 2^29), and a cell
+// holds its count N and, per axis, the sum A of its points' absolute positions modulo 2^64. Window sums are
+// then integer sums, whose order does not matter, so the result is the same on every machine and for any
+// number of threads. The window's lower corner times N is taken off A modulo 2^64; what is left fits, and one
+// double division gives the mean.
 //
-// Ties: the cell of a moved position y is floor(y + 2^-20), so that a mean which rounding left just below an edge counts
-// as on it. All positions here carry that 2^-20 from the start; it is taken off again at the end.
+// Ties: the cell of a moved position y is floor(y + 2^-20), so that a mean which rounding left just below an
+// edge counts as on it. All positions here carry that 2^-20 from the start; it is taken off again at the end.
 #pragma once
 
 #include <atomic>
 #include <cmath>
-#include <stdexcept>
 
 #include "kernel/cells.hpp"
 
 namespace mspp {
+
+inline constexpr int kTieBits = 20;
+inline constexpr int kTotalBits = 61 - kTieBits;  // a position keeps the tie bits at least
 
 struct Modes {
     std::vector<i32> cell_labels;   // a label for each cell of the grid
@@ -26,7 +30,8 @@ struct Modes {
     bool converged = false;
 };
 
-// A sum of displacements that only has to be compared with a tolerance, in integers so that any order will do.
+// A sum of displacements that only has to be compared with a tolerance, in integers so that any order will
+// do.
 class Movement {
   public:
     explicit Movement(double tol) : tol_(tol), scale_(tol > 0 ? 0x1p32 / tol : 0.0) {}
@@ -52,8 +57,13 @@ template <int D>
 class Search {
   public:
     Search(const CellTable& table, const Box& box, u64 total, double tol, int n_threads)
-        : axes_(table.d), box_(box), keys_(make_keys<D>(table.cells.data(), table.size(), box)), next_keys_(box.bits()),
-          tol_(tol), n_threads_(n_threads), bits_(std::min(kOffsetBits, 61 - static_cast<int>(std::bit_width(total)))) {
+        : axes_(table.d),
+          box_(box),
+          keys_(make_keys<D>(table.cells.data(), table.size(), box)),
+          next_keys_(box.bits()),
+          tol_(tol),
+          n_threads_(n_threads),
+          bits_(std::min(kOffsetBits, 61 - static_cast<int>(std::bit_width(total)))) {
         const int d = axes_();
         const i64 m = table.size();
         const int drop = kOffsetBits - bits_;
@@ -83,7 +93,6 @@ class Search {
     }
 
   private:
-    static constexpr int kTieBits = 20;
     static constexpr i64 kRunGap = 8;  // cells of a row further apart than this are summed separately
 
     u64 corner(i64 i, int j) const { return static_cast<u64>(keys_.at(i, j)) << bits_; }
@@ -99,7 +108,9 @@ class Search {
         std::atomic<bool> adjacent{false};
         parallel(team, [&](int t) {
             Window window(*this, moved[t]);
-            auto row = [&](u32 first, u32 last, const std::vector<Span>& rows) { window.row(first, last, rows); };
+            auto row = [&](u32 first, u32 last, const std::vector<Span>& rows) {
+                window.row(first, last, rows);
+            };
             Walk<decltype(row)>(trie, trie, row).run(part(m, t, team), m);
             if (window.adjacent) adjacent = true;
         });
@@ -117,7 +128,8 @@ class Search {
         std::vector<u64> sums;
         std::vector<Span> rest;
         std::vector<i64> cell;
-        Window(Search& search, Movement& moved) : search(search), moved(moved), cell(static_cast<size_t>(search.axes_())) {}
+        Window(Search& search, Movement& moved)
+            : search(search), moved(moved), cell(static_cast<size_t>(search.axes_())) {}
 
         void row(u32 first, u32 last, const std::vector<Span>& rows) {
             const auto& keys = search.keys_;
@@ -131,7 +143,8 @@ class Search {
             }
         }
 
-        // A run of cells without large gaps: first sum the rows into one, then three cells of that for each cell.
+        // A run of cells without large gaps: first sum the rows into one, then three cells of that for each
+        // cell.
         void run(u32 first, u32 end) {
             const auto& keys = search.keys_;
             const int d = search.axes_(), z = d - 1, width = d + 1;
@@ -194,8 +207,9 @@ class Search {
         return n * std::sqrt(square) * std::ldexp(1.0, -bits_);
     }
 
-    // The paper's test. Of the first step only the bound is known from a grid, and one step more costs little; after
-    // that the points of a cell are the few groups that came to it, and the sum is taken over these.
+    // The paper's test. Of the first step only the bound is known from a grid, and one step more costs
+    // little; after that the points of a cell are the few groups that came to it, and the sum is taken over
+    // these.
     bool settled(const Movement& bound) const {
         if (bound.exceeds() || arrived_.empty()) return false;
         const int d = axes_();
@@ -257,7 +271,8 @@ class Search {
             modes.weights.push_back(weight(order[label]));
             for (int j = 0; j < d; ++j) {
                 const u64 sum = lanes_[i * (d + 1) + j + 1] - weight(order[label]) * corner(i, j);
-                const double mean = static_cast<double>(static_cast<i64>(sum)) / static_cast<double>(weight(order[label]));
+                const double mean =
+                    static_cast<double>(static_cast<i64>(sum)) / static_cast<double>(weight(order[label]));
                 modes.cells.push_back(keys_.at(i, j) - 1 + box_.low[j]);
                 modes.fractions.push_back(std::ldexp(mean, -bits_) - std::ldexp(1.0, -kTieBits));
             }
@@ -273,13 +288,14 @@ class Search {
 
     Axes<D> axes_;
     const Box& box_;
-    Keys<D> keys_, next_keys_;            // the occupied cells, sorted; where each of them goes
+    Keys<D> keys_, next_keys_;             // the occupied cells, sorted; where each of them goes
     std::vector<u64> lanes_, next_lanes_;  // per cell: N, A_1 .. A_d
     std::vector<u32> group_, next_group_;  // per cell: the group that stands for all that met in it
     mutable std::vector<u32> parent_;      // per group: the one it met, or itself
-    std::vector<u64> positions_, before_;  // per cell: where it goes; and where the cells of the step before went
-    std::vector<u32> arrived_;             // per cell of the step before: the cell it is in now
-    std::vector<u64> weight_before_;       // per cell of the step before: its N
+    std::vector<u64> positions_,
+        before_;                      // per cell: where it goes; and where the cells of the step before went
+    std::vector<u32> arrived_;        // per cell of the step before: the cell it is in now
+    std::vector<u64> weight_before_;  // per cell of the step before: its N
     double tol_;
     int n_threads_, bits_;
 };
@@ -295,7 +311,9 @@ inline Modes seek(const CellTable& table, double tol, int max_iter, int n_thread
         box.add(&table.cells[i * table.d]);
         total += table.lanes[i * (table.d + 1)];
     }
-    if (total >> 39) throw std::invalid_argument("the grid's total weight is above 2**39: more than the search can add up exactly");
+    if (total >> kTotalBits)
+        throw BadInput("the grid holds a weight of " + std::to_string(total) +
+                       ", the search can add up less than 2**41 exactly; scale the weights down");
     return with_keys(box, [&](auto D) { return Search<D>(table, box, total, tol, n_threads).run(max_iter); });
 }
 

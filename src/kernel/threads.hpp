@@ -8,8 +8,9 @@
 
 namespace mspp {
 
-// Calls fn(t) for t = 0 .. n-1, each on its own thread (the last one on the caller's). Of several exceptions the
-// one of the smallest t is rethrown: threads own rising ranges, so that is the error a single thread would meet.
+// Calls fn(t) for t = 0 .. n-1, each on its own thread (the last one on the caller's). Of several exceptions
+// the one of the smallest t is rethrown: threads own rising ranges, so that is the error a single thread
+// would meet.
 template <class Fn>
 void parallel(int n, Fn&& fn) {
     std::vector<std::exception_ptr> errors(static_cast<size_t>(n));

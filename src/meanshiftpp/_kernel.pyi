@@ -1,4 +1,4 @@
-"""The loops, in C++. Arrays are C-contiguous unless said otherwise; `ids` and `labels` are written to."""
+"""The loops, in C++. Arrays are C-contiguous unless said otherwise; OUT marks those written to."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,8 @@ class Assignment:
         values: NDArray[np.int32],
         ids: NDArray[np.int32],
         labels: NDArray[np.int32],
-        n_threads: int,
     ) -> None:
-        """OUT labels[i] = values[cell of point i]; `labels` may be `ids`. A point without a cell gets -1."""
+        """OUT labels[i] = values[cell of point i], -1 without one; `labels` may be `ids`."""
 
 def bin_points(
     points: NDArray[np.generic],  # any strides
@@ -38,7 +37,5 @@ def seek_modes(
     int,
     bool,
 ]: ...
-def find_cells(
-    cells: Cells, counts: Counts, query: Cells, n_threads: int
-) -> NDArray[np.int64]:
-    """Index of each query cell, else of its heaviest neighbour, else -1; `query` sorted, distinct."""
+def find_cells(cells: Cells, counts: Counts, query: Cells, n_threads: int) -> NDArray[np.int64]:
+    """Index of each (sorted, distinct) query cell, else of its heaviest neighbour, else -1."""

@@ -13,15 +13,15 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
+from meanshiftpp._input import COUNT_LIMIT, as_bandwidth, as_points, as_weights, thread_count
 from meanshiftpp.errors import (
     FileAccessError,
     GridFileError,
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from meanshiftpp._kernel import Assignment
 
 OFFSET_BITS = 32
-COUNT_LIMIT = 2**OFFSET_BITS - 1
-_REAL_WEIGHT_BITS = 31
 _FORMAT, _VERSION = "meanshiftpp grid", 1
 
 
@@ -139,7 +137,7 @@ class Grid:
     @property
     def weights(self) -> NDArray[np.float64]:
         """Weight in each cell: `counts` times `unit`."""
-        return self.counts * self.unit
+        return np.asarray(self.counts * self.unit, np.float64)
 
     @property
     def total(self) -> float:
@@ -212,7 +210,9 @@ class Grid:
         Grid(2 cells, 1 feature, weight 3, bandwidth 1)
         """
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < 2**31:
-            raise InvalidInputError(f"coarsen expects a whole number from 1 to 2**31 - 1, got {k!r}")
+            raise InvalidInputError(
+                f"coarsen expects a whole number from 1 to 2**31 - 1, got {k!r}"
+            )
         k = int(k)
         cells, rest = np.divmod(self.cells, k)
         # (rest * count + sum / 2**32) / k as fixed point, in pieces that fit 64 bits.
@@ -224,7 +224,7 @@ class Grid:
         merged = merge_cells((cells, self.counts, sums))
         if int(merged[1].max(initial=0)) > COUNT_LIMIT:
             raise InvalidInputError(
-                f"a cell of bandwidth {k} times as large would hold more than {COUNT_LIMIT:,} points"
+                f"with {k} times the bandwidth a cell would hold more than {COUNT_LIMIT:,} points"
             )
         return Grid(self.bandwidth * k, *merged, self.unit)
 
@@ -267,12 +267,10 @@ class Grid:
     def load(cls, path: str | os.PathLike[str]) -> Grid:
         """Read a grid back, checking that it is one and is whole."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                fields = {name: file[name] for name in file.files}
+            with Path(path).open("rb") as file:
+                fields = _read_fields(file, path)
         except OSError as error:
             raise FileAccessError(f"cannot read {path}: {error.strerror or error}") from error
-        except (ValueError, EOFError, KeyError, zipfile.BadZipFile, AttributeError) as error:
-            raise GridFileError(f"{path} is not a grid file, or is damaged: {error}") from error
         return _grid_of_fields(fields, path)
 
     # -- within -------------------------------------------------------------------------------
@@ -329,90 +327,12 @@ def bin_points(
     return Grid(h, cells, counts, sums, unit), assignment
 
 
-def as_points(X: ArrayLike) -> NDArray[np.generic]:
-    """Check an array of points and bring it to a type the kernel reads, without loss."""
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise InvalidInputError("X must be dense, got a sparse matrix; X.toarray() makes it dense")
-    points = np.asarray(X)
-    if points.ndim != 2:
-        hint = "; reshape(-1, 1) makes a column of it" if points.ndim == 1 else ""
-        raise InvalidInputError(
-            f"X must have 2 dimensions (samples, features), got {points.ndim}{hint}"
-        )
-    if points.shape[1] == 0:
-        raise InvalidInputError(f"X must have at least one feature, got shape {points.shape}")
-    kind, size = points.dtype.kind, points.dtype.itemsize
-    if kind not in "biuf" or size > 8:
-        raise InvalidInputError(
-            f"X must hold real numbers of at most 64 bits, got dtype {points.dtype}"
-        )
-    if kind == "b":
-        return points.view(np.uint8)
-    if kind == "f" and size == 2:
-        return points.astype(np.float32)
-    return points if points.dtype.isnative else points.astype(points.dtype.newbyteorder("="))
-
-
-def as_bandwidth(bandwidth: float | ArrayLike, d: int) -> NDArray[np.float64]:
-    """Check a bandwidth and give one value per feature."""
+def _read_fields(file: BinaryIO, path: object) -> dict[str, NDArray[Any]]:
     try:
-        h = np.array(bandwidth, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"bandwidth must be a number or one number per feature, got {bandwidth!r}"
-        ) from None
-    if h.ndim > 1 or (h.ndim == 1 and len(h) != d):
-        raise InvalidInputError(
-            f"bandwidth must be one number or {d}, one per feature; got shape {h.shape}"
-        )
-    if not (np.isfinite(h) & (h > 0)).all():
-        raise InvalidInputError(f"bandwidth must be positive and finite, got {bandwidth!r}")
-    return np.ascontiguousarray(np.broadcast_to(h, d)).copy()
-
-
-def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], float]:
-    """Check weights and give them as whole multiples of a unit."""
-    w = np.asarray(sample_weight)
-    if w.shape != (n,):
-        raise InvalidInputError(f"sample_weight must have shape ({n},), got {w.shape}")
-    if w.dtype.kind not in "biuf":
-        raise InvalidInputError(f"sample_weight must hold real numbers, got dtype {w.dtype}")
-    bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0)))
-    if bad.size:
-        raise InvalidInputError(
-            f"sample_weight must be finite and not negative, got {w[bad[0]]} at {bad[0]}"
-        )
-    if w.dtype.kind in "biu" or (w == np.floor(w)).all():
-        heavy = np.flatnonzero(w > COUNT_LIMIT)
-        if heavy.size:
-            raise InvalidInputError(
-                f"a whole sample_weight must be at most {COUNT_LIMIT:,}, "
-                f"got {w[heavy[0]]} at {heavy[0]}"
-            )
-        return np.ascontiguousarray(w, dtype=np.uint64), 1.0
-    return _real_weights(w.astype(np.float64))
-
-
-def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
-    total = float(w.sum())
-    if not math.isfinite(total):
-        raise InvalidInputError("the sum of sample_weight overflows; scale the weights down")
-    # n of them rounded up to one unit must still fit, hence the second bound.
-    exponent = math.frexp(total)[1] - _REAL_WEIGHT_BITS
-    unit = math.ldexp(1.0, max(exponent, -1022))
-    counts = np.where(w > 0, np.maximum(np.rint(w / unit), 1), 0)
-    return counts.astype(np.uint64), unit
-
-
-def thread_count(n_threads: int | None) -> int:
-    """Resolve a number of threads: by default the cores this process may use."""
-    if n_threads is not None:
-        if isinstance(n_threads, bool) or not isinstance(n_threads, int | np.integer) or n_threads < 1:
-            raise InvalidInputError(f"n_threads must be a whole number from 1, got {n_threads!r}")
-        return min(int(n_threads), 256)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    limit = os.environ.get("OMP_NUM_THREADS", "")  # how schedulers and joblib ask for restraint
-    return max(1, min(cores or 1, int(limit) if limit.isdigit() and int(limit) else 256))
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except Exception as error:  # a damaged archive can fail in any way the zip format knows
+        raise GridFileError(f"{path} is not a grid file, or is damaged: {error}") from error
 
 
 def _grid_of_fields(fields: dict[str, NDArray[Any]], path: object) -> Grid:
@@ -425,14 +345,10 @@ def _grid_of_fields(fields: dict[str, NDArray[Any]], path: object) -> Grid:
             f"{_VERSION}; a newer meanshiftpp will read it"
         )
     try:
-        bandwidth, cells, counts, sums = (
-            np.ascontiguousarray(fields[name], dtype)
-            for name, dtype in zip(
-                ("bandwidth", "cells", "counts", "sums"),
-                (np.float64, np.int64, np.uint64, np.uint64),
-                strict=True,
-            )
-        )
+        bandwidth = np.ascontiguousarray(fields["bandwidth"], np.float64)
+        cells = np.ascontiguousarray(fields["cells"], np.int64)
+        counts = np.ascontiguousarray(fields["counts"], np.uint64)
+        sums = np.ascontiguousarray(fields["sums"], np.uint64)
         unit = float(fields["unit"])
         as_bandwidth(bandwidth, cells.shape[1])
     except (KeyError, TypeError, ValueError, IndexError) as error:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
+from meanshiftpp._input import as_points, thread_count
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.grid import Grid, as_points, bin_points, thread_count
+from meanshiftpp.grid import Grid, bin_points
 
 DEFAULT_TOL = 1e-3
 DEFAULT_MAX_ITER = 300
@@ -103,7 +104,7 @@ class Modes:
         known = found >= 0
         values = np.full(len(seen), _FAR)
         values[known] = self.cell_labels[found[known]]
-        assignment.take(values, labels, labels, threads)
+        assignment.take(values, labels, labels)
         if not known.all():
             far = np.flatnonzero(labels == _FAR)
             labels[far] = self._nearest(points[far]) if cluster_all and len(self) else -1
@@ -113,7 +114,7 @@ class Modes:
         from scipy.spatial import KDTree  # slow to import, and seldom needed
 
         h = self.grid.bandwidth
-        _, nearest = KDTree(self.cells + self.fractions).query(points / h)
+        _, nearest = KDTree(self.cells + self.fractions).query(points.astype(np.float64) / h)
         return np.asarray(nearest, dtype=np.int32)
 
 
@@ -163,7 +164,8 @@ def seek(
         min(int(max_iter), 2**31 - 1),
         thread_count(n_threads),
     )
-    return Modes(grid, labels, cells, fractions, weights * grid.unit, n_iter, converged)
+    weight = np.asarray(weights * grid.unit, np.float64)
+    return Modes(grid, labels, cells, fractions, weight, n_iter, converged)
 
 
 def fit_labels(
@@ -182,7 +184,7 @@ def fit_labels(
         points, bandwidth, sample_weight=sample_weight, ids=labels, n_threads=n_threads
     )
     modes = seek(grid, tol=tol, max_iter=max_iter, n_threads=n_threads)
-    assignment.take(modes.cell_labels, labels, labels, thread_count(n_threads))
+    assignment.take(modes.cell_labels, labels, labels)
     if sample_weight is not None:
         # Points of no weight made no cell: they are labelled as new points are.
         idle = np.flatnonzero(np.asarray(sample_weight) == 0)

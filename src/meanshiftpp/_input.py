@@ -1,0 +1,107 @@
+"""What users hand in, checked once at the public edge and brought to the types the kernel reads.
+
+Each message says what was expected and what came.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from meanshiftpp.errors import InvalidInputError
+
+COUNT_LIMIT = 2**32 - 1  # a fuller cell could overflow its 64-bit sums of 32-bit offsets
+_REAL_WEIGHT_BITS = 31
+
+
+def as_points(X: ArrayLike) -> NDArray[np.generic]:
+    """Check an array of points and bring it to a type the kernel reads, without loss."""
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise InvalidInputError("X must be dense, got a sparse matrix; X.toarray() makes it dense")
+    points = np.asarray(X)
+    if points.ndim != 2:
+        hint = "; reshape(-1, 1) makes a column of it" if points.ndim == 1 else ""
+        raise InvalidInputError(
+            f"X must have 2 dimensions (samples, features), got {points.ndim}{hint}"
+        )
+    if points.shape[1] == 0:
+        raise InvalidInputError(f"X must have at least one feature, got shape {points.shape}")
+    kind, size = points.dtype.kind, points.dtype.itemsize
+    if kind not in "biuf" or size > 8:
+        raise InvalidInputError(
+            f"X must hold real numbers of at most 64 bits, got dtype {points.dtype}"
+        )
+    if kind == "b":
+        return points.view(np.uint8)
+    if kind == "f" and size == 2:
+        return points.astype(np.float32)
+    return points if points.dtype.isnative else points.astype(points.dtype.newbyteorder("="))
+
+
+def as_bandwidth(bandwidth: float | ArrayLike, d: int) -> NDArray[np.float64]:
+    """Check a bandwidth and give one value per feature."""
+    try:
+        h = np.array(bandwidth, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"bandwidth must be a number or one number per feature, got {bandwidth!r}"
+        ) from None
+    if h.ndim > 1 or (h.ndim == 1 and len(h) != d):
+        raise InvalidInputError(
+            f"bandwidth must be one number or {d}, one per feature; got shape {h.shape}"
+        )
+    if not (np.isfinite(h) & (h > 0)).all():
+        raise InvalidInputError(f"bandwidth must be positive and finite, got {bandwidth!r}")
+    return np.ascontiguousarray(np.broadcast_to(h, d)).copy()
+
+
+def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], float]:
+    """Check weights and give them as whole multiples of a unit."""
+    w = np.asarray(sample_weight)
+    if w.shape != (n,):
+        raise InvalidInputError(f"sample_weight must have shape ({n},), got {w.shape}")
+    if w.dtype.kind not in "biuf":
+        raise InvalidInputError(f"sample_weight must hold real numbers, got dtype {w.dtype}")
+    bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0)))
+    if bad.size:
+        raise InvalidInputError(
+            f"sample_weight must be finite and not negative, got {w[bad[0]]} at {bad[0]}"
+        )
+    if w.dtype.kind in "biu" or (w == np.floor(w)).all():
+        heavy = np.flatnonzero(w > COUNT_LIMIT)
+        if heavy.size:
+            raise InvalidInputError(
+                f"a whole sample_weight must be at most {COUNT_LIMIT:,}, "
+                f"got {w[heavy[0]]} at {heavy[0]}"
+            )
+        return np.ascontiguousarray(w, dtype=np.uint64), 1.0
+    return _real_weights(w.astype(np.float64))
+
+
+def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
+    with np.errstate(over="ignore"):
+        total = float(w.sum())
+    if not math.isfinite(total):
+        raise InvalidInputError("the sum of sample_weight overflows; scale the weights down")
+    exponent = math.frexp(total)[1] - _REAL_WEIGHT_BITS
+    unit = math.ldexp(1.0, max(exponent, -1022))
+    counts = np.where(w > 0, np.maximum(np.rint(w / unit), 1), 0)
+    return counts.astype(np.uint64), unit
+
+
+def thread_count(n_threads: int | None) -> int:
+    """Resolve a number of threads: by default the cores this process may use."""
+    if n_threads is not None:
+        if (
+            isinstance(n_threads, bool)
+            or not isinstance(n_threads, int | np.integer)
+            or n_threads < 1
+        ):
+            raise InvalidInputError(f"n_threads must be a whole number from 1, got {n_threads!r}")
+        return min(int(n_threads), 256)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    limit = os.environ.get("OMP_NUM_THREADS", "")  # how schedulers and joblib ask for restraint
+    return max(1, min(cores or 1, int(limit) if limit.isdigit() and int(limit) else 256))

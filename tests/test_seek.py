@@ -1,0 +1,137 @@
+"""The search and the labels, beyond what test_against_reference.py compares."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from meanshiftpp import Grid, seek
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.seek import fit_labels
+
+
+def blobs(n=3_000, d=3, k=5, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) + rng.uniform(-20, 20, (k, d))[rng.integers(0, k, n)]
+
+
+def test_labels_are_numbered_by_falling_weight():
+    X = blobs()
+    modes, labels = fit_labels(X, 1.5)
+    sizes = np.bincount(labels)
+    assert (np.diff(sizes) <= 0).all()
+    assert_array_equal(sizes, modes.weights)
+
+
+def test_equal_weights_are_numbered_in_cell_order():
+    _, labels = fit_labels([[9.0], [-9.0], [3.0]], 1.0)
+    assert labels.tolist() == [2, 0, 1]
+
+
+def test_labels_kept_while_binning_are_those_found_again():
+    X = blobs(50_000).astype(np.float32)
+    modes, labels = fit_labels(X, 1.0)
+    assert_array_equal(labels, modes.label(X))
+
+
+@pytest.mark.parametrize("d", [7, 16, 64])
+def test_many_dimensions_cost_what_is_occupied(d):
+    rng = np.random.default_rng(d)
+    centers = rng.uniform(-100, 100, (4, d))
+    truth = rng.integers(0, 4, 400)
+    X = centers[truth] + rng.uniform(-0.4, 0.4, (400, d))
+    modes, labels = fit_labels(X, 1.0)
+    assert modes.converged
+    big = labels < 4
+    assert len(modes) >= 4
+    for label in range(len(modes)):
+        assert len(set(truth[labels == label])) == 1
+    assert big.any()
+
+
+def test_extents_too_wide_for_a_key_are_searched_all_the_same():
+    X = np.array([[0.0, 0, 0], [1e15, 1e15, 1e15], [1e15, 1e15, 1e15 + 1], [-1e15, 5, 5]])
+    modes, labels = fit_labels(X, 1.0)
+    assert labels.tolist() == [2, 0, 0, 1]
+    assert modes.centers[0].tolist() == [1e15, 1e15, 1e15 + 0.5]
+
+
+def test_a_single_point_is_its_own_mode():
+    modes, labels = fit_labels([[-3.25, 7.5]], 1.0)
+    assert labels.tolist() == [0]
+    np.testing.assert_allclose(modes.centers, [[-3.25, 7.5]], atol=1e-9)
+    assert modes.converged
+
+
+def test_equal_points_are_one_cluster():
+    modes, labels = fit_labels(np.full((100, 2), 0.1), 0.3)
+    assert len(modes) == 1
+    assert set(labels) == {0}
+
+
+def test_not_converging_is_told():
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    modes = seek(Grid.from_points(X, 0.05), max_iter=2)
+    assert not modes.converged
+    assert modes.n_iter == 2
+    assert "not converged" in repr(modes)
+
+
+def test_weights_beyond_32_bits_lose_bits_not_sense():
+    few = Grid.from_points([[0.2], [0.9], [1.1], [40.5]], 1.0)
+    many = Grid.from_points([[0.2], [0.9], [1.1], [40.5]], 1.0, sample_weight=[2**30] * 4)
+    a, b = seek(few), seek(many)
+    assert_array_equal(a.cell_labels, b.cell_labels)
+    np.testing.assert_allclose(a.centers, b.centers, atol=1e-6)
+
+
+def test_more_weight_than_can_be_added_up_is_refused():
+    X = np.arange(600, dtype=np.float64)[:, None] * 5
+    grid = Grid.from_points(X, 1.0, sample_weight=np.full(600, 2**32 - 1))
+    with pytest.raises(InvalidInputError, match=r"2\*\*41"):
+        seek(grid)
+
+
+def test_keep_drops_the_light_ones():
+    modes, _ = fit_labels([[0.0], [0.1], [0.2], [9.0], [20.0], [20.1]], 1.0)
+    kept = modes.keep(2)
+    assert kept.weights.tolist() == [3, 2]
+    assert kept.label([[0.0], [9.0], [20.0]]).tolist() == [0, -1, 1]
+    assert modes.keep(100).label([[0.0], [500.0]]).tolist() == [-1, -1]
+
+
+def test_labels_of_new_points():
+    modes, _ = fit_labels([[0.5], [0.6], [0.7], [10.5], [11.5], [13.5]], 1.0)
+    new = [[0.9], [1.5], [12.5], [-5.0], [700.0]]
+    # In the cell; beside it; between a mode of two points and a single one; far away.
+    assert modes.label(new).tolist() == [0, 0, 1, 0, 2]
+    assert modes.label(new, cluster_all=False).tolist() == [0, 0, 1, -1, -1]
+
+
+def test_label_refuses_other_features():
+    modes, _ = fit_labels([[0.5, 1.0]], 1.0)
+    with pytest.raises(InvalidInputError, match="2 features.*got 1"):
+        modes.label([[1.0]])
+
+
+def test_points_of_no_weight_are_labelled_as_new_points():
+    X = [[0.5], [0.6], [9.5], [1.5], [5.5]]
+    modes, labels = fit_labels(X, 1.0, sample_weight=[1, 1, 1, 0, 0])
+    assert len(modes) == 2
+    assert labels.tolist() == [0, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("tol", [-1.0, float("nan")])
+def test_bad_tol_is_refused(tol):
+    with pytest.raises(InvalidInputError, match="tol"):
+        seek(Grid.from_points([[1.0]], 1.0), tol=tol)
+
+
+@pytest.mark.parametrize("max_iter", [0, -3, 1.5, True])
+def test_bad_max_iter_is_refused(max_iter):
+    with pytest.raises(InvalidInputError, match="max_iter"):
+        seek(Grid.from_points([[1.0]], 1.0), max_iter=max_iter)
+
+
+def test_an_empty_grid_has_no_modes():
+    with pytest.raises(InvalidInputError, match="empty"):
+        seek(Grid.empty(1.0, 2))
