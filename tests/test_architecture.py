@@ -24,19 +24,19 @@ MAY_IMPORT = {
     "reference": set(),
     "_input": {"errors"},
     "grid": {"errors", "_kernel", "_input"},
-    "seek": {"errors", "_kernel", "_input", "grid"},
-    "cluster": {"errors", "grid", "seek"},
-    "stream": {"errors", "grid", "seek"},
-    "plot": {"errors", "grid", "seek"},
-    "cli": {"errors", "grid", "seek", "cluster", "stream", "plot", "__init__"},
+    "modes": {"errors", "_kernel", "_input", "grid"},
+    "cluster": {"errors", "grid", "modes"},
+    "stream": {"errors", "grid", "modes"},
+    "plot": {"errors", "grid", "modes"},
+    "cli": {"errors", "grid", "modes", "cluster", "stream", "plot", "__init__"},
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
-    "__init__": {"errors", "reference", "grid", "seek", "cluster", "plot"},
+    "__init__": {"errors", "reference", "grid", "modes", "cluster", "plot"},
 }
 
 # What a module may import of others, besides the standard library and NumPy.
 MAY_USE = {
-    "seek": {"scipy"},
+    "modes": {"scipy"},
     "cluster": {"sklearn", "joblib"},
     "stream": {"pyarrow"},
     "plot": {"matplotlib"},
@@ -115,6 +115,20 @@ def test_every_public_name_exists_and_is_documented(name):
     if not name.startswith("__"):
         assert value.__doc__
         assert value.__doc__.strip()
+
+
+def test_no_module_takes_the_place_of_a_public_name():
+    """Python binds an imported module in its package, also over a function of the same name."""
+    code = (
+        "import importlib, pkgutil, types, meanshiftpp\n"
+        "for module in pkgutil.iter_modules(meanshiftpp.__path__):\n"
+        "    if module.name not in ('__main__', 'cli'):\n"
+        "        importlib.import_module('meanshiftpp.' + module.name)\n"
+        "for name in meanshiftpp.__all__:\n"
+        "    if isinstance(getattr(meanshiftpp, name), types.ModuleType): print(name)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(run.stdout.split()) == {"errors", "plot", "reference"}
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -1,6 +1,7 @@
 """Grid: what goes in, what is kept, what is refused. The laws are in test_laws.py."""
 
 import copy
+import itertools
 import pickle
 import zipfile
 
@@ -132,6 +133,23 @@ def test_grids_of_different_weight_units_add_up(points):
     assert both.total == pytest.approx(w.sum() + len(points), rel=1e-7)
     heavy = Grid.from_points(points, 1.0, sample_weight=w * 1e9)  # the finer unit cannot hold this
     assert (heavy + real).total == pytest.approx(heavy.total + real.total, rel=1e-6)
+
+
+def test_grids_of_far_apart_weight_units_lose_no_weight():
+    light = Grid.from_points([[0.5], [3.0]], 1.0, sample_weight=[0.1, 0.2])
+    for weights in ([2.0**40 + 0.5, 0.5], [2.0**90, 0.5], [2.0**90, 3.0]):
+        heavy = Grid.from_points([[0.5], [7.0]], 1.0, sample_weight=[*weights])
+        assert (heavy + light).total == pytest.approx(sum(weights) + 0.3, rel=1e-6)
+        assert heavy + light == light + heavy
+
+
+def test_real_weights_do_not_depend_on_the_order_of_rows():
+    X, w = np.arange(4.0)[:, None], np.array([0.1, 0.2, 0.3, 0.4])
+    grids = [
+        Grid.from_points(X[list(p)], 1.0, sample_weight=w[list(p)])
+        for p in itertools.permutations(range(4))
+    ]
+    assert all(grid == grids[0] for grid in grids)
 
 
 def test_points_without_weight_make_no_cell():

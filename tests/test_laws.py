@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from meanshiftpp import Grid, reference, seek
 from meanshiftpp.errors import GridMismatchError
 from meanshiftpp.grid import bin_points
+from meanshiftpp.modes import fit_labels
 
 from .strategies import Case, cases, cuts, dyadic_cases, weights, whole
 
@@ -185,28 +186,24 @@ def test_3_a_saved_grid_is_the_same_grid(case: Case, tmp_path_factory: pytest.Te
 @many
 @given(cases(), st.sampled_from(WAYS), st.data())
 def test_3_every_way_of_binning(case: Case, way: str, data: st.DataObject):
+    cells = np.floor(np.asarray(case.X, np.float64) / case.bandwidth)
+    assume(way != "dense" or np.prod(np.ptp(cells, axis=0) + 1) < 2**16)
     w = data.draw(st.none() | weights(len(case.X)), label="weights")
     expected = reference.grid_of_points(case.X, case.bandwidth, w)
-    ids = np.empty(len(case.X), np.int32)
+    options = {"sample_weight": w, "way": way}
     for n_threads in THREADS:
-        grid, assignment = bin_points(
-            case.X, case.bandwidth, sample_weight=w, ids=ids, n_threads=n_threads, way=way
-        )
+        grid, _ = bin_points(case.X, case.bandwidth, n_threads=n_threads, **options)
         assert_arrays(grid, expected, f"{way}, {n_threads} threads")
-        cell_of = np.empty(len(ids), np.int32)
-        assignment.take(np.arange(len(grid), dtype=np.int32), ids, cell_of, n_threads)
-        present = np.ones(len(ids), bool) if w is None else w > 0
-        found = np.floor(np.asarray(case.X, np.float64) / case.bandwidth)[present]
-        assert np.array_equal(grid.cells[cell_of[present]], found), f"{way}, {n_threads} threads"
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("d", [1, 2, 3, 7])
+@pytest.mark.parametrize("d", [1, 2, 3])
 def test_3_every_way_of_binning_with_points_far_from_the_others(d: int, way: str):
     rng = np.random.default_rng(d)
-    X = rng.normal(size=(30_000, d))
-    X[rng.integers(len(X), size=50)] *= 1e5
-    X[rng.integers(len(X), size=5)] *= 1e9
+    X = rng.normal(size=(70_000, d))
+    # Binning plans its tables by every 17th row here, and so does not know of these.
+    X[1::1700] *= 1e5
+    X[2::17000] *= 1e9
     expected = reference.grid_of_points(X, 0.5)
     for n_threads in THREADS:
         grid, _ = bin_points(X, 0.5, n_threads=n_threads, way=way)
@@ -276,7 +273,7 @@ def test_5_labels_fall_with_weight_then_follow_the_cells(case: Case):
     assert (sizes > 0).all()
     order = [(-size, *cell) for size, cell in zip(sizes.tolist(), modes.cells.tolist())]
     assert order == sorted(order)
-    assert (-reference.EDGE <= modes.fractions).all()
+    assert (modes.fractions >= -reference.EDGE).all()
     assert (modes.fractions < 1 - reference.EDGE).all()
 
 
@@ -290,6 +287,9 @@ def test_5_the_search_is_the_same_for_every_number_of_threads(case: Case):
         modes = seek(grid, n_threads=n_threads)
         assert_same_modes(modes, expected, f"{n_threads} threads")
         assert np.array_equal(modes.label(case.X, n_threads=n_threads), labels)
+        modes, fitted = fit_labels(case.X, case.bandwidth, n_threads=n_threads)
+        assert_same_modes(modes, expected, f"in one go, {n_threads} threads")
+        assert np.array_equal(fitted, labels)
 
 
 @pytest.mark.parametrize(("d", "h"), [(1, 1e-4), (2, 0.02), (3, 0.15), (6, 0.7)])
@@ -303,6 +303,8 @@ def test_5_the_search_with_enough_cells_to_keep_all_threads_busy(d: int, h: floa
         modes = seek(grid, max_iter=20, n_threads=n_threads)
         assert_same_modes(modes, expected, f"{n_threads} threads")
         assert np.array_equal(modes.label(X, n_threads=n_threads), labels)
+        _, fitted = fit_labels(X, h, max_iter=20, n_threads=n_threads)
+        assert np.array_equal(fitted, labels)
 
 
 # Law 6: the coarser grid from the finer one, up to rounding of the fixed point.

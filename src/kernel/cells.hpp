@@ -11,6 +11,7 @@
 #include <array>
 #include <bit>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "kernel/fixed.hpp"

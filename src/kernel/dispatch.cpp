@@ -18,7 +18,7 @@ extern const BlockLoops loops;
 const BlockLoops& block_loops() {
 #ifdef MSPP_X86_64
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
         return avx512::loops;
     if (__builtin_cpu_supports("avx2")) return avx2::loops;
 #endif

@@ -105,17 +105,17 @@ class Search {
         next_keys_.resize(m);
         const int team = team_size(m, 4096, n_threads_);
         std::vector<Movement> moved(static_cast<size_t>(team), Movement(tol_));
-        std::atomic<bool> adjacent{false};
+        std::atomic<bool> in_motion{false};
         parallel(team, [&](int t) {
             Window window(*this, moved[t]);
             auto row = [&](u32 first, u32 last, const std::vector<Span>& rows) {
                 window.row(first, last, rows);
             };
             Walk<decltype(row)>(trie, trie, row).run(part(m, t, team), m);
-            if (window.adjacent) adjacent = true;
+            if (window.in_motion) in_motion = true;
         });
         for (int t = 1; t < team; ++t) moved[0].add(moved[t]);
-        const bool at_rest = !adjacent.load() || settled(moved[0]);
+        const bool at_rest = !in_motion.load() || settled(moved[0]);
         regroup();
         return at_rest;
     }
@@ -124,7 +124,7 @@ class Search {
     struct Window {
         Search& search;
         Movement& moved;
-        bool adjacent = false;
+        bool in_motion = false;  // a cell has neighbours, or goes to another cell
         std::vector<u64> sums;
         std::vector<Span> rest;
         std::vector<i64> cell;
@@ -180,13 +180,14 @@ class Search {
             const u64* own = &search.lanes_[static_cast<i64>(i) * width];
             u64* position = &search.positions_[static_cast<i64>(i) * d];
             const u64 n = three[0] + three[width] + three[2 * width];
-            adjacent |= n != own[0];
+            in_motion |= n != own[0];
             for (int j = 0; j < d; ++j) {
                 const u64 corner = search.corner(i, j) - (u64{1} << search.bits_);
                 const u64 sum = three[j + 1] + three[width + j + 1] + three[2 * width + j + 1] - n * corner;
                 const u64 p = nearest(static_cast<double>(static_cast<i64>(sum)) / static_cast<double>(n));
                 position[j] = corner + p;
                 cell[j] = search.keys_.at(i, j) - 1 + static_cast<i64>(p >> search.bits_);
+                in_motion |= (p >> search.bits_) != 1;
             }
             search.next_keys_.set(i, cell.data());
             if (!moved.exceeds()) moved.add(search.mean_shift(i));

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from meanshiftpp import errors, plot, reference
     from meanshiftpp.cluster import MeanShiftPP
     from meanshiftpp.grid import Grid
-    from meanshiftpp.seek import Modes, seek
+    from meanshiftpp.modes import Modes, seek
 
 __version__ = "0.1.0.dev0"
 __all__ = ["Grid", "MeanShiftPP", "Modes", "errors", "plot", "reference", "seek"]
 
-_HOME = {"Grid": "grid", "MeanShiftPP": "cluster", "Modes": "seek", "seek": "seek"}
+_HOME = {"Grid": "grid", "MeanShiftPP": "cluster", "Modes": "modes", "seek": "modes"}
 
 
 def __getattr__(name: str) -> object:
@@ -31,7 +31,7 @@ def __getattr__(name: str) -> object:
         value = import_module(f"{__name__}.{name}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Kept, so that this runs once; and `seek` must stay the function, not become its module.
+    # Kept, so that this runs once.
     globals()[name] = value
     return value
 

@@ -82,10 +82,12 @@ def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], fl
 
 
 def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
-    with np.errstate(over="ignore"):
-        total = float(w.sum())
-    if not math.isfinite(total):
-        raise InvalidInputError("the sum of sample_weight overflows; scale the weights down")
+    try:
+        total = math.fsum(w)  # exact, so that the order of the rows does not matter
+    except OverflowError:
+        raise InvalidInputError(
+            "the sum of sample_weight overflows; scale the weights down"
+        ) from None
     exponent = math.frexp(total)[1] - _REAL_WEIGHT_BITS
     unit = math.ldexp(1.0, max(exponent, -1022))
     counts = np.where(w > 0, np.maximum(np.rint(w / unit), 1), 0)

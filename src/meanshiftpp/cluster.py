@@ -2,7 +2,7 @@
 
 Nothing is computed here. `fit` bins the points into a grid and searches it, `partial_fit` adds
 another chunk's grid to the one it has, `predict` looks labels up; the work is in `grid` and
-`seek`. What is left is scikit-learn's contract: parameters checked as declared, fitted names with
+`modes`. What is left is scikit-learn's contract: parameters checked as declared, fitted names with
 an underscore, tables in, and a bandwidth if none is given.
 """
 
@@ -19,9 +19,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .errors import InvalidInputError
-from .grid import Grid
-from .seek import Modes, fit_labels, seek
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.grid import Grid
+from meanshiftpp.modes import Modes, fit_labels, seek
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -52,9 +52,9 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Clusters of smaller weight (fewer points, where there are no weights) are noise: label -1,
         and no mode. The default keeps every cluster, whatever its weight.
     n_jobs : int, default=None
-        Number of threads. ``None`` and -1 take all cores there are: the result is the same for
-        every number of them. Other negative numbers count from there, as in joblib: -2 leaves one
-        core free.
+        Number of threads. ``None`` takes all cores this process may use (``OMP_NUM_THREADS``
+        lowers that): the result is the same for every number of them. Negative numbers count
+        from the end, as in joblib: -1 is all cores, -2 leaves one free.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.min_cluster_size = min_cluster_size
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the modes of `X` and label its points.
 
@@ -160,7 +160,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
         return self._keep(modes, labels)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a chunk of points and find the modes of all seen so far.
 
@@ -215,7 +215,8 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         labels : ndarray of shape (n_samples,), int32
             The same as `labels_`.
         """
-        return self.fit(X, sample_weight=sample_weight).labels_
+        self.fit(X, sample_weight=sample_weight)
+        return self.labels_
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Label points by the basin they lie in.
@@ -245,8 +246,8 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _bandwidth(self, X: NDArray[Any], weight: NDArray[Any] | None) -> Any:
         return normal_reference(X, weight) if self.bandwidth is None else self.bandwidth
 
-    def _threads(self) -> int:
-        return int(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs))
+    def _threads(self) -> int | None:
+        return None if self.n_jobs is None else int(effective_n_jobs(self.n_jobs))
 
     def _keep(self, modes: Modes, labels: NDArray[np.int32]) -> Self:
         """Take the result over, all at once: what failed before leaves the last fit as it was."""
@@ -311,7 +312,8 @@ def normal_reference(X: ArrayLike, sample_weight: ArrayLike | None = None) -> ND
     h = np.where(varies, 0.45 * shrink * np.sqrt(d + 4) / 1.5 * spread, magnitude)
     h[~np.isfinite(h) | (h == 0)] = 1.0  # with NaN or infinity in X, the binning will say where
     mantissa, exponent = np.frexp(h)
-    return np.ldexp(np.rint(np.ldexp(mantissa, 24)), exponent - 24)
+    rounded: NDArray[np.float64] = np.ldexp(np.rint(np.ldexp(mantissa, 24)), exponent - 24)
+    return rounded
 
 
 def _moments(

@@ -185,16 +185,13 @@ class Grid:
         if not isinstance(other, Grid):
             return NotImplemented
         self._refuse_misfit(other)
-        unit = min(self.unit, other.unit)
+        unit = self._unit_with(other)
         cells, counts, sums = merge_cells(self._rows(unit), other._rows(unit))
-        while (peak := int(counts.max(initial=0))) > COUNT_LIMIT:
-            if self.unit == other.unit == 1:
-                raise InvalidInputError(
-                    f"the sum would have a cell of weight {peak:,}, more than the {COUNT_LIMIT:,} "
-                    "whose sum is exact; take a smaller bandwidth"
-                )
-            unit *= 2
-            cells, counts, sums = merge_cells(self._rows(unit), other._rows(unit))
+        if (peak := int(counts.max(initial=0))) > COUNT_LIMIT:
+            raise InvalidInputError(
+                f"the sum would have a cell of weight {peak:,}, more than the {COUNT_LIMIT:,} "
+                "whose sum is exact; take a smaller bandwidth"
+            )
         return Grid(self.bandwidth, cells, counts, sums, unit)
 
     def coarsen(self, k: int) -> Grid:
@@ -286,6 +283,17 @@ class Grid:
                 "bin again with one bandwidth, or coarsen the finer one"
             )
 
+    def _unit_with(self, other: Grid) -> float:
+        """The finer of two units, or as much coarser as the heaviest cells of both need together.
+
+        Only real weights are ever coarsened; whole ones stay exact or do not add up.
+        """
+        unit = min(self.unit, other.unit)
+        if self.unit == other.unit == 1:
+            return unit
+        peak = sum(int(g.counts.max(initial=0)) * g.unit for g in (self, other))
+        return max(unit, math.ldexp(1.0, math.frexp(peak)[1] - OFFSET_BITS))
+
     def _rows(self, unit: float) -> _Rows:
         """Cells, counts and sums in multiples of another unit; to a finer one this is exact."""
         if unit == self.unit:
@@ -293,11 +301,9 @@ class Grid:
         if unit < self.unit:
             factor = np.uint64(round(self.unit / unit))
             return self.cells, self.counts * factor, self.sums * factor
-        factor = np.uint64(round(unit / self.unit))
-        half = factor // np.uint64(2)
-        counts = np.maximum((self.counts + half) // factor, np.uint64(1))
-        sums = self.sums // factor + (self.sums % factor + half) // factor
-        return self.cells, counts, np.minimum(sums, (counts << np.uint64(OFFSET_BITS))[:, None])
+        counts = np.maximum(np.rint(self.counts * (self.unit / unit)), 1)
+        sums = np.rint(self.sums / self.counts[:, None] * counts[:, None])
+        return self.cells, counts.astype(np.uint64), sums.astype(np.uint64)
 
 
 _Rows = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]

@@ -168,7 +168,7 @@ def _limits(x: NDArray[np.float64]) -> tuple[float, float]:
 
 def _means(X: NDArray[Any], tags: NDArray[np.intp], counts: NDArray[Any]) -> NDArray[np.float64]:
     sums = [np.bincount(tags, x, len(counts) + 1)[: len(counts)] for x in X.T]
-    return np.stack(sums, axis=1) / np.maximum(counts, 1)[:, None]
+    return np.asarray(np.stack(sums, axis=1) / np.maximum(counts, 1)[:, None], float)
 
 
 def _telling_features(
@@ -290,8 +290,8 @@ def _density(panel: Any, scene: _Scene, j: int, i: int) -> None:
     pixel = (row * wide + column)[inside]
     count = np.bincount(pixel, minlength=wide * tall)
     paint = scene.colours[scene.labels[inside]]
-    mixed = np.stack([np.bincount(pixel, c, wide * tall) for c in paint.T], axis=1)
-    mixed /= np.maximum(count, 1)[:, None]
+    sums = np.stack([np.bincount(pixel, c, wide * tall) for c in paint.T], axis=1)
+    mixed = sums / np.maximum(count, 1)[:, None]
     full = np.percentile(count[count > 0], 99.7)
     tone = np.minimum(np.log1p(count) / np.log1p(full), 1)[:, None]
     cover = np.where(tone > 0, 0.1 + 0.9 * tone, 0)

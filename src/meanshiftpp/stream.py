@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import FileAccessError, InvalidInputError, need
+from meanshiftpp.errors import FileAccessError, InvalidInputError, need
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from meanshiftpp import Grid, seek
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.seek import fit_labels
+from meanshiftpp.modes import fit_labels
 
 
 def blobs(n=3_000, d=3, k=5, seed=0):
@@ -89,6 +89,13 @@ def test_more_weight_than_can_be_added_up_is_refused():
     grid = Grid.from_points(X, 1.0, sample_weight=np.full(600, 2**32 - 1))
     with pytest.raises(InvalidInputError, match=r"2\*\*41"):
         seek(grid)
+
+
+def test_a_mean_that_ties_into_a_neighbourhood_goes_on():
+    # No two cells touch at first, but the mean of the first six points counts as in cell 1.
+    X = np.array([1 - 2**-22 - 2**-23] * 3 + [1 - 2**-22 + 2**-23] * 3 + [2.0])[:, None]
+    for tol in (0.0, 1e-3):
+        assert fit_labels(X, 1.0, tol=tol)[1].tolist() == [0] * 7
 
 
 def test_keep_drops_the_light_ones():

@@ -1,0 +1,186 @@
+"""What `meanshiftpp demo` does: a million points it makes, then Iris; a table and two pictures.
+
+The points are drawn from a known mixture, so the table can say how well the clusters agree with
+where each point came from. Nothing is tuned: one bandwidth each, and the time of one plain `fit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from meanshiftpp.errors import FileAccessError, need
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meanshiftpp.cluster import MeanShiftPP
+
+SEED = 7
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A data set that was clustered: what goes into the table and the picture."""
+
+    name: str
+    columns: Sequence[str]
+    X: NDArray[Any]
+    model: MeanShiftPP
+    seconds: float
+    agreement: float  # adjusted Rand index of the labels and the truth
+    picture: Path
+
+
+def gaussians(
+    n: int = 1_000_000, k: int = 18, noise: float = 0.03, seed: int = SEED
+) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+    """Draw points in the plane from a mixture of varied Gaussians over uniform noise.
+
+    Parameters
+    ----------
+    n : int, default=1_000_000
+        Number of points.
+    k : int, default=18
+        Number of Gaussians. Each has its own weight, width, shape and direction.
+    noise : float, default=0.03
+        Part of the points that are uniform noise.
+    seed : int
+        The same seed draws the same points.
+
+    Returns
+    -------
+    X : ndarray of shape (n, 2), float32
+        The points.
+    source : ndarray of shape (n,)
+        The Gaussian each came from; k is noise.
+
+    Examples
+    --------
+    >>> from meanshiftpp.demo import gaussians
+    >>> X, source = gaussians(1000)
+    >>> X.shape, int(source.max())
+    ((1000, 2), 18)
+    """
+    rng = np.random.default_rng(seed)
+    centers = _apart(rng, k)
+    angle, width, ratio = rng.uniform(0, np.pi, k), rng.uniform(0.35, 1.0, k), rng.uniform(1, 3, k)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    shape = np.moveaxis(turn * np.array([width, width / ratio]), 2, 0)  # (k, 2, 2)
+    weight = rng.dirichlet(np.full(k, 3.0)) * (1 - noise)
+    source = rng.choice(k + 1, n, p=[*weight, noise])
+    X = rng.uniform(-12, 12, (n, 2))
+    drawn = source < k
+    of = source[drawn]
+    spread = np.einsum("nij,nj->ni", shape[of], rng.normal(size=(len(of), 2)))
+    X[drawn] = centers[of] + spread
+    return X.astype(np.float32), source
+
+
+def _apart(rng: np.random.Generator, k: int) -> NDArray[np.float64]:
+    """Draw places one by one, each the farthest from the others of some that were tried."""
+    places = [rng.uniform(-9, 9, 2)]
+    while len(places) < k:
+        tried = rng.uniform(-9, 9, (6, 2))
+        nearest = np.linalg.norm(tried[:, None] - np.array(places), axis=2).min(axis=1)
+        places.append(tried[nearest.argmax()])
+    return np.array(places)
+
+
+def run(out: Path) -> None:
+    """Cluster both data sets, print a table, write the pictures to the folder `out`."""
+    need("matplotlib", "plot")
+    console = need("rich.console", "cli").Console(highlight=False)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileAccessError(f"cannot make the folder {str(out)!r}: {error.strerror}") from error
+    with console.status("making a million points ..."):
+        X, source = gaussians()
+    with console.status("clustering ..."):
+        shown = [
+            _cluster("a million points", ("x", "y"), X, source, 0.25, out / "million.png"),
+            _iris(out / "iris.png"),
+        ]
+    with console.status("drawing ..."):
+        for each in shown:
+            _draw(each)
+    console.print(_table(shown))
+    for each in shown:
+        console.print(f"  picture: [bold]{each.picture}[/]")
+
+
+def _iris(picture: Path) -> Shown:
+    from sklearn.datasets import load_iris
+
+    iris = load_iris()
+    columns = [name.removesuffix(" (cm)") for name in iris.feature_names]
+    return _cluster("Iris", columns, iris.data, iris.target, 0.7, picture)
+
+
+def _cluster(
+    name: str,
+    columns: Sequence[str],
+    X: NDArray[Any],
+    truth: NDArray[Any],
+    bandwidth: float,
+    picture: Path,
+) -> Shown:
+    from sklearn.metrics import adjusted_rand_score
+
+    from meanshiftpp.cluster import MeanShiftPP
+
+    start = perf_counter()
+    model = MeanShiftPP(bandwidth).fit(X)
+    seconds = perf_counter() - start
+    agreement = float(adjusted_rand_score(truth, model.labels_))
+    return Shown(name, columns, X, model, seconds, agreement, picture)
+
+
+def _draw(shown: Shown) -> None:
+    from meanshiftpp.plot import clusters
+    from meanshiftpp.stream import atomic_path
+
+    model = shown.model
+    figure = clusters(
+        shown.X,
+        model.labels_,
+        centers=model.cluster_centers_,
+        columns=shown.columns,
+        title=f"MeanShift++ on {shown.name}",
+        subtitle=f"{len(shown.X):,} points, {len(model.cluster_centers_):,} modes found "
+        f"in {shown.seconds * 1e3:.3g} ms",
+    )
+    with atomic_path(shown.picture) as target:
+        figure.savefig(target)
+
+
+def _table(shown: Sequence[Shown]) -> Any:
+    rich = need("rich.table", "cli")
+    table = rich.Table(box=need("rich.box", "cli").SIMPLE_HEAD)
+    table.add_column("data")
+    for heading in ("points", "bandwidth", "cells", "iterations", "clusters", "time"):
+        table.add_column(heading, justify="right")
+    table.add_column("largest clusters")
+    table.add_column("agreement*", justify="right")
+    for each in shown:
+        model = each.model
+        table.add_row(
+            each.name,
+            f"{len(each.X):,} x {each.X.shape[1]}",
+            f"{model.bandwidth_[0]:g}",
+            f"{len(model.grid_):,}",
+            f"{model.n_iter_}",
+            f"{len(model.cluster_weights_):,}",
+            f"[bold green]{each.seconds * 1e3:.3g} ms[/]",
+            "  ".join(f"{size:,.0f}" for size in model.cluster_weights_[:3]),
+            f"{each.agreement:.3f}",
+        )
+    table.caption = "* adjusted Rand index with where each point came from (1 is perfect, 0 chance)"
+    table.caption_justify = "left"
+    return table
