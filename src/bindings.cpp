@@ -22,9 +22,9 @@ using AnyPoints = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 
 // Hands a vector to NumPy without a copy.
 template <class T>
-static auto to_numpy(std::vector<T>&& from, std::initializer_list<size_t> shape) {
-    auto* owned = new std::vector<T>(std::move(from));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+static auto to_numpy(Array<T>&& from, std::initializer_list<size_t> shape) {
+    auto* owned = new Array<T>(std::move(from));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Array<T>*>(p); });
     return nb::ndarray<nb::numpy, T>(owned->data(), shape, owner);
 }
 
@@ -49,37 +49,25 @@ static Points points_of(const AnyPoints& x) {
 }
 
 static Way way_of(const std::string& name) {
-    if (name == "auto") return Way::automatic;
-    if (name == "dense") return Way::dense;
-    if (name == "hash") return Way::hash;
-    if (name == "wide") return Way::wide;
-    throw nb::value_error("way must be auto, dense, hash or wide");
+    constexpr std::pair<const char*, Way> ways[] = {{"auto", Way::automatic}, {"dense", Way::dense},
+                                                    {"ranked", Way::ranked},  {"hash", Way::hash},
+                                                    {"sorted", Way::sorted},  {"wide", Way::wide}};
+    for (const auto& [known, way] : ways)
+        if (name == known) return way;
+    throw nb::value_error("way must be auto, dense, ranked, hash, sorted or wide");
 }
 
-// Count and sums are apart in Python, one row in the kernel.
-static CellTable table_of(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums) {
+static GridView view_of(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums) {
     const size_t m = cells.shape(0), d = cells.shape(1);
-    if (counts.shape(0) != m || sums.shape(0) != m || sums.shape(1) != d)
+    if (d < 1 || counts.shape(0) != m || sums.shape(0) != m || sums.shape(1) != d)
         throw nb::value_error("cells, counts and sums must belong together");
-    CellTable table(static_cast<int>(d));
-    table.cells.assign(cells.data(), cells.data() + m * d);
-    table.lanes.resize(m * (d + 1));
-    for (size_t i = 0; i < m; ++i) {
-        table.lanes[i * (d + 1)] = counts.data()[i];
-        std::copy(sums.data() + i * d, sums.data() + (i + 1) * d, &table.lanes[i * (d + 1) + 1]);
-    }
-    return table;
+    return {static_cast<int>(d), static_cast<i64>(m), cells.data(), counts.data(), sums.data()};
 }
 
-static nb::tuple to_tuple(CellTable&& table) {
-    const size_t d = static_cast<size_t>(table.d), m = static_cast<size_t>(table.size());
-    std::vector<u64> counts(m), sums(m * d);
-    for (size_t i = 0; i < m; ++i) {
-        counts[i] = table.lanes[i * (d + 1)];
-        std::copy(&table.lanes[i * (d + 1) + 1], &table.lanes[i * (d + 1) + 1] + d, &sums[i * d]);
-    }
-    return nb::make_tuple(to_numpy(std::move(table.cells), {m, d}), to_numpy(std::move(counts), {m}),
-                          to_numpy(std::move(sums), {m, d}));
+static nb::tuple to_tuple(GridData&& grid) {
+    const size_t d = static_cast<size_t>(grid.d), m = static_cast<size_t>(grid.size());
+    return nb::make_tuple(to_numpy(std::move(grid.cells), {m, d}), to_numpy(std::move(grid.counts), {m}),
+                          to_numpy(std::move(grid.sums), {m, d}));
 }
 
 static nb::tuple bin_points(const AnyPoints& x, const Vector<double>& bandwidth,
@@ -97,7 +85,7 @@ static nb::tuple bin_points(const AnyPoints& x, const Vector<double>& bandwidth,
         binned = bin(points, bandwidth.data(), weights ? weights->data() : nullptr,
                      ids ? ids->data() : nullptr, n_threads, chosen);
     }
-    nb::tuple grid = to_tuple(std::move(binned->table));
+    nb::tuple grid = to_tuple(std::move(binned->grid));
     return nb::make_tuple(grid[0], grid[1], grid[2], std::move(binned->assignment));
 }
 
@@ -112,22 +100,23 @@ static void take(const Assignment& assignment, const Vector<i32>& values, const 
 }
 
 static nb::tuple merge_cells(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums) {
-    CellTable table = table_of(cells, counts, sums);
+    const GridView rows = view_of(cells, counts, sums);
+    GridData merged;
     {
         nb::gil_scoped_release release;
-        std::vector<u32> place;
-        sort_and_merge(table, place);
+        Array<u32> place;
+        merged = merge(rows, place);
     }
-    return to_tuple(std::move(table));
+    return to_tuple(std::move(merged));
 }
 
 static nb::tuple seek_modes(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums,
                             double tol, int max_iter, int n_threads) {
-    const CellTable table = table_of(cells, counts, sums);
+    const GridView grid = view_of(cells, counts, sums);
     Modes modes;
     {
         nb::gil_scoped_release release;
-        modes = seek(table, tol, max_iter, n_threads);
+        modes = seek(grid, tol, max_iter, n_threads);
     }
     const size_t k = modes.weights.size(), d = cells.shape(1), m = cells.shape(0);
     return nb::make_tuple(to_numpy(std::move(modes.cell_labels), {m}),
@@ -140,15 +129,12 @@ static auto find_cells(const Matrix<i64>& cells, const Vector<u64>& counts, cons
                        int n_threads) {
     if (cells.shape(1) != query.shape(1) || counts.shape(0) != cells.shape(0))
         throw nb::value_error("cells, counts and query must belong together");
-    CellTable grid(static_cast<int>(cells.shape(1))), asked(static_cast<int>(query.shape(1)));
-    grid.cells.assign(cells.data(), cells.data() + cells.size());
-    grid.lanes.resize(cells.shape(0) * (cells.shape(1) + 1));
-    for (size_t i = 0; i < cells.shape(0); ++i) grid.lanes[i * (cells.shape(1) + 1)] = counts.data()[i];
-    asked.cells.assign(query.data(), query.data() + query.size());
-    std::vector<i64> found;
+    const GridView grid{static_cast<int>(cells.shape(1)), static_cast<i64>(cells.shape(0)), cells.data(),
+                        counts.data(), nullptr};
+    Array<i64> found;
     {
         nb::gil_scoped_release release;
-        found = nearest_cells(grid, asked, n_threads);
+        found = nearest_cells(grid, query.data(), static_cast<i64>(query.shape(0)), n_threads);
     }
     return to_numpy(std::move(found), {query.shape(0)});
 }

@@ -132,6 +132,14 @@ def test_a_whole_weight_is_that_many_points(blobs):
         assert np.array_equal(weighted.labels_[weight > 0], repeated.predict(blobs[weight > 0]))
 
 
+@pytest.mark.parametrize("cluster_all", [True, False])
+def test_a_point_of_no_weight_is_labelled_as_a_new_one(blobs, cluster_all):
+    X, weight = np.r_[blobs, [[500, 500]]], np.r_[np.ones(len(blobs)), 0]
+    model = MeanShiftPP(2, cluster_all=cluster_all).fit(X, sample_weight=weight)
+    assert np.array_equal(model.labels_, model.predict(X))
+    assert (model.labels_[-1] == -1) is not cluster_all
+
+
 def test_real_weights_move_modes_and_order(blobs):
     weight = np.where(np.hypot(*blobs.T) < 4, 0.05, 1e-4)
     model = MeanShiftPP(2).fit(blobs, sample_weight=weight)

@@ -82,7 +82,7 @@ def test_all_ways_of_binning_give_the_same_bits(d, dtype):
     for weights in (None, w):
         grids = [
             bin_points(X, 4.5, sample_weight=weights, way=way, n_threads=threads)[0]
-            for way in ("auto", "dense", "hash", "wide")
+            for way in ("auto", "dense", "ranked", "hash", "sorted", "wide")
             for threads in (1, 3)
         ]
         assert all(grid == grids[0] for grid in grids)

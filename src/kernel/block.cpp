@@ -1,7 +1,17 @@
 // See block.hpp. MSPP_ISA names the instruction set this file is being compiled for.
 #include "kernel/block.hpp"
 
+#include <cmath>
 #include <cstring>
+
+#ifdef _MSC_VER
+#include <intrin.h>
+#define MSPP_PREFETCH(p) _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0)
+#define MSPP_POPCOUNT(x) __popcnt64(x)
+#else
+#define MSPP_PREFETCH(p) __builtin_prefetch(p)
+#define MSPP_POPCOUNT(x) __builtin_popcountll(x)
+#endif
 
 namespace mspp::MSPP_ISA {
 
@@ -20,7 +30,7 @@ inline bool split_eight(const T* points, const BoxPattern& box, double* keys, ui
     uint64_t outside = 0;
     for (int k = 0; k < 8 * D; ++k) {
         const double q = static_cast<double>(points[k]) / box.bandwidth[k];
-        const double cell = __builtin_floor(q);
+        const double cell = std::floor(q);
         const double in_box = cell - box.low[k];
         outside |= static_cast<uint64_t>(!(in_box >= 0)) | static_cast<uint64_t>(!(in_box < box.extent[k]));
         offsets[k] = bits_of(q - cell + 0x1p20) - bits_of(0x1p20);
@@ -52,14 +62,38 @@ bool split(const T* points, int n, const BoxPattern& box, double* keys, uint64_t
     return inside;
 }
 
+// Rows are fetched ahead: in a large table each one is a cache miss.
 template <int D>
-void add(const double* keys, const uint64_t* offsets, int n, uint64_t* table, int32_t* ids) {
+void add(const int32_t* ids, const uint64_t* offsets, int n, uint64_t* table) {
+    constexpr int kAhead = 16;
     for (int i = 0; i < n; ++i) {
-        const int32_t id = static_cast<int32_t>(keys[i]);
-        uint64_t* row = table + static_cast<int64_t>(id) * (D + 1);
+        const int ahead = i + kAhead < n ? i + kAhead : i;
+        MSPP_PREFETCH(table + static_cast<int64_t>(ids[ahead]) * (D + 1));
+        uint64_t* row = table + static_cast<int64_t>(ids[i]) * (D + 1);
         row[0] += 1;
         for (int j = 0; j < D; ++j) row[j + 1] += offsets[i * D + j];
-        if (ids) ids[i] = id;
+    }
+}
+
+void ids_of_keys(const double* keys, int n, int32_t* ids) {
+    for (int i = 0; i < n; ++i) ids[i] = static_cast<int32_t>(keys[i]);
+}
+
+void mark(const double* keys, int n, uint64_t* bitmap) {
+    for (int i = 0; i < n; ++i) {
+        const uint64_t key = static_cast<uint64_t>(static_cast<int64_t>(keys[i]));
+        const uint64_t bit = uint64_t{1} << (key % 64);
+        if (!(bitmap[key / 64] & bit)) bitmap[key / 64] |= bit;  // mostly there already: no store
+    }
+}
+
+void rank(const double* keys, int n, const RankWord* words, int32_t* ids) {
+    for (int i = 0; i < n; ++i) MSPP_PREFETCH(words + static_cast<int64_t>(keys[i]) / 64);
+    for (int i = 0; i < n; ++i) {
+        const int64_t key = static_cast<int64_t>(keys[i]);
+        const RankWord& word = words[key / 64];
+        const uint64_t below = word.marks & ((uint64_t{1} << (key % 64)) - 1);
+        ids[i] = static_cast<int32_t>(word.before) + static_cast<int32_t>(MSPP_POPCOUNT(below));
     }
 }
 
@@ -74,6 +108,9 @@ const BlockLoops loops = {
     {nullptr, split<uint8_t, 1>, split<uint8_t, 2>, split<uint8_t, 3>, split<uint8_t, 4>, split<uint8_t, 5>,
      split<uint8_t, 6>},
     {nullptr, add<1>, add<2>, add<3>, add<4>, add<5>, add<6>},
+    ids_of_keys,
+    mark,
+    rank,
 };
 
 }  // namespace mspp::MSPP_ISA

@@ -1,4 +1,4 @@
-// Occupied cells: sorting them, merging equal ones, and walking each row of cells with its neighbouring rows.
+// Occupied cells: their keys, their order, and the walk over each row of cells with its neighbouring rows.
 //
 // Sorted lexicographically, cells form a trie: values of the first axis, below each those of the second, and
 // so on; the last level are the cells, and cells that differ in the last axis only are a row, contiguous in
@@ -7,60 +7,84 @@
 // limit.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <numeric>
-#include <utility>
-#include <vector>
 
-#include "kernel/fixed.hpp"
+#include "kernel/rank.hpp"
 #include "kernel/threads.hpp"
 
 namespace mspp {
 
-// The number of axes: known to the compiler for D > 0, to the object for D = 0.
-template <int D>
-struct Axes {
-    explicit Axes(int) {}
-    constexpr int operator()() const { return D; }
-};
-template <>
-struct Axes<0> {
-    explicit Axes(int d) : d(d) {}
-    int operator()() const { return d; }
+// Occupied cells with what is in them, as Python holds them.
+struct GridView {
     int d;
+    i64 m;
+    const i64* cells;   // (m, d), distinct and in lexicographic order unless said otherwise
+    const u64* counts;  // (m,)
+    const u64* sums;    // (m, d)
+};
+
+struct GridData {
+    int d;
+    Array<i64> cells;
+    Array<u64> counts, sums;
+    i64 size() const { return static_cast<i64>(counts.size()); }
+    GridView view() const { return {d, size(), cells.data(), counts.data(), sums.data()}; }
+};
+
+// The smallest box of cells around what was added.
+struct Box {
+    std::vector<i64> low, high;
+    explicit Box(int d) : low(static_cast<size_t>(d), INT64_MAX), high(static_cast<size_t>(d), INT64_MIN) {}
+    void add(const i64* cells, i64 m) {
+        const size_t d = low.size();
+        for (i64 i = 0; i < m; ++i)
+            for (size_t j = 0; j < d; ++j) {
+                low[j] = std::min(low[j], cells[i * d + j]);
+                high[j] = std::max(high[j], cells[i * d + j]);
+            }
+    }
+    // Cells along an axis, with one to spare on either side.
+    u64 extent(size_t j) const { return static_cast<u64>(high[j] - low[j]) + 3; }
+    // Bits of a key that has a field for each axis.
+    int key_bits() const {
+        int bits = 0;
+        for (size_t j = 0; j < low.size(); ++j) bits += std::bit_width(extent(j));
+        return bits;
+    }
 };
 
 // Cells as one 64-bit key each: a bit field per axis, the first axis on top, so that keys sort as cells do.
+// Coordinates are relative to the box and start at 1: the spare cell below is 0.
 template <int D>
 class Keys {
   public:
-    using Key = u64;
-    explicit Keys(const std::vector<int>& bits) : axes_(D) {
+    explicit Keys(const Box& box) {
         int shift = 0;
+        double slots = 1;
         for (int j = D - 1; j >= 0; --j) {
+            const int bits = std::bit_width(box.extent(j));
             shift_[j] = shift;
-            mask_[j] = bits[j] == 64 ? ~0ull : (1ull << bits[j]) - 1;
-            shift += bits[j];
+            mask_[j] = bits == 64 ? ~0ull : (1ull << bits) - 1;
+            shift += bits;
+            stride_[j] = static_cast<u64>(slots);
+            slots *= static_cast<double>(box.extent(j));
+            if (slots > 0x1p62) slots = 0x1p62;
         }
-    }
-    static bool fits(const std::vector<int>& bits) {
-        return std::accumulate(bits.begin(), bits.end(), 0) <= 64;
+        slots_ = static_cast<u64>(slots);
     }
 
-    int axes() const { return D; }
+    constexpr int axes() const { return D; }
     i64 size() const { return static_cast<i64>(keys_.size()); }
     void resize(i64 m) { keys_.resize(static_cast<size_t>(m)); }
-    void reserve(i64 m) { keys_.reserve(static_cast<size_t>(m)); }
-    void clear() { keys_.clear(); }
     i64 at(i64 i, int j) const { return static_cast<i64>((keys_[i] >> shift_[j]) & mask_[j]); }
     void set(i64 i, const i64* cell) {
         u64 key = 0;
         for (int j = 0; j < D; ++j) key |= static_cast<u64>(cell[j]) << shift_[j];
         keys_[i] = key;
     }
-    bool equal(i64 i, i64 k) const { return keys_[i] == keys_[k]; }
+    void copy(i64 i, const Keys& from, i64 k) { keys_[i] = from.keys_[k]; }
+    bool equal(i64 i, const Keys& other, i64 k) const { return keys_[i] == other.keys_[k]; }
     // The first axis in which two different cells differ.
     int first_difference(i64 i, i64 k) const {
         const u64 x = keys_[i] ^ keys_[k];
@@ -68,120 +92,78 @@ class Keys {
         while ((x >> shift_[j]) == 0) ++j;
         return j;
     }
-    void push(const Keys& from, i64 i) { keys_.push_back(from.keys_[i]); }
-    std::vector<u32> sorted_order() const;
+
+    // OUT place[i]: the rank of cell i among the distinct cells. Returns their number.
+    i64 rank(Array<u32>& place) {
+        const i64 m = size();
+        place.resize(static_cast<size_t>(m));
+        if (!BitRank::suits(slots_, m)) return sort_.rank(keys_.data(), m, place.data());
+        marks_.reset(slots_);
+        for (i64 i = 0; i < m; ++i) marks_.mark(slot(i));
+        const i64 distinct = marks_.count();
+        for (i64 i = 0; i < m; ++i) place[i] = marks_.of(slot(i));
+        return distinct;
+    }
 
   private:
-    Axes<D> axes_;
+    u64 slot(i64 i) const {
+        u64 slot = 0;
+        for (int j = 0; j < D; ++j) slot += static_cast<u64>(at(i, j)) * stride_[j];
+        return slot;
+    }
     std::array<int, D> shift_{};
-    std::array<u64, D> mask_{};
-    std::vector<u64> keys_;
+    std::array<u64, D> mask_{}, stride_{};
+    u64 slots_ = 0;  // cells in the box
+    Array<u64> keys_;
+    BitRank marks_;
+    RadixSort sort_;
 };
 
 // Cells as rows of d integers, for any d and any extent.
 template <>
 class Keys<0> {
   public:
-    explicit Keys(const std::vector<int>& bits) : d_(static_cast<int>(bits.size())) {}
-    static bool fits(const std::vector<int>&) { return true; }
+    explicit Keys(const Box& box) : d_(static_cast<int>(box.low.size())) {}
 
     int axes() const { return d_; }
     i64 size() const { return static_cast<i64>(cells_.size()) / d_; }
     void resize(i64 m) { cells_.resize(static_cast<size_t>(m * d_)); }
-    void reserve(i64 m) { cells_.reserve(static_cast<size_t>(m * d_)); }
-    void clear() { cells_.clear(); }
     i64 at(i64 i, int j) const { return cells_[i * d_ + j]; }
     void set(i64 i, const i64* cell) { std::copy(cell, cell + d_, cells_.begin() + i * d_); }
-    bool equal(i64 i, i64 k) const { return std::equal(row(i), row(i) + d_, row(k)); }
+    void copy(i64 i, const Keys& from, i64 k) { set(i, from.row(k)); }
+    bool equal(i64 i, const Keys& other, i64 k) const {
+        return std::equal(row(i), row(i) + d_, other.row(k));
+    }
     int first_difference(i64 i, i64 k) const {
         return static_cast<int>(std::mismatch(row(i), row(i) + d_, row(k)).first - row(i));
     }
-    void push(const Keys& from, i64 i) { cells_.insert(cells_.end(), from.row(i), from.row(i) + d_); }
-    std::vector<u32> sorted_order() const {
-        std::vector<u32> order(static_cast<size_t>(size()));
+    i64 rank(Array<u32>& place) {
+        const i64 m = size();
+        place.resize(static_cast<size_t>(m));
+        std::vector<u32> order(static_cast<size_t>(m));
         std::iota(order.begin(), order.end(), 0u);
         std::sort(order.begin(), order.end(), [&](u32 a, u32 b) {
-            const int order = compare(a, b);
-            return order < 0 || (order == 0 && a < b);
+            return std::lexicographical_compare(row(a), row(a) + d_, row(b), row(b) + d_);
         });
-        return order;
+        u32 rank = 0;
+        for (i64 k = 0; k < m; ++k) {
+            rank += k > 0 && !equal(order[k - 1], *this, order[k]);
+            place[order[k]] = rank;
+        }
+        return m == 0 ? 0 : i64{rank} + 1;
     }
 
   private:
     const i64* row(i64 i) const { return cells_.data() + i * d_; }
-    int compare(i64 a, i64 b) const {
-        for (int j = 0; j < d_; ++j)
-            if (at(a, j) != at(b, j)) return at(a, j) < at(b, j) ? -1 : 1;
-        return 0;
-    }
     int d_;
-    std::vector<i64> cells_;
-};
-
-// Least-significant-digit radix sort of (key, index) pairs; digits that all keys share cost nothing.
-inline std::vector<u32> radix_order(const u64* keys, i64 m) {
-    constexpr int kDigitBits = 11, kDigits = (64 + kDigitBits - 1) / kDigitBits, kBins = 1 << kDigitBits;
-    struct Entry {
-        u64 key;
-        u32 index;
-    };
-    std::vector<Entry> a(static_cast<size_t>(m)), b(static_cast<size_t>(m));
-    u64 any = 0, all = ~0ull;
-    for (i64 i = 0; i < m; ++i) {
-        a[i] = {keys[i], static_cast<u32>(i)};
-        any |= keys[i];
-        all &= keys[i];
-    }
-    std::vector<u32> start(kBins);
-    for (int digit = 0; digit < kDigits; ++digit) {
-        const int shift = digit * kDigitBits;
-        if ((((any ^ all) >> shift) & (kBins - 1)) == 0) continue;
-        std::fill(start.begin(), start.end(), 0u);
-        for (i64 i = 0; i < m; ++i) ++start[(a[i].key >> shift) & (kBins - 1)];
-        u32 sum = 0;
-        for (u32& s : start) sum += std::exchange(s, sum);
-        for (i64 i = 0; i < m; ++i) b[start[(a[i].key >> shift) & (kBins - 1)]++] = a[i];
-        a.swap(b);
-    }
-    std::vector<u32> order(static_cast<size_t>(m));
-    for (i64 i = 0; i < m; ++i) order[i] = a[i].index;
-    return order;
-}
-
-template <int D>
-std::vector<u32> Keys<D>::sorted_order() const {
-    if (size() > 256) return radix_order(keys_.data(), size());
-    std::vector<u32> order(keys_.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return keys_[a] < keys_[b]; });
-    return order;
-}
-
-// Which bit fields hold the cells of [low, high] with one spare cell on either side.
-struct Box {
-    std::vector<i64> low, high;
-    explicit Box(int d) : low(static_cast<size_t>(d), INT64_MAX), high(static_cast<size_t>(d), INT64_MIN) {}
-    void add(const i64* cell) {
-        for (size_t j = 0; j < low.size(); ++j) {
-            low[j] = std::min(low[j], cell[j]);
-            high[j] = std::max(high[j], cell[j]);
-        }
-    }
-    std::vector<int> bits() const {
-        std::vector<int> bits;
-        for (size_t j = 0; j < low.size(); ++j)
-            bits.push_back(std::bit_width(static_cast<u64>(high[j] - low[j]) + 3));
-        return bits;
-    }
+    Array<i64> cells_;
 };
 
 // Calls fn(std::integral_constant<int, D>) with D = d where a 64-bit key can hold the cells of the box, else
 // D = 0.
 template <class Fn>
 auto with_keys(const Box& box, Fn&& fn) {
-    const auto bits = box.bits();
-    const size_t d = Keys<1>::fits(bits) ? bits.size() : 0;
-    switch (d) {
+    switch (box.key_bits() <= 64 ? box.low.size() : 0) {
         case 1:
             return fn(std::integral_constant<int, 1>{});
         case 2:
@@ -199,10 +181,9 @@ auto with_keys(const Box& box, Fn&& fn) {
     }
 }
 
-// The keys of cells given as rows of d integers, relative to the box, which leaves the spare cell below at 0.
 template <int D>
 Keys<D> make_keys(const i64* cells, i64 m, const Box& box) {
-    Keys<D> keys(box.bits());
+    Keys<D> keys(box);
     keys.resize(m);
     const int d = keys.axes();
     std::vector<i64> cell(static_cast<size_t>(d));
@@ -213,33 +194,50 @@ Keys<D> make_keys(const i64* cells, i64 m, const Box& box) {
     return keys;
 }
 
-// The inner levels of the trie over sorted, distinct cells.
+// The inner levels of the trie over sorted, distinct cells. Cells can be stirred; so is then every node above
+// them.
 class Trie {
   public:
-    template <class K>
-    explicit Trie(const K& keys) : levels_(static_cast<size_t>(keys.axes() - 1)) {
-        const i64 m = keys.size();
-        for (i64 i = 0; i < m; ++i) {
-            const int from = i == 0 ? 0 : keys.first_difference(i - 1, i);
-            for (int l = from; l < keys.axes() - 1; ++l) {
-                const bool last = l == keys.axes() - 2;
-                levels_[l].first_child.push_back(static_cast<u32>(last ? i : levels_[l + 1].value.size()));
-                levels_[l].value.push_back(keys.at(i, l));
-            }
-        }
-        for (size_t l = 0; l < levels_.size(); ++l) {
-            const bool last = l + 1 == levels_.size();
-            levels_[l].first_child.push_back(static_cast<u32>(last ? m : levels_[l + 1].value.size()));
-        }
-    }
     struct Level {
         std::vector<i64> value;
         std::vector<u32> first_child;  // one more than values: the end of the last one's children
+        std::vector<char> stirred;
     };
+
+    template <class K>
+    void build(const K& keys, const char* stirred = nullptr) {
+        const i64 m = keys.size();
+        const int inner = keys.axes() - 1;
+        levels_.resize(static_cast<size_t>(inner));
+        for (Level& level : levels_) {
+            level.value.clear();
+            level.first_child.clear();
+            level.stirred.clear();
+        }
+        auto below = [&](int l, i64 i) {
+            return static_cast<u32>(l == inner - 1 ? i : static_cast<i64>(levels_[l + 1].value.size()));
+        };
+        for (i64 i = 0; i < m; ++i) {
+            for (int l = i == 0 ? 0 : keys.first_difference(i - 1, i); l < inner; ++l) {
+                levels_[l].first_child.push_back(below(l, i));
+                levels_[l].value.push_back(keys.at(i, l));
+                levels_[l].stirred.push_back(0);
+            }
+            if (!stirred || stirred[i])
+                for (Level& level : levels_) level.stirred.back() = 1;
+        }
+        for (int l = 0; l < inner; ++l) levels_[l].first_child.push_back(below(l, m));
+        size_ = m;
+    }
     const std::vector<Level>& levels() const { return levels_; }
+    // Nodes of the top level, or cells where there is no other level.
+    u32 top() const {
+        return static_cast<u32>(levels_.empty() ? size_ : static_cast<i64>(levels_[0].value.size()));
+    }
 
   private:
     std::vector<Level> levels_;
+    i64 size_ = 0;
 };
 
 struct Span {
@@ -247,17 +245,16 @@ struct Span {
 };
 
 // For every row of query cells within a range of them: row(first, last, rows), rows being the spans of target
-// cells whose first d-1 coordinates are each at most one away from the row's.
+// cells whose first d-1 coordinates are each at most one away from the row's. Branches near which nothing is
+// stirred are passed over.
 template <class RowFn>
 class Walk {
   public:
     Walk(const Trie& query, const Trie& target, RowFn row)
-        : query_(query), target_(target), row_(std::move(row)) {
-        near_.resize(query.levels().size() + 1);
-    }
+        : query_(query), target_(target), row_(std::move(row)), near_(query.levels().size() + 1) {}
 
-    void run(Range cells, i64 n_target) {
-        if (cells.size() == 0 || n_target == 0) return;
+    void run(Range cells) {
+        if (cells.size() == 0 || target_.top() == 0) return;
         const auto& levels = query_.levels();
         bounds_.assign(levels.size() + 1, {});
         Span span{static_cast<u32>(cells.begin), static_cast<u32>(cells.end)};
@@ -271,9 +268,7 @@ class Walk {
             span = {holder(span.begin), holder(span.end - 1) + 1};
             bounds_[l] = span;
         }
-        const u32 top =
-            levels.empty() ? static_cast<u32>(n_target) : static_cast<u32>(target_.levels()[0].value.size());
-        near_[0].assign(1, {0, top});
+        near_[0].assign(1, {0, target_.top()});
         visit(0, bounds_[0]);
     }
 
@@ -285,13 +280,16 @@ class Walk {
         const auto& target = target_.levels()[l];
         for (u32 q = nodes.begin; q < nodes.end; ++q) {
             const i64 v = query.value[q];
+            bool stirred = false;
             near_[l + 1].clear();
             for (Span& span : near_[l]) {
                 while (span.begin < span.end && target.value[span.begin] < v - 1) ++span.begin;
-                for (u32 k = span.begin; k < span.end && target.value[k] <= v + 1; ++k)
+                for (u32 k = span.begin; k < span.end && target.value[k] <= v + 1; ++k) {
                     near_[l + 1].push_back({target.first_child[k], target.first_child[k + 1]});
+                    stirred |= target.stirred[k] != 0;
+                }
             }
-            visit(l + 1, {query.first_child[q], query.first_child[q + 1]});
+            if (stirred) visit(l + 1, {query.first_child[q], query.first_child[q + 1]});
         }
     }
 
@@ -303,43 +301,30 @@ class Walk {
         near_;  // per level: what is left to see of each neighbouring node's children
 };
 
-// Occupied cells with what is in them: rows of 1 + d lanes, the count and d sums.
-struct CellTable {
-    int d;
-    std::vector<i64> cells;
-    std::vector<u64> lanes;
-    explicit CellTable(int d) : d(d) {}
-    i64 size() const { return static_cast<i64>(cells.size()) / d; }
-};
-
-// Sorts the table and adds up rows of the same cell; place[i] becomes where row i went.
-inline void sort_and_merge(CellTable& table, std::vector<u32>& place) {
-    const int d = table.d;
-    const i64 m = table.size();
+// Sorts rows in any order and adds up those of the same cell; place[i] becomes where row i went.
+inline GridData merge(const GridView& rows, Array<u32>& place) {
+    const int d = rows.d;
+    GridData merged{d, {}, {}, {}};
     Box box(d);
-    for (i64 i = 0; i < m; ++i) box.add(&table.cells[i * d]);
-    place.resize(static_cast<size_t>(m));
-    if (m == 0) return;
+    box.add(rows.cells, rows.m);
+    place.clear();
+    if (rows.m == 0) return merged;
     with_keys(box, [&](auto D) {
-        const auto keys = make_keys<D>(table.cells.data(), m, box);
-        const auto order = keys.sorted_order();
-        CellTable merged(d);
-        merged.cells.reserve(table.cells.size());
-        merged.lanes.reserve(table.lanes.size());
-        for (i64 k = 0; k < m; ++k) {
-            const i64 i = order[k];
-            const u64* lanes = &table.lanes[i * (d + 1)];
-            if (k > 0 && keys.equal(order[k - 1], i)) {
-                u64* sum = &merged.lanes[merged.lanes.size() - (d + 1)];
-                for (int j = 0; j <= d; ++j) sum[j] += lanes[j];
-            } else {
-                merged.cells.insert(merged.cells.end(), &table.cells[i * d], &table.cells[i * d] + d);
-                merged.lanes.insert(merged.lanes.end(), lanes, lanes + d + 1);
+        auto keys = make_keys<D>(rows.cells, rows.m, box);
+        const size_t distinct = static_cast<size_t>(keys.rank(place));
+        merged.cells.resize(distinct * d);
+        merged.counts.assign(distinct, 0);
+        merged.sums.assign(distinct * d, 0);
+        for (i64 i = 0; i < rows.m; ++i) {
+            const i64 to = place[i];
+            merged.counts[to] += rows.counts[i];
+            for (int j = 0; j < d; ++j) {
+                merged.cells[to * d + j] = rows.cells[i * d + j];
+                merged.sums[to * d + j] += rows.sums[i * d + j];
             }
-            place[i] = static_cast<u32>(merged.size() - 1);
         }
-        table = std::move(merged);
     });
+    return merged;
 }
 
 }  // namespace mspp

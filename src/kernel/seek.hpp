@@ -22,10 +22,10 @@ inline constexpr int kTieBits = 20;
 inline constexpr int kTotalBits = 61 - kTieBits;  // a position keeps the tie bits at least
 
 struct Modes {
-    std::vector<i32> cell_labels;   // a label for each cell of the grid
-    std::vector<i64> cells;         // (k, d): where each mode is,
-    std::vector<double> fractions;  // (k, d): and how far into its cell
-    std::vector<u64> weights;       // (k,)
+    Array<i32> cell_labels;   // a label for each cell of the grid
+    Array<i64> cells;         // (k, d): where each mode is,
+    Array<double> fractions;  // (k, d): and how far into its cell
+    Array<u64> weights;       // (k,)
     int n_iter = 0;
     bool converged = false;
 };
@@ -56,28 +56,26 @@ class Movement {
 template <int D>
 class Search {
   public:
-    Search(const CellTable& table, const Box& box, u64 total, double tol, int n_threads)
-        : axes_(table.d),
+    Search(const GridView& grid, const Box& box, u64 total, double tol, int n_threads)
+        : d_(grid.d),
           box_(box),
-          keys_(make_keys<D>(table.cells.data(), table.size(), box)),
-          next_keys_(box.bits()),
+          keys_(make_keys<D>(grid.cells, grid.m, box)),
+          next_keys_(box),
           tol_(tol),
           n_threads_(n_threads),
           bits_(std::min(kOffsetBits, 61 - static_cast<int>(std::bit_width(total)))) {
-        const int d = axes_();
-        const i64 m = table.size();
         const int drop = kOffsetBits - bits_;
-        lanes_.resize(static_cast<size_t>(m * (d + 1)));
-        for (i64 i = 0; i < m; ++i) {
-            const u64* from = &table.lanes[i * (d + 1)];
-            u64* to = &lanes_[i * (d + 1)];
-            to[0] = from[0];
-            for (int j = 0; j < d; ++j) {
-                const u64 offsets = drop == 0 ? from[j + 1] : (from[j + 1] + (u64{1} << (drop - 1))) >> drop;
-                to[j + 1] = offsets + from[0] * (corner(i, j) + (u64{1} << (bits_ - kTieBits)));
+        lanes_.resize(static_cast<size_t>(grid.m * width()));
+        for (i64 i = 0; i < grid.m; ++i) {
+            const u64 n = grid.counts[i];
+            lanes_[i * width()] = n;
+            for (int j = 0; j < d(); ++j) {
+                const u64 sum = grid.sums[i * d() + j];
+                const u64 offsets = drop == 0 ? sum : (sum + (u64{1} << (drop - 1))) >> drop;
+                lanes_[i * width() + j + 1] = offsets + n * (corner(i, j) + (u64{1} << (bits_ - kTieBits)));
             }
         }
-        group_.resize(static_cast<size_t>(m));
+        group_.resize(static_cast<size_t>(grid.m));
         std::iota(group_.begin(), group_.end(), 0u);
         parent_ = group_;
     }
@@ -93,31 +91,45 @@ class Search {
     }
 
   private:
+    static constexpr u32 kNone = UINT32_MAX;
     static constexpr i64 kRunGap = 8;  // cells of a row further apart than this are summed separately
 
+    int d() const { return D > 0 ? D : d_; }
+    int width() const { return d() + 1; }
+    u64 count(i64 i) const { return lanes_[i * width()]; }
     u64 corner(i64 i, int j) const { return static_cast<u64>(keys_.at(i, j)) << bits_; }
 
     // One step of Algorithm 2; true when the search has ended with it.
     bool step() {
         const i64 m = keys_.size();
-        const Trie trie(keys_);
-        positions_.resize(static_cast<size_t>(m * axes_()));
+        trie_.build(keys_, quiet_ ? stirred_.data() : nullptr);
+        positions_.resize(static_cast<size_t>(m * d()));
         next_keys_.resize(m);
         const int team = team_size(m, 4096, n_threads_);
         std::vector<Movement> moved(static_cast<size_t>(team), Movement(tol_));
         std::atomic<bool> in_motion{false};
         parallel(team, [&](int t) {
+            const Range cells = part(m, t, team);
+            if (quiet_) rest(cells);
             Window window(*this, moved[t]);
             auto row = [&](u32 first, u32 last, const std::vector<Span>& rows) {
                 window.row(first, last, rows);
             };
-            Walk<decltype(row)>(trie, trie, row).run(part(m, t, team), m);
+            Walk<decltype(row)>(trie_, trie_, row).run(cells);
             if (window.in_motion) in_motion = true;
         });
         for (int t = 1; t < team; ++t) moved[0].add(moved[t]);
         const bool at_rest = !in_motion.load() || settled(moved[0]);
         regroup();
         return at_rest;
+    }
+
+    // What is not near anything stirred stays where it is: Walk passes it over.
+    void rest(Range cells) {
+        for (i64 i = cells.begin; i < cells.end; ++i) {
+            next_keys_.copy(i, keys_, i);
+            for (int j = 0; j < d(); ++j) positions_[i * d() + j] = before_[i64{source_[i]} * d() + j];
+        }
     }
 
     // Sums over the 3^d neighbourhood of every cell of a row.
@@ -129,11 +141,11 @@ class Search {
         std::vector<Span> rest;
         std::vector<i64> cell;
         Window(Search& search, Movement& moved)
-            : search(search), moved(moved), cell(static_cast<size_t>(search.axes_())) {}
+            : search(search), moved(moved), cell(static_cast<size_t>(search.d())) {}
 
         void row(u32 first, u32 last, const std::vector<Span>& rows) {
             const auto& keys = search.keys_;
-            const int z = search.axes_() - 1;
+            const int z = search.d() - 1;
             rest.assign(rows.begin(), rows.end());
             while (first < last) {
                 u32 end = first + 1;
@@ -147,7 +159,7 @@ class Search {
         // cell.
         void run(u32 first, u32 end) {
             const auto& keys = search.keys_;
-            const int d = search.axes_(), z = d - 1, width = d + 1;
+            const int z = search.d() - 1, width = search.width();
             const i64 low = keys.at(first, z) - 1, high = keys.at(end - 1, z) + 1;
             sums.assign(static_cast<size_t>((high - low + 1) * width), 0);
             for (Span& span : rest) {
@@ -156,7 +168,7 @@ class Search {
                     const i64 at = keys.at(k, z);
                     if (at > high) break;
                     u64* slot = &sums[(at - low) * width];
-                    const u64* lanes = &search.lanes_[static_cast<i64>(k) * width];
+                    const u64* lanes = &search.lanes_[i64{k} * width];
                     for (int j = 0; j < width; ++j) slot[j] += lanes[j];
                 }
             }
@@ -164,7 +176,7 @@ class Search {
         }
 
         u32 skip(Span span, i64 low) const {
-            const int z = search.axes_() - 1;
+            const int z = search.d() - 1;
             u32 k = span.begin, step = 1;
             while (k + step < span.end && search.keys_.at(k + step, z) < low) {  // far: gallop
                 k += step;
@@ -175,13 +187,13 @@ class Search {
         }
 
         // Where cell i goes: `three` is the window summed over all axes but the last.
-        void shift(u32 i, const u64* three) {
-            const int d = search.axes_(), width = d + 1;
-            const u64* own = &search.lanes_[static_cast<i64>(i) * width];
-            u64* position = &search.positions_[static_cast<i64>(i) * d];
+        void shift(i64 i, const u64* three) {
+            const int width = search.width();
+            u64* position = &search.positions_[i * search.d()];
             const u64 n = three[0] + three[width] + three[2 * width];
-            in_motion |= n != own[0];
-            for (int j = 0; j < d; ++j) {
+            if (search.count(i) == 0) return search.next_keys_.copy(i, search.keys_, i);
+            in_motion |= n != search.count(i);
+            for (int j = 0; j < search.d(); ++j) {
                 const u64 corner = search.corner(i, j) - (u64{1} << search.bits_);
                 const u64 sum = three[j + 1] + three[width + j + 1] + three[2 * width + j + 1] - n * corner;
                 const u64 p = nearest(static_cast<double>(static_cast<i64>(sum)) / static_cast<double>(n));
@@ -196,12 +208,10 @@ class Search {
 
     // How far the points of cell i move together: at least N times the distance their mean moves (Jensen).
     double mean_shift(i64 i) const {
-        const int d = axes_();
-        const u64* own = &lanes_[i * (d + 1)];
-        const double n = static_cast<double>(own[0]);
+        const double n = static_cast<double>(count(i));
         double square = 0;
-        for (int j = 0; j < d; ++j) {
-            const u64 off = own[j + 1] - own[0] * positions_[i * d + j];
+        for (int j = 0; j < d(); ++j) {
+            const u64 off = lanes_[i * width() + j + 1] - count(i) * positions_[i * d() + j];
             const double delta = static_cast<double>(static_cast<i64>(off)) / n;
             square += delta * delta;
         }
@@ -213,12 +223,11 @@ class Search {
     // these.
     bool settled(const Movement& bound) const {
         if (bound.exceeds() || arrived_.empty()) return false;
-        const int d = axes_();
         Movement moved(tol_);
         for (size_t k = 0; k < arrived_.size(); ++k) {
             double square = 0;
-            for (int j = 0; j < d; ++j) {
-                const u64 off = positions_[static_cast<i64>(arrived_[k]) * d + j] - before_[k * d + j];
+            for (int j = 0; j < d(); ++j) {
+                const u64 off = positions_[i64{arrived_[k]} * d() + j] - before_[k * d() + j];
                 const double delta = static_cast<double>(static_cast<i64>(off));
                 square += delta * delta;
             }
@@ -227,95 +236,141 @@ class Search {
         return !moved.exceeds();
     }
 
-    // The next state: the moved cells sorted, those that met merged.
+    // Whether what was in cell i is again all that comes from it: one group, at the same place.
+    bool still(i64 i) const {
+        bool same = next_keys_.equal(i, keys_, i);
+        for (int j = 0; j < d(); ++j)
+            same = same && count(i) * positions_[i * d() + j] == lanes_[i * width() + j + 1];
+        return same;
+    }
+
+    // The next state: the moved cells sorted, those that met merged. Where little moves, cells are marked as
+    // stirred if their content changed, and a cell that was left stays one step longer, empty, so that its
+    // neighbours notice.
     void regroup() {
-        const int d = axes_();
         const i64 m = keys_.size();
-        const auto order = next_keys_.sorted_order();
-        next_lanes_.clear();
-        next_group_.clear();
-        keys_.clear();
-        arrived_.resize(static_cast<size_t>(m));
-        weight_before_.resize(static_cast<size_t>(m));
-        for (i64 k = 0; k < m; ++k) {
-            const i64 i = order[k];
-            const u64 n = lanes_[i * (d + 1)];
-            if (k == 0 || !next_keys_.equal(order[k - 1], i)) {
-                keys_.push(next_keys_, i);
-                next_lanes_.resize(next_lanes_.size() + d + 1);
-                next_group_.push_back(group_[i]);
-            } else {
-                parent_[group_[i]] = next_group_.back();
+        left_.clear();
+        i64 moving = 0;
+        for (i64 i = 0; i < m; ++i) {
+            if (count(i) == 0) {  // weighs nothing: goes along with another
+                next_keys_.copy(i, next_keys_, i > 0 ? i - 1 : first_filled());
+                continue;
             }
-            u64* lanes = &next_lanes_[next_lanes_.size() - (d + 1)];
-            lanes[0] += n;
-            for (int j = 0; j < d; ++j) lanes[j + 1] += n * positions_[i * d + j];
-            arrived_[i] = static_cast<u32>(next_group_.size() - 1);
-            weight_before_[i] = n;
+            moving += !still(i);
+            if (!next_keys_.equal(i, keys_, i)) left_.push_back(static_cast<u32>(i));
         }
+        quiet_ = moving < m / 4;
+        if (!quiet_) left_.clear();
+        next_keys_.resize(m + static_cast<i64>(left_.size()));
+        for (size_t k = 0; k < left_.size(); ++k) next_keys_.copy(m + static_cast<i64>(k), keys_, left_[k]);
+        gather(next_keys_.rank(arrived_));
+    }
+
+    i64 first_filled() const {
+        i64 i = 0;
+        while (count(i) == 0) ++i;
+        return i;
+    }
+
+    // Adds up what arrived in each of `distinct` cells.
+    void gather(i64 distinct) {
+        const i64 m = keys_.size();
+        next_lanes_.assign(static_cast<size_t>(distinct * width()), 0);
+        next_group_.assign(static_cast<size_t>(distinct), kNone);
+        source_.resize(static_cast<size_t>(distinct));
+        stirred_.assign(static_cast<size_t>(distinct), 0);
+        weight_before_.resize(static_cast<size_t>(m));
+        for (i64 i = 0; i < m; ++i) {
+            const i64 to = arrived_[i];
+            const u64 n = weight_before_[i] = count(i);
+            if (n == 0) continue;
+            u64* lanes = &next_lanes_[to * width()];
+            lanes[0] += n;
+            for (int j = 0; j < d(); ++j) lanes[j + 1] += n * positions_[i * d() + j];
+            if (next_group_[to] == kNone)
+                next_group_[to] = group_[i];
+            else
+                parent_[group_[i]] = next_group_[to];
+            source_[to] = static_cast<u32>(i);
+            if (quiet_ && !still(i)) stirred_[to] = 1;
+        }
+        for (size_t k = 0; k < left_.size(); ++k) {
+            const i64 to = arrived_[m + static_cast<i64>(k)];
+            if (next_group_[to] == kNone) source_[to] = 0;
+            stirred_[to] = 1;
+        }
+        take_keys(distinct);
+        arrived_.resize(static_cast<size_t>(m));
         lanes_.swap(next_lanes_);
         group_.swap(next_group_);
         before_.swap(positions_);
     }
 
-    void finish(Modes& modes) const {
-        const int d = axes_();
-        const i64 k = keys_.size();
-        std::vector<u32> order(static_cast<size_t>(k));
-        std::iota(order.begin(), order.end(), 0u);
-        auto weight = [&](u32 i) { return lanes_[static_cast<i64>(i) * (d + 1)]; };
-        std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return weight(a) > weight(b); });
+    void take_keys(i64 distinct) {
+        keys_.resize(distinct);
+        for (i64 i = 0; i < next_keys_.size(); ++i) keys_.copy(arrived_[i], next_keys_, i);
+    }
+
+    void finish(Modes& modes) {
+        std::vector<u32> order;
+        for (i64 i = 0; i < keys_.size(); ++i)
+            if (count(i) > 0) order.push_back(static_cast<u32>(i));
+        std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return count(a) > count(b); });
         std::vector<i32> label_of_group(parent_.size(), -1);
-        for (i64 label = 0; label < k; ++label) {
-            const i64 i = order[label];
-            label_of_group[group_[i]] = static_cast<i32>(label);
-            modes.weights.push_back(weight(order[label]));
-            for (int j = 0; j < d; ++j) {
-                const u64 sum = lanes_[i * (d + 1) + j + 1] - weight(order[label]) * corner(i, j);
+        for (const i64 i : order) {
+            label_of_group[group_[i]] = static_cast<i32>(modes.weights.size());
+            modes.weights.push_back(count(i));
+            for (int j = 0; j < d(); ++j) {
+                const u64 sum = lanes_[i * width() + j + 1] - count(i) * corner(i, j);
                 const double mean =
-                    static_cast<double>(static_cast<i64>(sum)) / static_cast<double>(weight(order[label]));
+                    static_cast<double>(static_cast<i64>(sum)) / static_cast<double>(count(i));
                 modes.cells.push_back(keys_.at(i, j) - 1 + box_.low[j]);
                 modes.fractions.push_back(std::ldexp(mean, -bits_) - std::ldexp(1.0, -kTieBits));
             }
         }
         modes.cell_labels.resize(parent_.size());
-        for (size_t g = 0; g < parent_.size(); ++g) {
-            u32 root = static_cast<u32>(g);
-            while (parent_[root] != root) root = parent_[root];
-            for (u32 at = static_cast<u32>(g); at != root;) at = std::exchange(parent_[at], root);
-            modes.cell_labels[g] = label_of_group[root];
-        }
+        for (size_t g = 0; g < parent_.size(); ++g)
+            modes.cell_labels[g] = label_of_group[root(static_cast<u32>(g))];
     }
 
-    Axes<D> axes_;
+    // The group that group g ended in; the way there is shortened for those who come after.
+    u32 root(u32 g) {
+        u32 top = g;
+        while (parent_[top] != top) top = parent_[top];
+        while (g != top) g = std::exchange(parent_[g], top);
+        return top;
+    }
+
+    int d_;
     const Box& box_;
-    Keys<D> keys_, next_keys_;             // the occupied cells, sorted; where each of them goes
-    std::vector<u64> lanes_, next_lanes_;  // per cell: N, A_1 .. A_d
-    std::vector<u32> group_, next_group_;  // per cell: the group that stands for all that met in it
-    mutable std::vector<u32> parent_;      // per group: the one it met, or itself
-    std::vector<u64> positions_,
-        before_;                      // per cell: where it goes; and where the cells of the step before went
-    std::vector<u32> arrived_;        // per cell of the step before: the cell it is in now
-    std::vector<u64> weight_before_;  // per cell of the step before: its N
+    Keys<D> keys_, next_keys_;       // the occupied cells, sorted; where each of them goes
+    Array<u64> lanes_, next_lanes_;  // per cell: N, A_1 .. A_d
+    Array<u32> group_, next_group_;  // per cell: the group that stands for all that met in it
+    Array<u32> parent_;              // per group: the one it met, or itself
+    Array<u64> positions_, before_;  // per cell: where it goes; and where the cells of the step before went
+    Array<u32> arrived_;             // per cell of the step before: the cell it is in now
+    Array<u64> weight_before_;       // per cell of the step before: its N
+    Array<u32> source_;              // per cell: a cell of the step before that came to it
+    Array<char> stirred_;            // per cell, while quiet: whether its content has changed
+    std::vector<u32> left_;          // cells that were left in this step
+    bool quiet_ = false;             // little moves: only what is near a stirred cell is looked at
+    Trie trie_;
     double tol_;
     int n_threads_, bits_;
 };
 
-// Modes of a grid; `table` holds distinct cells in lexicographic order.
-inline Modes seek(const CellTable& table, double tol, int max_iter, int n_threads) {
+// Modes of a grid.
+inline Modes seek(const GridView& grid, double tol, int max_iter, int n_threads) {
     Modes modes;
     modes.converged = true;
-    if (table.size() == 0) return modes;
-    Box box(table.d);
-    u64 total = 0;
-    for (i64 i = 0; i < table.size(); ++i) {
-        box.add(&table.cells[i * table.d]);
-        total += table.lanes[i * (table.d + 1)];
-    }
+    if (grid.m == 0) return modes;
+    Box box(grid.d);
+    box.add(grid.cells, grid.m);
+    const u64 total = std::accumulate(grid.counts, grid.counts + grid.m, u64{0});
     if (total >> kTotalBits)
         throw BadInput("the grid holds a weight of " + std::to_string(total) +
                        ", the search can add up less than 2**41 exactly; scale the weights down");
-    return with_keys(box, [&](auto D) { return Search<D>(table, box, total, tol, n_threads).run(max_iter); });
+    return with_keys(box, [&](auto D) { return Search<D>(grid, box, total, tol, n_threads).run(max_iter); });
 }
 
 }  // namespace mspp

@@ -70,13 +70,13 @@ def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], fl
         raise InvalidInputError(
             f"sample_weight must be finite and not negative, got {w[bad[0]]} at {bad[0]}"
         )
-    if w.dtype.kind in "biu" or (w == np.floor(w)).all():
-        heavy = np.flatnonzero(w > COUNT_LIMIT)
-        if heavy.size:
-            raise InvalidInputError(
-                f"a whole sample_weight must be at most {COUNT_LIMIT:,}, "
-                f"got {w[heavy[0]]} at {heavy[0]}"
-            )
+    whole = w.dtype.kind in "biu"
+    peak = w.max(initial=0)
+    if whole and peak > COUNT_LIMIT:
+        raise InvalidInputError(
+            f"a whole sample_weight must be at most {COUNT_LIMIT:,}, got {peak} at {w.argmax()}"
+        )
+    if whole or (peak <= COUNT_LIMIT and (w == np.floor(w)).all()):
         return np.ascontiguousarray(w, dtype=np.uint64), 1.0
     return _real_weights(w.astype(np.float64))
 

@@ -158,6 +158,10 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             max_iter=self.max_iter,
             n_threads=self._threads(),
         )
+        if weight is not None and not self.cluster_all:
+            idle = np.flatnonzero(weight == 0)  # these made no cell: they are as new points
+            if idle.size:
+                labels[idle] = modes.label(X[idle], cluster_all=False)
         return self._keep(modes, labels)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -256,7 +260,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"MeanShiftPP still moved after {modes.n_iter} iterations. "
                 f"Raise max_iter (now {self.max_iter}) or tol (now {self.tol}).",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if self.min_cluster_size > 1:
             modes = modes.keep(self.min_cluster_size)

@@ -6,7 +6,7 @@ where each point came from. Nothing is tuned: one bandwidth each, and the time o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -95,19 +95,20 @@ def _apart(rng: np.random.Generator, k: int) -> NDArray[np.float64]:
 def run(out: Path) -> None:
     """Cluster both data sets, print a table, write the pictures to the folder `out`."""
     need("matplotlib", "plot")
-    console = need("rich.console", "cli").Console(highlight=False)
+    rich = need("rich.console", "cli")
+    console, progress = rich.Console(highlight=False), rich.Console(stderr=True)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileAccessError(f"cannot make the folder {str(out)!r}: {error.strerror}") from error
-    with console.status("making a million points ..."):
+    with progress.status("making a million points ..."):
         X, source = gaussians()
-    with console.status("clustering ..."):
+    with progress.status("clustering ..."):
         shown = [
-            _cluster("a million points", ("x", "y"), X, source, 0.25, out / "million.png"),
+            _cluster("a million points", ("x", "y"), X, source, 0.4, out / "million.png"),
             _iris(out / "iris.png"),
         ]
-    with console.status("drawing ..."):
+    with progress.status("drawing ..."):
         for each in shown:
             _draw(each)
     console.print(_table(shown))
@@ -161,26 +162,25 @@ def _draw(shown: Shown) -> None:
 
 
 def _table(shown: Sequence[Shown]) -> Any:
-    rich = need("rich.table", "cli")
-    table = rich.Table(box=need("rich.box", "cli").SIMPLE_HEAD)
-    table.add_column("data")
-    for heading in ("points", "bandwidth", "cells", "iterations", "clusters", "time"):
-        table.add_column(heading, justify="right")
-    table.add_column("largest clusters")
-    table.add_column("agreement*", justify="right")
+    """Make a table with a column for each data set."""
+    table = need("rich.table", "cli").Table(box=need("rich.box", "cli").SIMPLE_HEAD)
+    table.add_column()
     for each in shown:
-        model = each.model
-        table.add_row(
-            each.name,
-            f"{len(each.X):,} x {each.X.shape[1]}",
-            f"{model.bandwidth_[0]:g}",
-            f"{len(model.grid_):,}",
-            f"{model.n_iter_}",
-            f"{len(model.cluster_weights_):,}",
-            f"[bold green]{each.seconds * 1e3:.3g} ms[/]",
-            "  ".join(f"{size:,.0f}" for size in model.cluster_weights_[:3]),
-            f"{each.agreement:.3f}",
-        )
-    table.caption = "* adjusted Rand index with where each point came from (1 is perfect, 0 chance)"
-    table.caption_justify = "left"
+        table.add_column(each.name, justify="right")
+    columns = [list(_facts(each)) for each in shown]
+    for row in zip(*columns, strict=True):
+        table.add_row(row[0][0], *(value for _, value in row))
     return table
+
+
+def _facts(shown: Shown) -> Iterator[tuple[str, str]]:
+    model = shown.model
+    yield "points x features", f"{len(shown.X):,} x {shown.X.shape[1]}"
+    yield "bandwidth", f"{model.bandwidth_[0]:g}"
+    yield "occupied cells", f"{len(model.grid_):,}"
+    yield "iterations", f"{model.n_iter_}"
+    yield "clusters", f"{len(model.cluster_weights_):,}"
+    yield "of 0.5% and more", f"{np.sum(model.cluster_weights_ >= 0.005 * len(shown.X)):,}"
+    yield "largest", "  ".join(f"{size:,.0f}" for size in model.cluster_weights_[:3])
+    yield "adjusted Rand index", f"{shown.agreement:.3f}"
+    yield "[bold]time of fit[/]", f"[bold green]{shown.seconds * 1e3:.3g} ms[/]"

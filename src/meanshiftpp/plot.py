@@ -162,7 +162,7 @@ def _limits(x: NDArray[np.float64]) -> tuple[float, float]:
     low, high = np.percentile(x, [0.1, 99.9])
     room = 0.25 * (high - low)
     low, high = max(x.min(), low - room), min(x.max(), high + room)
-    edge = 0.03 * (high - low) or 0.5
+    edge = 0.04 * (high - low) or 0.5
     return float(low - edge), float(high + edge)
 
 
@@ -210,7 +210,7 @@ def _plane(scene: _Scene) -> Any:
 
 def _line(scene: _Scene) -> Any:
     figure, panel = _with_sizes(scene, tall=4.6)
-    _histogram(panel, scene, 0, bins=160)
+    _histogram(panel, scene, 0, most=160)
     for x, colour in zip(scene.centers[: scene.shown, 0], scene.colours, strict=False):
         panel.plot(x, 0, "^", ms=9, color=colour, mec=PAPER, mew=1.2, clip_on=False, zorder=5)
     panel.set(xlabel=scene.names[0])
@@ -233,16 +233,16 @@ def _corner(scene: _Scene) -> Any:
     wide, tall = 0.7 + d * step, 1.3 + d * step
     figure = need("matplotlib.figure", "plot").Figure(figsize=(wide, tall))
 
-    def place(column: int, row: int, size: float, inset: float = 0) -> Any:
+    def place(column: int, row: int, across: int = 1, up: int = 1, inset: float = 0) -> Any:
         left, low = 0.62 + column * step + inset, 0.55 + row * step
-        side = size * step - 0.15
-        return figure.add_axes((left / wide, low / tall, (side - inset) / wide, side / tall))
+        width, height = across * step - 0.15 - inset, up * step - 0.15
+        return figure.add_axes((left / wide, low / tall, width / wide, height / tall))
 
     for i in range(d):
         for j in range(i + 1):
-            panel = place(j, d - 1 - i, 1)
+            panel = place(j, d - 1 - i)
             if i == j:
-                _histogram(panel, scene, j, bins=48)
+                _histogram(panel, scene, j, most=48)
             else:
                 _points(panel, scene, j, i)
                 _modes(panel, scene, j, i)
@@ -250,7 +250,7 @@ def _corner(scene: _Scene) -> Any:
             panel.tick_params(labelbottom=i == d - 1, labelleft=j == 0 and i > 0)
             panel.set_xlabel(scene.names[j] if i == d - 1 else "")
     free = d // 2
-    _sizes(place(d - free, d - free, free, inset=0.6), scene)
+    _sizes(place(d - free, free, across=free, up=d - free, inset=0.6), scene)
     figure.align_ylabels()
     return figure
 
@@ -265,8 +265,8 @@ def _points(panel: Any, scene: _Scene, j: int, i: int) -> None:
     panel.set_axisbelow(True)
     order = np.random.default_rng(0).permutation(len(scene.X))  # no cluster lies over all others
     order = order[np.argsort(scene.labels[order] < scene.shown, kind="stable")]  # but grey below
-    inches = panel.get_position().width * panel.figure.get_figwidth()
-    area = np.clip(2500 * (inches / 6) ** 2 / len(order) ** 0.75, 1.2, 34)
+    size = panel.get_position().width * panel.figure.get_figwidth() / 6.6
+    area = np.clip(size * 2000 / len(order) ** 0.75, 1.2, 34)
     panel.scatter(
         scene.X[order, j],
         scene.X[order, i],
@@ -326,8 +326,9 @@ def _modes(panel: Any, scene: _Scene, j: int, i: int) -> None:
         panel.annotate(str(number), at, ha="center", va="center_baseline", size=6.5, zorder=5)
 
 
-def _histogram(panel: Any, scene: _Scene, j: int, bins: int) -> None:
+def _histogram(panel: Any, scene: _Scene, j: int, most: int) -> None:
     """Stack the clusters' histograms of one feature, the grey ones at the bottom."""
+    bins = int(np.clip(3 * len(scene.X) ** (1 / 3), 10, most))
     edges = np.linspace(*scene.limits[j], bins + 1)
     groups = np.minimum(scene.labels, scene.shown)
     base = np.zeros(bins)

@@ -1,0 +1,228 @@
+"""The command line as people use it: in a process of its own where that matters."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+import pytest
+from sklearn.datasets import make_blobs
+from typer.testing import CliRunner
+
+from meanshiftpp import MeanShiftPP, __version__
+from meanshiftpp.cli import app
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def points(tmp_path) -> np.ndarray:
+    X = make_blobs([50, 300, 200], centers=[[0, 0], [9, 1], [-4, 8]], random_state=3)[0]
+    np.save(tmp_path / "points.npy", X)
+    rows = "\n".join(f"town {i},{x!r},{y!r}" for i, (x, y) in enumerate(X.tolist()))
+    (tmp_path / "points.csv").write_text(f"name,east,north\n{rows}\n")
+    return X
+
+
+# -- cluster ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", ["points.csv", "points.npy"])
+def test_labels_are_the_estimators(tmp_path, points, source):
+    out = tmp_path / "labels.npy"
+    code, text, _ = run("cluster", tmp_path / source, "--bandwidth", "2", "-o", out)
+    assert code == 0
+    assert np.array_equal(np.load(out), MeanShiftPP(2).fit_predict(points))
+    assert "550 in " in text
+    assert "300  200  50" in text
+    assert str(out.name) in text.replace("\n", "")
+
+
+def test_labels_go_beside_the_columns(tmp_path, points):
+    out = tmp_path / "labelled.csv"
+    code, _, _ = run("cluster", tmp_path / "points.csv", "-b", "2,3", "-o", out)
+    assert code == 0
+    table = pyarrow.csv.read_csv(out)
+    assert table.column_names == ["name", "east", "north", "label"]
+    assert np.array_equal(table["label"], MeanShiftPP([2, 3]).fit_predict(points))
+
+
+def test_json_is_one_object_and_nothing_else(tmp_path, points):
+    out, picture = tmp_path / "labels.csv", tmp_path / "picture.png"
+    code, text, _ = run(
+        "cluster", tmp_path / "points.csv", "-b", 2, "-o", out, "--json", "--plot", picture
+    )
+    assert code == 0
+    said = json.loads(text)
+    model = MeanShiftPP(2).fit(points)
+    assert said["points"] == 550
+    assert said["columns"] == ["east", "north"]
+    assert said["bandwidth"] == [2, 2]
+    assert said["cells"] == len(model.grid_)
+    assert said["iterations"] == model.n_iter_
+    assert said["converged"] is True
+    assert said["sizes"] == [300, 200, 50]
+    assert said["centers"] == model.cluster_centers_.tolist()
+    assert said["seconds"].keys() == {"read", "cluster"}
+    assert (said["output"], said["label_column"]) == (str(out), "label")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_a_bandwidth_the_rule_of_thumb_is_used(tmp_path, points):
+    code, text, _ = run("cluster", tmp_path / "points.npy", "--json")
+    assert code == 0
+    assert json.loads(text)["bandwidth"] == MeanShiftPP().fit(points).bandwidth_.tolist()
+
+
+def test_columns_sizes_and_threads(tmp_path, points):
+    file, options = tmp_path / "points.csv", ("--min-cluster-size", 100, "--threads", 1)
+    code, text, _ = run("cluster", file, "-b", 2, "--columns", "north,east", *options, "--json")
+    assert code == 0
+    said = json.loads(text)
+    assert said["columns"] == ["north", "east"]
+    assert (said["clusters"], said["noise"]) == (2, 50)
+    _, text, _ = run("cluster", file, "-b", 2, *options)
+    assert "50 points" in text
+
+
+def test_a_search_cut_short_is_said_on_stderr(tmp_path, points):
+    code, text, words = run("cluster", tmp_path / "points.npy", "-b", 0.7, "--max-iter", 1)
+    assert code == 0
+    assert "not converged" in text
+    assert words.startswith("warning: ")
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bandwidth", ["0", "-1", "nan", "inf", "wide", "1,,2", ""])
+def test_a_bandwidth_that_is_none_is_wrong_usage(tmp_path, points, bandwidth):
+    code, text, words = run("cluster", tmp_path / "points.npy", f"--bandwidth={bandwidth}")
+    assert code == 2
+    assert text == ""
+    assert "bandwidth" in words
+
+
+@pytest.mark.parametrize("arguments", [[], ["--tol", "-1"], ["--max-iter", "0"], ["--nonsense"]])
+def test_wrong_usage(tmp_path, arguments):
+    file = [] if not arguments else [tmp_path / "points.npy"]
+    assert run("cluster", *file, *arguments)[0] == 2
+
+
+def test_data_and_files_that_are_wrong_are_one_line_and_1(tmp_path, points):
+    np.save(tmp_path / "vector.npy", points[:, 0])
+    (tmp_path / "gap.csv").write_text("x,y\n1,2\n3,\n")
+    file = tmp_path / "points.csv"
+    for arguments, expected in [
+        ((tmp_path / "none.csv",), "No such file"),
+        ((tmp_path / "vector.npy",), "2-D array"),
+        ((tmp_path / "gap.csv", "-b", 1), "gap.csv, row 2, column 'y' is NaN"),
+        ((tmp_path / "gap.csv",), "gap.csv, row 2, column 'y' is NaN"),
+        ((file, "--columns", "east,west"), "no column 'west', only 'name', 'east', 'north'"),
+        ((file, "-b", "1,2,3"), "bandwidth must be one number or 2"),
+        ((file, "-b", "1e-300"), "row 1"),
+        ((file, "-o", tmp_path / "gone" / "o.csv"), "no folder"),
+        ((file, "-o", tmp_path / "o.xls"), "must end in .csv, .parquet or .npy"),
+        ((file, "--plot", tmp_path / "o.gif"), "must end in .png, .svg or .pdf"),
+    ]:
+        code, text, words = run("cluster", *arguments)
+        assert code == 1, expected
+        assert text == ""
+        assert words.startswith("error: ")
+        assert expected in words
+        assert "Traceback" not in words
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith((".", "o."))]
+
+
+def test_an_output_that_cannot_be_written_is_found_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("meanshiftpp.stream.read_points", lambda *_: pytest.fail("too late"))
+    assert run("cluster", "points.csv", "-o", tmp_path / "gone" / "o.csv")[0] == 1
+
+
+# -- the program -----------------------------------------------------------------------------------
+
+
+def test_version():
+    assert run("--version")[:2] == (0, f"meanshiftpp {__version__}\n")
+
+
+def test_help_answers_without_the_heavy_libraries():
+    done = python(
+        "import sys; sys.argv = ['meanshiftpp', '--help']\n"
+        "from meanshiftpp.__main__ import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'sklearn', 'scipy', 'matplotlib', 'pyarrow', 'pandas', 'numpy'}\n"
+        "print('loaded:', *sorted(heavy & set(sys.modules)))"
+    )
+    assert "cluster" in done.stdout
+    assert done.stdout.splitlines()[-1].strip() == "loaded:"
+
+
+@pytest.mark.parametrize(
+    ("missing", "extra"), [("typer", "cli"), ("rich", "cli"), ("pyarrow", "io")]
+)
+def test_what_is_not_installed_is_named_with_its_line(tmp_path, points, missing, extra):
+    done = python(
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        f"sys.argv = ['meanshiftpp', 'cluster', {str(tmp_path / 'points.csv')!r}, '-b', '1']\n"
+        "from meanshiftpp.__main__ import main; main()"
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert f'pip install "meanshiftpp[{extra}]"' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_picture_without_matplotlib_fails_before_the_work(tmp_path, points):
+    done = python(
+        "import sys; sys.modules['matplotlib'] = None\n"
+        f"sys.argv = ['meanshiftpp', 'cluster', {str(tmp_path / 'points.npy')!r}, '-b', '1',\n"
+        f"            '--plot', {str(tmp_path / 'p.png')!r}]\n"
+        "from meanshiftpp.__main__ import main; main()"
+    )
+    assert done.returncode == 1
+    assert 'pip install "meanshiftpp[plot]"' in done.stderr
+
+
+def test_without_scikit_learn_too_there_are_words(tmp_path, points):
+    done = python(
+        "import sys; sys.modules['sklearn'] = None\n"
+        f"sys.argv = ['meanshiftpp', 'cluster', {str(tmp_path / 'points.npy')!r}]\n"
+        "from meanshiftpp.__main__ import main; main()"
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: this needs sklearn")
+
+
+def test_python_dash_m(tmp_path, points):
+    command = [sys.executable, "-m", "meanshiftpp", "cluster", str(tmp_path / "points.npy"), "-b2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "550 in x0, x1" in done.stdout
+
+
+def test_demo(tmp_path, monkeypatch):
+    from meanshiftpp import demo
+
+    small = demo.gaussians(120_000)
+    monkeypatch.setattr("meanshiftpp.demo.gaussians", lambda: small)
+    code, text, _ = run("demo", "--out", tmp_path / "pictures")
+    assert code == 0
+    assert "120,000 x 2" in text
+    assert "150 x 4" in text
+    assert {p.name for p in Path(tmp_path / "pictures").iterdir()} == {"million.png", "iris.png"}
+    (tmp_path / "file").write_text("")
+    code, _, words = run("demo", "--out", tmp_path / "file" / "pictures")
+    assert code == 1
+    assert words.startswith("error: cannot make the folder")
