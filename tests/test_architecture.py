@@ -28,7 +28,8 @@ MAY_IMPORT = {
     "cluster": {"errors", "grid", "modes"},
     "stream": {"errors", "grid", "modes"},
     "plot": {"errors", "grid", "modes"},
-    "cli": {"errors", "grid", "modes", "cluster", "stream", "plot", "__init__"},
+    "demo": {"errors", "cluster", "plot", "stream"},
+    "cli": {"errors", "grid", "modes", "cluster", "stream", "plot", "demo", "__init__"},
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
     "__init__": {"errors", "reference", "grid", "modes", "cluster", "plot"},
@@ -40,6 +41,7 @@ MAY_USE = {
     "cluster": {"sklearn", "joblib"},
     "stream": {"pyarrow"},
     "plot": {"matplotlib"},
+    "demo": {"sklearn"},
     "cli": {"typer", "rich"},
 }
 

@@ -1,5 +1,6 @@
 """Grid: what goes in, what is kept, what is refused. The laws are in test_laws.py."""
 
+import contextlib
 import copy
 import itertools
 import pickle
@@ -311,7 +312,7 @@ def test_a_truncated_or_foreign_file_is_refused(saved, tmp_path):
     whole = path.read_bytes()
     for size in (0, 1, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:size])
-        with pytest.raises(GridFileError, match="a.grid"):
+        with pytest.raises(GridFileError, match=r"a\.grid"):
             Grid.load(path)
     np.save(tmp_path / "b.npy", np.zeros(3))
     with pytest.raises(GridFileError, match="not a grid"):
@@ -328,10 +329,8 @@ def test_every_flipped_byte_is_noticed_or_harmless(saved):
         damaged = bytearray(whole)
         damaged[at] ^= 0x55
         path.write_bytes(damaged)
-        try:
+        with contextlib.suppress(GridFileError):
             assert Grid.load(path) == grid
-        except GridFileError:
-            pass
 
 
 def rewrite(path, **changes):

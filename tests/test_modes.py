@@ -116,7 +116,7 @@ def test_labels_of_new_points():
 
 def test_label_refuses_other_features():
     modes, _ = fit_labels([[0.5, 1.0]], 1.0)
-    with pytest.raises(InvalidInputError, match="2 features.*got 1"):
+    with pytest.raises(InvalidInputError, match=r"2 features.*got 1"):
         modes.label([[1.0]])
 
 

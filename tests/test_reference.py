@@ -88,8 +88,13 @@ def test_a_mean_further_below_an_edge_is_not():
 
 
 def test_the_tie_rule_does_not_touch_the_raw_points():
-    X = column(1 - EDGE / 2, 2.5)  # cells 0 and 2 by plain floor: nothing moves
-    assert mean_shift_pp(X, 1.0).labels.tolist() == [0, 1]
+    X = column(1 - EDGE / 2, 2.5)  # cells 0 and 2 by plain floor: the first step moves nothing
+    assert mean_shift_pp(X, 1.0, max_iter=1).points.tolist() == X.tolist()
+
+
+def test_the_first_step_does_not_end_the_search():
+    X = column(1 - EDGE / 2, 2.5)  # as means they are in cells 1 and 2, and meet
+    assert mean_shift_pp(X, 1.0).labels.tolist() == [0, 0]
 
 
 def test_lattice_at_a_bandwidth_that_is_no_binary_fraction():
@@ -113,7 +118,7 @@ def test_one_point_stays(x):
     result = mean_shift_pp([[x, -x]], 0.5)
     assert result.points.tolist() == [[x, -x]]
     assert result.labels.tolist() == [0]
-    assert (result.n_iter, result.converged) == (1, True)
+    assert (result.n_iter, result.converged) == (2, True)
 
 
 def test_labels_fall_with_weight_and_then_follow_the_cells():
@@ -138,10 +143,10 @@ def test_a_weight_counts_the_point_so_often():
 
 
 def test_tol_is_in_cells_and_over_all_points():
-    X = column(0.0, 0.5)  # the first step moves both by a quarter of a cell: by half a cell in all
-    assert mean_shift_pp(X, 1.0, tol=0.51).n_iter == 1
-    assert mean_shift_pp(X, 1.0, tol=0.5).n_iter == 2
-    assert mean_shift_pp(X / 1000, 0.001, tol=0.51).n_iter == 1
+    X = column(0.5, 1.0, 2.5)  # means: 0.75, 4 / 3, 1.75; then all to 23 / 18, by 0.53, 0.06, 0.47
+    assert mean_shift_pp(X, 1.0, tol=1.06).n_iter == 2
+    assert mean_shift_pp(X, 1.0, tol=1.05).n_iter == 3
+    assert mean_shift_pp(X / 1024, 1 / 1024, tol=1.06).n_iter == 2
     assert mean_shift_pp(X, 1.0, tol=0.0).converged
 
 

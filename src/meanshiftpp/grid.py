@@ -284,7 +284,7 @@ class Grid:
             )
 
     def _unit_with(self, other: Grid) -> float:
-        """The finer of two units, or as much coarser as the heaviest cells of both need together.
+        """Take the finer of two units, or one as coarse as the heaviest cells together need.
 
         Only real weights are ever coarsened; whole ones stay exact or do not add up.
         """

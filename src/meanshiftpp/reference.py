@@ -167,7 +167,9 @@ def mean_shift_pp(
         mean: Floats = (near @ S) / (near @ C)[:, None]
         return mean[cell_of]
 
-    y, n_iter, converged = _repeat(step, x / h, w, tol, max_iter)
+    # Raw points and means are binned by different rules, so only the second step can tell that
+    # nothing moves any more: the first one never ends the search.
+    y, n_iter, converged = _repeat(step, x / h, w, tol, max_iter, min_iter=2)
     return Result(y * h, _number(np.floor(y + EDGE), w), n_iter, converged)
 
 
@@ -333,13 +335,18 @@ def _arrays(X: npt.ArrayLike, bandwidth: npt.ArrayLike) -> tuple[Floats, Floats]
 
 
 def _repeat(
-    step: Callable[[Floats, int], Floats], y: Floats, w: Floats, tol: float, max_iter: int
+    step: Callable[[Floats, int], Floats],
+    y: Floats,
+    w: Floats,
+    tol: float,
+    max_iter: int,
+    min_iter: int = 1,
 ) -> tuple[Floats, int, bool]:
     """Do a step, while the sum of the distances it moved the points is not below the tolerance."""
     for t in range(1, max_iter + 1):
         before, y = y, step(y, t)
         moved = np.linalg.norm(y - before, axis=1)
-        if w @ moved < tol or (moved < STILL).all():
+        if t >= min_iter and (w @ moved < tol or (moved < STILL).all()):
             return y, t, True
     return y, max_iter, False
 
