@@ -78,6 +78,7 @@ class Keys {
     i64 size() const { return static_cast<i64>(keys_.size()); }
     void resize(i64 m) { keys_.resize(static_cast<size_t>(m)); }
     i64 at(i64 i, int j) const { return static_cast<i64>((keys_[i] >> shift_[j]) & mask_[j]); }
+    i64 last(i64 i) const { return static_cast<i64>(keys_[i] & mask_[D - 1]); }
     void set(i64 i, const i64* cell) {
         u64 key = 0;
         for (int j = 0; j < D; ++j) key |= static_cast<u64>(cell[j]) << shift_[j];
@@ -129,6 +130,7 @@ class Keys<0> {
     i64 size() const { return static_cast<i64>(cells_.size()) / d_; }
     void resize(i64 m) { cells_.resize(static_cast<size_t>(m * d_)); }
     i64 at(i64 i, int j) const { return cells_[i * d_ + j]; }
+    i64 last(i64 i) const { return cells_[i * d_ + d_ - 1]; }
     void set(i64 i, const i64* cell) { std::copy(cell, cell + d_, cells_.begin() + i * d_); }
     void copy(i64 i, const Keys& from, i64 k) { set(i, from.row(k)); }
     bool equal(i64 i, const Keys& other, i64 k) const {

@@ -145,11 +145,10 @@ class Search {
 
         void row(u32 first, u32 last, const std::vector<Span>& rows) {
             const auto& keys = search.keys_;
-            const int z = search.d() - 1;
             rest.assign(rows.begin(), rows.end());
             while (first < last) {
                 u32 end = first + 1;
-                while (end < last && keys.at(end, z) - keys.at(end - 1, z) <= kRunGap) ++end;
+                while (end < last && keys.last(end) - keys.last(end - 1) <= kRunGap) ++end;
                 run(first, end);
                 first = end;
             }
@@ -159,48 +158,54 @@ class Search {
         // cell.
         void run(u32 first, u32 end) {
             const auto& keys = search.keys_;
-            const int z = search.d() - 1, width = search.width();
-            const i64 low = keys.at(first, z) - 1, high = keys.at(end - 1, z) + 1;
+            const int width = search.width();
+            const i64 low = keys.last(first) - 1, high = keys.last(end - 1) + 1;
             sums.assign(static_cast<size_t>((high - low + 1) * width), 0);
             for (Span& span : rest) {
                 span.begin = skip(span, low);
-                for (u32 k = span.begin; k < span.end; ++k) {
-                    const i64 at = keys.at(k, z);
-                    if (at > high) break;
-                    u64* slot = &sums[(at - low) * width];
-                    const u64* lanes = &search.lanes_[i64{k} * width];
-                    for (int j = 0; j < width; ++j) slot[j] += lanes[j];
-                }
+                add(span, low, high);
             }
-            for (u32 i = first; i < end; ++i) shift(i, &sums[(keys.at(i, z) - 1 - low) * width]);
+            for (u32 i = first; i < end; ++i) shift(i, &sums[(keys.last(i) - 1 - low) * width]);
+        }
+
+        void add(Span span, i64 low, i64 high) {
+            const int width = search.width();
+            const u64* MSPP_RESTRICT lanes = search.lanes_.data();
+            u64* MSPP_RESTRICT to = sums.data();
+            for (i64 k = span.begin; k < span.end; ++k) {
+                const i64 at = search.keys_.last(k);
+                if (at > high) break;
+                for (int j = 0; j < width; ++j) to[(at - low) * width + j] += lanes[k * width + j];
+            }
         }
 
         u32 skip(Span span, i64 low) const {
-            const int z = search.d() - 1;
             u32 k = span.begin, step = 1;
-            while (k + step < span.end && search.keys_.at(k + step, z) < low) {  // far: gallop
+            while (k + step < span.end && search.keys_.last(k + step) < low) {  // far: gallop
                 k += step;
                 step *= 2;
             }
-            while (k < span.end && search.keys_.at(k, z) < low) ++k;
+            while (k < span.end && search.keys_.last(k) < low) ++k;
             return k;
         }
 
         // Where cell i goes: `three` is the window summed over all axes but the last.
         void shift(i64 i, const u64* three) {
-            const int width = search.width();
-            u64* position = &search.positions_[i * search.d()];
-            const u64 n = three[0] + three[width] + three[2 * width];
-            if (search.count(i) == 0) return search.next_keys_.copy(i, search.keys_, i);
-            in_motion |= n != search.count(i);
-            for (int j = 0; j < search.d(); ++j) {
-                const u64 corner = search.corner(i, j) - (u64{1} << search.bits_);
+            const int d = search.d(), width = d + 1, bits = search.bits_;
+            const u64 own = search.count(i), n = three[0] + three[width] + three[2 * width];
+            if (own == 0) return search.next_keys_.copy(i, search.keys_, i);
+            const double divisor = static_cast<double>(n);
+            u64 strays = n - own;  // not 0 where something is adjacent, or the cell is left
+            for (int j = 0; j < d; ++j) {
+                const i64 below = search.keys_.at(i, j) - 1;
+                const u64 corner = static_cast<u64>(below) << bits;
                 const u64 sum = three[j + 1] + three[width + j + 1] + three[2 * width + j + 1] - n * corner;
-                const u64 p = nearest(static_cast<double>(static_cast<i64>(sum)) / static_cast<double>(n));
-                position[j] = corner + p;
-                cell[j] = search.keys_.at(i, j) - 1 + static_cast<i64>(p >> search.bits_);
-                in_motion |= (p >> search.bits_) != 1;
+                const u64 p = nearest(static_cast<double>(static_cast<i64>(sum)) / divisor);
+                search.positions_[i * d + j] = corner + p;
+                cell[j] = below + static_cast<i64>(p >> bits);
+                strays |= (p >> bits) ^ 1;
             }
+            in_motion |= strays != 0;
             search.next_keys_.set(i, cell.data());
             if (!moved.exceeds()) moved.add(search.mean_shift(i));
         }
