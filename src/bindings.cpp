@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 
@@ -57,6 +58,16 @@ static Way way_of(const std::string& name) {
     throw nb::value_error("way must be auto, dense, ranked, hash, sorted or wide");
 }
 
+// Those that run on this machine, best first.
+static std::vector<std::string> instruction_sets() {
+    int n;
+    const LoopChoice* choices = loop_choices(n);
+    std::vector<std::string> names;
+    for (int k = 0; k < n; ++k)
+        if (choices[k].runs_here) names.push_back(choices[k].name);
+    return names;
+}
+
 static GridView view_of(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums) {
     const size_t m = cells.shape(0), d = cells.shape(1);
     if (d < 1 || counts.shape(0) != m || sums.shape(0) != m || sums.shape(1) != d)
@@ -72,18 +83,20 @@ static nb::tuple to_tuple(GridData&& grid) {
 
 static nb::tuple bin_points(const AnyPoints& x, const Vector<double>& bandwidth,
                             std::optional<Vector<u64>> weights, std::optional<Ids> ids, int n_threads,
-                            const std::string& way) {
+                            const std::string& way, std::optional<std::string> isa) {
     const Points points = points_of(x);
     const size_t n = x.shape(0);
     if (bandwidth.shape(0) != x.shape(1) || (weights && weights->shape(0) != n) ||
         (ids && ids->shape(0) != n) || n_threads < 1 || points.d < 1)
         throw nb::value_error("points, bandwidth, weights and ids must belong together");
     const Way chosen = way_of(way);
+    const BlockLoops* loops = find_loops(isa ? isa->c_str() : nullptr);
+    if (!loops) throw nb::value_error("no loops for this instruction set run on this machine");
     std::optional<Binned> binned;
     {
         nb::gil_scoped_release release;
         binned = bin(points, bandwidth.data(), weights ? weights->data() : nullptr,
-                     ids ? ids->data() : nullptr, n_threads, chosen);
+                     ids ? ids->data() : nullptr, n_threads, chosen, *loops);
     }
     nb::tuple grid = to_tuple(std::move(binned->grid));
     return nb::make_tuple(grid[0], grid[1], grid[2], std::move(binned->assignment));
@@ -152,7 +165,8 @@ NB_MODULE(_kernel, m) {
     nb::class_<Assignment>(m, "Assignment")
         .def("take", &take, nb::arg("values"), nb::arg("ids"), nb::arg("labels"));
     m.def("bin_points", &bin_points, nb::arg("points"), nb::arg("bandwidth"), nb::arg("weights").none(),
-          nb::arg("ids").none(), nb::arg("n_threads"), nb::arg("way") = "auto");
+          nb::arg("ids").none(), nb::arg("n_threads"), nb::arg("way") = "auto", nb::arg("isa") = nb::none());
+    m.def("instruction_sets", &instruction_sets);
     m.def("merge_cells", &merge_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"));
     m.def("seek_modes", &seek_modes, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"), nb::arg("tol"),
           nb::arg("max_iter"), nb::arg("n_threads"));

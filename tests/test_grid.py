@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from meanshiftpp import Grid
+from meanshiftpp import Grid, _kernel
 from meanshiftpp.errors import (
     FileAccessError,
     GridFileError,
@@ -87,6 +87,21 @@ def test_all_ways_of_binning_give_the_same_bits(d, dtype):
             for threads in (1, 3)
         ]
         assert all(grid == grids[0] for grid in grids)
+
+
+@pytest.mark.parametrize("isa", _kernel.instruction_sets())
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
+def test_all_instruction_sets_give_the_same_bits(isa, d, dtype):
+    X = (np.random.default_rng(d).normal(100, 30, size=(5_003, d))).clip(0, 255).astype(dtype)
+    X[:50] = X[:50].round(-1)
+    for way in ("dense", "ranked", "hash"):
+        assert bin_points(X, 24.0, way=way, isa=isa)[0] == bin_points(X, 24.0, way="wide")[0]
+
+
+def test_unknown_instruction_sets_are_refused():
+    with pytest.raises(ValueError, match="instruction set"):
+        bin_points(np.zeros((2, 2)), 1.0, isa="mmx")
 
 
 def test_points_far_outside_the_sampled_box_are_not_lost():

@@ -22,6 +22,7 @@ struct Job {
     const u64* weights;  // or null
     i32* ids;            // OUT, or null
     const Plan& plan;
+    const BlockLoops& loops;
     BitRank ranks;        // ranked: of the occupied slots
     Array<u64> all_keys;  // sorted: of all points;
     Array<u32> places;    // and their ranks
@@ -57,7 +58,7 @@ class Worker {
         if (job_.plan.way == Way::ranked) marks.assign(static_cast<size_t>(job_.plan.slots / 64 + 1), 0);
         each_block(rows, [&](auto zero, i64 i, int n, bool inside) {
             if (job_.plan.way == Way::ranked && inside && !job_.weights)
-                return loops_.mark(keys_.data(), n, marks.data());
+                return job_.loops.mark(keys_.data(), n, marks.data());
             for (int k = 0; k < n; ++k) {
                 const bool counts = goes_inside<decltype(zero)>(i + k, inside);
                 const u64 key = counts ? static_cast<u64>(keys_[k]) : UINT64_MAX;
@@ -80,7 +81,7 @@ class Worker {
             if (!inside || job_.weights) return add_each<decltype(zero)>(i, n, inside);
             i32* ids = job_.ids ? job_.ids + i : block_ids_.data();
             find_ids(keys_.data(), i, n, ids);
-            loops_.add[d_](ids, offsets_.data(), n, lanes.data());
+            job_.loops.add[d_](ids, offsets_.data(), n, lanes.data());
         });
     }
 
@@ -106,24 +107,24 @@ class Worker {
         const T* rows = reinterpret_cast<const T*>(job_.points.at(i, 0));
         if constexpr (std::is_same_v<T, float>)
             if (job_.points.packed<T>())
-                return loops_.split_f32[d_](rows, n, pattern_, keys_.data(), offsets_.data());
+                return job_.loops.split_f32[d_](rows, n, pattern_, keys_.data(), offsets_.data());
         if constexpr (std::is_same_v<T, double>)
             if (job_.points.packed<T>())
-                return loops_.split_f64[d_](rows, n, pattern_, keys_.data(), offsets_.data());
+                return job_.loops.split_f64[d_](rows, n, pattern_, keys_.data(), offsets_.data());
         if constexpr (std::is_same_v<T, uint8_t>)
             if (job_.points.packed<T>())
-                return loops_.split_u8[d_](rows, n, pattern_, keys_.data(), offsets_.data());
+                return job_.loops.split_u8[d_](rows, n, pattern_, keys_.data(), offsets_.data());
         for (int k = 0; k < n; ++k)
             for (int j = 0; j < d_; ++j) widened_[k * d_ + j] = widen<T>(job_.points, i + k, j);
-        return loops_.split_f64[d_](widened_.data(), n, pattern_, keys_.data(), offsets_.data());
+        return job_.loops.split_f64[d_](widened_.data(), n, pattern_, keys_.data(), offsets_.data());
     }
 
     void find_ids(const double* keys, i64 i, int n, i32* ids) {
         switch (job_.plan.way) {
             case Way::dense:
-                return loops_.ids_of_keys(keys, n, ids);
+                return job_.loops.ids_of_keys(keys, n, ids);
             case Way::ranked:
-                return loops_.rank(keys, n, job_.ranks.words().data(), ids);
+                return job_.loops.rank(keys, n, job_.ranks.words().data(), ids);
             case Way::sorted:
                 std::copy(&job_.places[i], &job_.places[i] + n, ids);
                 return;
@@ -190,7 +191,6 @@ class Worker {
     CellTable outside;
 
   private:
-    const BlockLoops& loops_ = block_loops();
     std::vector<i64> cell_;
     std::vector<u64> offset_;
     BoxPattern pattern_;
@@ -368,9 +368,9 @@ inline void unite(Workers& workers, Binned& binned) {
 
 // IN points, bandwidth (d,), weights (n,) or null; OUT ids (n,) or null, to be read through the assignment.
 inline Binned bin(const Points& points, const double* bandwidth, const u64* weights, i32* ids, int n_threads,
-                  Way asked) {
+                  Way asked, const BlockLoops& loops) {
     const Plan plan = make_plan(points, bandwidth, asked);
-    Job job{points, bandwidth, weights, ids, plan, {}, {}, {}};
+    Job job{points, bandwidth, weights, ids, plan, loops, {}, {}, {}};
     const int team = team_size(points.n, 1 << 15, n_threads);
     Workers workers;
     for (int t = 0; t < team; ++t) workers.push_back(std::make_unique<Worker>(job));

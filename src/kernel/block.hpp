@@ -43,7 +43,15 @@ struct BlockLoops {
     void (*rank)(const double* keys, int n, const RankWord* words, int32_t* ids);
 };
 
-// The loops for the best instruction set of this machine.
-const BlockLoops& block_loops();
+struct LoopChoice {
+    const char* name;  // of the instruction set
+    const BlockLoops& loops;
+    bool runs_here;
+};
+
+// All that were compiled, best first.
+const LoopChoice* loop_choices(int& n);
+// The loops of that name, or, with null, the best that run on this machine; null if they do not run here.
+const BlockLoops* find_loops(const char* name);
 
 }  // namespace mspp

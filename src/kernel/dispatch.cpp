@@ -1,4 +1,6 @@
 // Chooses the block loops for the machine the program runs on.
+#include <cstring>
+
 #include "kernel/block.hpp"
 
 namespace mspp {
@@ -15,14 +17,28 @@ extern const BlockLoops loops;
 }
 #endif
 
-const BlockLoops& block_loops() {
+// Best first. The machine is asked by name, since only the compiler knows how.
+const LoopChoice* loop_choices(int& n) {
+    static const LoopChoice choices[] = {
 #ifdef MSPP_X86_64
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-        return avx512::loops;
-    if (__builtin_cpu_supports("avx2")) return avx2::loops;
+        {"avx512", avx512::loops,
+         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")},
+        {"avx2", avx2::loops, __builtin_cpu_supports("avx2") != 0},
 #endif
-    return base::loops;
+        {"base", base::loops, true},
+    };
+    n = static_cast<int>(sizeof choices / sizeof choices[0]);
+    return choices;
+}
+
+const BlockLoops* find_loops(const char* name) {
+    int n;
+    const LoopChoice* choices = loop_choices(n);
+    for (int k = 0; k < n; ++k)
+        if (choices[k].runs_here && (!name || std::strcmp(name, choices[k].name) == 0))
+            return &choices[k].loops;
+    return nullptr;
 }
 
 }  // namespace mspp

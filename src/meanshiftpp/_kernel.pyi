@@ -23,7 +23,11 @@ def bin_points(
     ids: NDArray[np.int32] | None,  # OUT, for Assignment.take
     n_threads: int,
     way: str = "auto",
+    isa: str | None = None,
 ) -> tuple[Cells, Counts, Sums, Assignment]: ...
+def instruction_sets() -> list[str]:
+    """Names the loops over points are compiled for and this machine runs, best first."""
+
 def merge_cells(cells: Cells, counts: Counts, sums: Sums) -> tuple[Cells, Counts, Sums]:
     """Sort the rows and add up those of the same cell."""
 

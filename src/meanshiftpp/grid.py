@@ -323,13 +323,17 @@ def bin_points(
     ids: NDArray[np.int32] | None = None,
     n_threads: int | None = None,
     way: str = "auto",
+    isa: str | None = None,
 ) -> tuple[Grid, Assignment]:
-    """Bin points; with `ids`, also note which cell each went to (see `Assignment.take`)."""
+    """Bin points; with `ids`, also note which cell each went to (see `Assignment.take`).
+
+    `way` and `isa` force a way of binning and an instruction set; the result is the same.
+    """
     points = as_points(X)
     h = as_bandwidth(bandwidth, points.shape[1])
     weights, unit = (None, 1.0) if sample_weight is None else as_weights(sample_weight, len(points))
     threads = thread_count(n_threads)
-    cells, counts, sums, assignment = _kernel.bin_points(points, h, weights, ids, threads, way)
+    cells, counts, sums, assignment = _kernel.bin_points(points, h, weights, ids, threads, way, isa)
     return Grid(h, cells, counts, sums, unit), assignment
 
 

@@ -1,0 +1,51 @@
+"""Where it ran: enough to judge the figures, nothing that names the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = ("meanshiftpp", "numpy", "scipy", "scikit-learn", "fast-hdbscan", "numba")
+
+
+def describe() -> dict[str, str]:
+    """Give processor, cores, memory, system and versions."""
+    facts = {
+        "processor": processor(),
+        "cores": str(cores()),
+        "memory": f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GiB",
+        "load before the run": f"{os.getloadavg()[0]:.2f}",
+        "system": f"{platform.system()} {platform.machine()}",
+        "Python": platform.python_version(),
+    }
+    return facts | {name: _version(name) for name in PACKAGES}
+
+
+def cores() -> int:
+    """Count the cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def processor() -> str:
+    """Name the model, with its family and number where the name says little."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    facts = {key.strip(): value.strip() for key, _, value in (x.partition(":") for x in lines)}
+    name = facts.get("model name") or platform.processor() or platform.machine()
+    family, model = facts.get("cpu family"), facts.get("model")
+    cache = facts.get("cache size")
+    more = [f"family {family} model {model}" if family else "", f"cache {cache}" if cache else ""]
+    return ", ".join(filter(None, [name, *more]))
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
