@@ -21,7 +21,7 @@ ARI_ROWS = 1_000_000
 REFERENCE_ROWS = 2_000
 
 
-class WrongAnswer(AssertionError):
+class WrongAnswerError(AssertionError):
     """A contender of ours gave an answer that cannot be right."""
 
 
@@ -86,7 +86,7 @@ def _as_reference(X: NDArray[Any], labels: NDArray[Any], h: float) -> bool:
 
 
 def verify(facts: Facts, what: object, *, separated: bool = True, ends: bool = True) -> None:
-    """Raise `WrongAnswer` with all that is wrong.
+    """Raise `WrongAnswerError` with all that is wrong.
 
     `separated` says that the clusters should be found, `ends` that the search should converge.
     """
@@ -103,7 +103,7 @@ def verify(facts: Facts, what: object, *, separated: bool = True, ends: bool = T
     }
     wrong = [text for text, holds in demands.items() if not holds]
     if wrong:
-        raise WrongAnswer(f"{what}: {'; '.join(wrong)}")
+        raise WrongAnswerError(f"{what}: {'; '.join(wrong)}")
 
 
 def as_dict(facts: Facts) -> dict[str, Any]:

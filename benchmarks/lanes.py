@@ -20,7 +20,7 @@ from threading import Event, Timer
 from time import sleep
 from typing import Any, Self
 
-from benchmarks.checks import WrongAnswer
+from benchmarks.checks import WrongAnswerError
 from benchmarks.contenders import FLOOR, OURS, Case, absent
 from benchmarks.data import Data
 
@@ -30,7 +30,7 @@ AT_LEAST = 0.01  # seconds a single measurement takes: shorter calls are repeate
 REST = 0.01  # seconds before each run: the threads of the one before may still spin
 
 
-class Out(Exception):
+class DroppedOutError(Exception):
     """A contender takes no further part; the message says why."""
 
 
@@ -38,7 +38,7 @@ class Lane:
     """A worker process."""
 
     def __init__(self) -> None:
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed on leaving, as the process)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.worker"],
             stdin=subprocess.PIPE,
@@ -76,12 +76,12 @@ class Lane:
         finally:
             timer.cancel()
         if late.is_set():
-            raise Out(f"more than {limit:g} s")
+            raise DroppedOutError(f"more than {limit:g} s")
         if not line:
-            raise Out(f"ended by itself ({self._last_words()})")
+            raise DroppedOutError(f"ended by itself ({self._last_words()})")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
-            raise Out(answer["error"])
+            raise DroppedOutError(answer["error"])
         return answer
 
     def load(self, data: Data) -> None:
@@ -105,7 +105,7 @@ class Row:
     """What was measured for one contender and case; times are seconds."""
 
     contender: str
-    case: Case
+    case: Case | None = None  # what starts without data has none
     times: tuple[float, ...] = ()
     ari: float | None = None
     to_floor: float | None = None  # ratio of the medians, this one to X.sum()
@@ -136,10 +136,10 @@ class Entry:
         if not self.note:
             try:
                 return work()
-            except Out as reason:
+            except DroppedOutError as reason:
                 self.note = str(reason)
                 if self.contender == OURS:  # a peer may fail, we may not
-                    raise WrongAnswer(f"{self.case}: {reason}") from None
+                    raise WrongAnswerError(f"{self.case}: {reason}") from None
         return None
 
     def ready(self) -> None:
@@ -163,17 +163,19 @@ class Entry:
 def race(entries: Sequence[Entry], rounds: int, budget: float, limit: float) -> list[Row]:
     """Let the entries take turns.
 
-    Everyone runs once; one that has spent `budget` seconds by then runs no further rounds.
+    Everyone runs once; one that has spent `budget` seconds by then runs no further rounds. The
+    limit is for peers.
     """
     for entry in entries:
         entry.attempt(entry.ready)
     if len({entry.lane.checksum for entry in entries if not entry.note}) > 1:
-        raise WrongAnswer("the processes did not draw the same array")
+        raise WrongAnswerError("the processes did not draw the same array")
     for _ in range(rounds):
         for entry in entries:
             if sum(entry.times) <= budget:
                 sleep(REST)
-                entry.attempt(lambda entry=entry: entry.run(limit))
+                patience = PATIENCE if entry.contender in (OURS, FLOOR) else limit
+                entry.attempt(lambda entry=entry, patience=patience: entry.run(patience))
     return with_ratios([entry.row() for entry in entries])
 
 
@@ -181,15 +183,21 @@ def with_ratios(rows: Iterable[Row]) -> list[Row]:
     """Relate the medians of each case to those of the floor and of ours."""
     rows = list(rows)
 
+    def size(row: Row) -> int | None:
+        return row.case.rows if row.case else None
+
     def base(row: Row, contender: str) -> float | None:
-        alike = (r for r in rows if r.contender == contender and r.case.rows == row.case.rows)
+        alike = (r for r in rows if r.contender == contender and size(r) == size(row))
         return next((r.median for r in alike), None)
 
     def ratio(row: Row, contender: str) -> float | None:
         other = base(row, contender)
         return row.median / other if row.median and other else None
 
-    return [replace(r, to_floor=ratio(r, FLOOR), to_ours=ratio(r, OURS)) for r in rows]
+    return [
+        r if r.contender == FLOOR else replace(r, to_floor=ratio(r, FLOOR), to_ours=ratio(r, OURS))
+        for r in rows
+    ]
 
 
 class Field:
@@ -226,5 +234,6 @@ class Field:
     def spare(self, rows: Iterable[Row], growth: float, limit: float) -> None:
         """Take out who, growing only linearly, would pass the limit at the next size."""
         for row in rows:
-            if row.contender in self.peers and row.best and row.best * growth > limit:
+            known = row.contender in self.peers and row.contender not in self.out
+            if known and row.case and row.best and row.best * growth > limit:
                 self.out[row.contender] = f"not run: {row.best:.3g} s at {row.case.data}"

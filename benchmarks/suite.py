@@ -7,7 +7,7 @@ to a quick run, a full one or the tests is the scale's matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from benchmarks import machine
@@ -15,7 +15,7 @@ from benchmarks.checks import Facts, verify
 from benchmarks.contenders import FLOOR, OURS, Case
 from benchmarks.data import Data
 from benchmarks.goals import BY_KEY, Goal, against
-from benchmarks.lanes import Entry, Field, Lane, Row, race, with_ratios
+from benchmarks.lanes import Entry, Field, Lane, Row, race
 
 Say = Callable[[Row], None]
 PEERS = ("KMeans", "DBSCAN", "fast-hdbscan", "HDBSCAN", "MeanShift")
@@ -91,16 +91,11 @@ class Result:
 def examined(lane: Lane, row: Row, **demands: bool) -> Row:
     """Check the last answer of ours in a lane, and put what was found into its row."""
     case = row.case
-    facts = lane.ask("examine", contender=row.contender, case=asdict_case(case))
+    assert case is not None
+    facts = lane.ask("examine", contender=row.contender, case=asdict(case))
     verify(Facts(**facts), case, **demands)
     stopped = "" if facts["converged"] else f"stopped after {facts['steps']} steps"
     return replace(row, facts=facts, note=row.note or stopped)
-
-
-def asdict_case(case: Case) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(case)
 
 
 def smaller(case: Case, part: int) -> Case:
@@ -155,8 +150,7 @@ def pair(peer: str, case: Case, scale: Scale) -> list[Row]:
 
 def check_ours(field: Field, rows: Iterable[Row], **demands: bool) -> list[Row]:
     return [
-        examined(field.lane(OURS), row, **demands) if row.contender == OURS else row
-        for row in rows
+        examined(field.lane(OURS), row, **demands) if row.contender == OURS else row for row in rows
     ]
 
 
@@ -252,4 +246,4 @@ def large(scale: Scale, say: Say) -> Result:
         say(row)
     few, many = rows[1].median, rows[-1].median
     reached = {goal.key: many / few} if scale.part == 1 and few and many else {}
-    return Result("large", "1e8 points", with_ratios(rows), reached)
+    return Result("large", "1e8 points", rows, reached)

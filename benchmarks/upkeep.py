@@ -8,29 +8,19 @@ from dataclasses import asdict, replace
 from statistics import median
 from time import perf_counter
 
+from benchmarks.checks import WrongAnswerError
 from benchmarks.contenders import OURS, Case
 from benchmarks.data import Data
 from benchmarks.goals import BY_KEY
-from benchmarks.lanes import Field, Lane, Out, Row
+from benchmarks.lanes import Field, Lane, DroppedOutError, Row
 from benchmarks.suite import Result, Say, Scale, examined
 
 CLOCK = "from time import perf_counter as t; s = t(); {}; print(t() - s)"
-STARTS = {
-    "import numpy": [sys.executable, "-c", CLOCK.format("import numpy")],
-    "import meanshiftpp": [sys.executable, "-c", CLOCK.format("import meanshiftpp")],
-    "from meanshiftpp import Grid, seek": [
-        sys.executable,
-        "-c",
-        CLOCK.format("from meanshiftpp import Grid, seek"),
-    ],
-    "from meanshiftpp import MeanShiftPP": [
-        sys.executable,
-        "-c",
-        CLOCK.format("from meanshiftpp import MeanShiftPP"),
-    ],
-    "import sklearn.cluster": [sys.executable, "-c", CLOCK.format("import sklearn.cluster")],
-    "python -c pass": [sys.executable, "-c", "pass"],
-    "meanshiftpp --help": [sys.executable, "-m", "meanshiftpp", "--help"],
+NUMPY, BARE, KERNEL = "import numpy", "import meanshiftpp", "from meanshiftpp import Grid, seek"
+IMPORTS = (NUMPY, BARE, KERNEL, "from meanshiftpp import MeanShiftPP", "import sklearn.cluster")
+PROCESSES = {
+    "python -c pass": ["-c", "pass"],
+    "meanshiftpp --help": ["-m", "meanshiftpp", "--help"],
 }
 
 
@@ -67,36 +57,51 @@ def taken(contender: str, case: Case, out: str | None, limit: float) -> Row:
             answer = lane.ask("memory", limit, contender=contender, case=asdict(case))
             row = replace(row, bytes=answer["bytes"], times=(perf_counter() - start,))
             ari = lane.ask("agree", contender=contender)["ari"]
-        except Out as reason:
+        except DroppedOutError as reason:
+            if contender == OURS:
+                raise WrongAnswerError(f"{case}: {reason}") from None
             return replace(row, note=str(reason))
         return examined(lane, row) if contender == OURS else replace(row, ari=ari)
 
 
 def startup(scale: Scale, say: Say) -> Result:
     """Start fresh interpreters in turns; of an import, only the statement is timed."""
-    times: dict[str, list[float]] = {name: [] for name in STARTS}
+    times: dict[str, list[float]] = {name: [] for name in (*IMPORTS, *PROCESSES)}
     for turn in range(scale.starts + 1):
-        for name, command in STARTS.items():
-            seconds = started(command)
+        for name, values in times.items():
+            seconds = process(name) if name in PROCESSES else statement(name)
             if turn:  # the first may still write bytecode
-                times[name].append(seconds)
-    nothing = Case(Data(0))
-    rows = [Row(name, nothing, tuple(values)) for name, values in times.items()]
+                values.append(seconds)
+    numpy = median(times[NUMPY])
+    ratios = {name: median(values) / numpy for name, values in times.items()}
+    rows = [Row(name, times=tuple(values)) for name, values in times.items()]
     for row in rows:
         say(row)
-    numpy = median(times["import numpy"])
-    ratios = {name: median(values) / numpy for name, values in times.items()}
-    reached = {
-        "import": ratios["import meanshiftpp"],
-        "import-kernel": ratios["from meanshiftpp import Grid, seek"],
-    }
-    notes = ["imports: the statement alone; the last two: the whole process"]
-    return Result("startup", "Imports and the command line", rows, reached, notes, ratios)
+    return Result(
+        "startup",
+        "Imports and the command line",
+        rows,
+        {"import": ratios[BARE], "import-kernel": ratios[KERNEL]},
+        ["imports: the statement alone; python -c pass and --help: the whole process"],
+        {"to_numpy": ratios},
+    )
 
 
-def started(command: list[str]) -> float:
-    """Give what the command says it took, or what it took until it ended."""
+def statement(text: str) -> float:
+    """Time a statement in a fresh interpreter."""
+    return float(_output(["-c", CLOCK.format(text)]))
+
+
+def process(name: str) -> float:
+    """Time a fresh interpreter from its start to its end."""
     start = perf_counter()
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    printed = _output(PROCESSES[name])
     seconds = perf_counter() - start
-    return float(run.stdout) if "perf_counter" in command[-1] else seconds
+    if name.endswith("--help") and "cluster" not in printed:
+        raise WrongAnswerError(f"{name} does not name the command `cluster`: {printed!r}")
+    return seconds
+
+
+def _output(arguments: list[str]) -> str:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout

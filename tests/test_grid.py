@@ -236,6 +236,18 @@ def test_bad_points_are_refused_by_name(X, message, threads):
         Grid.from_points(X, 1.0, n_threads=threads)
 
 
+@pytest.mark.parametrize("x", [2.0**51, -(2.0**51), 2.0**51 + 2, -(2.0**52)])
+def test_the_limit_of_cells_is_the_same_for_every_way(x):
+    for X in ([[x]], [[x], [x - 2], [x + 2]], [[0.0]] * 9000 + [[x]]):
+        with pytest.raises(InvalidInputError, match="too large for bandwidth 1"):
+            Grid.from_points(X, 1.0)
+    inside = np.nextafter(2.0**51, 0)
+    assert Grid.from_points([[inside], [-inside]], 1.0).cells.ravel().tolist() == [
+        -(2**51),
+        2**51 - 1,
+    ]
+
+
 def test_the_first_bad_value_is_the_one_named():
     X = np.zeros((400_000, 2))
     X[[399_999, 123_456, 300_000]] = np.nan

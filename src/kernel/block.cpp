@@ -23,16 +23,28 @@ inline uint64_t bits_of(double x) {
     return bits;
 }
 
+// Plain x86-64 has no instruction for floor, and a call for each number would be slow: adding 1.5 * 2^52
+// rounds to an integer for |q| < 2^51; cells beyond that are in no box.
+inline double floor_of(double q) {
+#if (defined(__x86_64__) || defined(_M_X64)) && !defined(__SSE4_1__)
+    const double rounded = (q + 0x1.8p52) - 0x1.8p52;
+    return rounded - static_cast<double>(rounded > q);  // no branch: it would be a coin toss
+#else
+    return std::floor(q);
+#endif
+}
+
 // Eight points at once: elementwise over their 8 d interleaved coordinates.
 template <class T, int D>
 inline bool split_eight(const T* points, const BoxPattern& box, double* keys, uint64_t* offsets) {
     double part[8 * D];
-    uint64_t outside = 0;
+    uint64_t signs =
+        0;  // the sign bit is set by a cell below the box, or one not below its end; NaN sets one of the two
     for (int k = 0; k < 8 * D; ++k) {
         const double q = static_cast<double>(points[k]) / box.bandwidth[k];
-        const double cell = std::floor(q);
+        const double cell = floor_of(q);
         const double in_box = cell - box.low[k];
-        outside |= static_cast<uint64_t>(!(in_box >= 0)) | static_cast<uint64_t>(!(in_box < box.extent[k]));
+        signs |= bits_of(in_box) | ~bits_of(in_box - box.extent[k]);
         offsets[k] = bits_of(q - cell + 0x1p20) - bits_of(0x1p20);
         part[k] = in_box * box.stride[k];
     }
@@ -41,7 +53,7 @@ inline bool split_eight(const T* points, const BoxPattern& box, double* keys, ui
         for (int j = 1; j < D; ++j) key += part[i * D + j];
         keys[i] = key;
     }
-    return outside == 0;
+    return signs >> 63 == 0;
 }
 
 template <class T, int D>

@@ -66,6 +66,7 @@ inline bool fit_box(const std::vector<double>& cells, int d, bool whole, Plan& p
         const double margin = whole ? 0 : std::max(1.0, std::floor((high - low) / 8));
         plan.low[j] = low - margin;
         plan.extent[j] = high - low + 1 + 2 * margin;
+        if (low - margin <= -kCellLimit || high + margin >= kCellLimit) return false;
         if (!(slots * plan.extent[j] < 0x1p53)) return false;
         plan.stride[j] = static_cast<u64>(slots);
         slots *= plan.extent[j];
