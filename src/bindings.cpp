@@ -1,6 +1,7 @@
 // The native module: checks arrays, releases the GIL, owns memory; nothing else.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -8,7 +9,9 @@
 #include <optional>
 
 #include "kernel/bin.hpp"
+#include "kernel/colour.hpp"
 #include "kernel/label.hpp"
+#include "kernel/regions.hpp"
 #include "kernel/seek.hpp"
 
 namespace nb = nanobind;
@@ -152,6 +155,43 @@ static auto find_cells(const Matrix<i64>& cells, const Vector<u64>& counts, cons
     return to_numpy(std::move(found), {query.shape(0)});
 }
 
+static auto convert_colours(const AnyPoints& rgb, const std::string& space, double white, int n_threads) {
+    constexpr std::pair<const char*, Space> spaces[] = {
+        {"rgb", Space::rgb}, {"lab", Space::lab}, {"luv", Space::luv}, {"hsv", Space::hsv}};
+    const auto* known =
+        std::find_if(std::begin(spaces), std::end(spaces), [&](auto& s) { return space == s.first; });
+    if (known == std::end(spaces) || rgb.shape(1) != 3)
+        throw nb::value_error("colours are rgb, lab, luv or hsv, three each");
+    Array<float> colours(rgb.shape(0) * 3);
+    {
+        nb::gil_scoped_release release;
+        convert(points_of(rgb), known->second, white, colours.data(), n_threads);
+    }
+    return to_numpy(std::move(colours), {rgb.shape(0), size_t{3}});
+}
+
+static void make_hierarchy(Hierarchy* self, const Matrix<float>& colours, const Vector<i32>& clusters,
+                           std::array<i64, 3> shape, std::array<double, 3> weights, i64 min_size,
+                           double limit, int n_threads) {
+    const Shape image{shape[0], shape[1], shape[2]};
+    if (image.size() != static_cast<i64>(clusters.shape(0)) || clusters.shape(0) != colours.shape(0) ||
+        colours.shape(1) != 3)
+        throw nb::value_error("colours, clusters and shape must belong together");
+    nb::gil_scoped_release release;
+    new (self) Hierarchy(colours.data(), clusters.data(), image, weights, min_size, limit, n_threads);
+}
+
+static auto cut_hierarchy(const Hierarchy& self, const Matrix<float>& colours, double level, i64 min_size) {
+    if (static_cast<i64>(colours.shape(0)) != self.n_pixels())
+        throw nb::value_error("colours must be those of the image");
+    Array<i32> labels(colours.shape(0));
+    {
+        nb::gil_scoped_release release;
+        self.cut(colours.data(), level, min_size, labels.data());
+    }
+    return to_numpy(std::move(labels), {colours.shape(0)});
+}
+
 NB_MODULE(_kernel, m) {
     m.doc() = "The loops of meanshiftpp. Use the package, not this module.";
     nb::register_exception_translator([](const std::exception_ptr& p, void*) {
@@ -167,6 +207,13 @@ NB_MODULE(_kernel, m) {
     m.def("bin_points", &bin_points, nb::arg("points"), nb::arg("bandwidth"), nb::arg("weights").none(),
           nb::arg("ids").none(), nb::arg("n_threads"), nb::arg("way") = "auto", nb::arg("isa") = nb::none());
     m.def("instruction_sets", &instruction_sets);
+    nb::class_<Hierarchy>(m, "Hierarchy")
+        .def("__init__", &make_hierarchy, nb::arg("colours"), nb::arg("clusters"), nb::arg("shape"),
+             nb::arg("weights"), nb::arg("min_size"), nb::arg("limit"), nb::arg("n_threads"))
+        .def("cut", &cut_hierarchy, nb::arg("colours"), nb::arg("level"), nb::arg("min_size"))
+        .def("count", &Hierarchy::count, nb::arg("level"));
+    m.def("convert_colours", &convert_colours, nb::arg("rgb"), nb::arg("space"), nb::arg("white"),
+          nb::arg("n_threads"));
     m.def("merge_cells", &merge_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"));
     m.def("seek_modes", &seek_modes, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"), nb::arg("tol"),
           nb::arg("max_iter"), nb::arg("n_threads"));

@@ -26,13 +26,14 @@ MAY_IMPORT = {
     "grid": {"errors", "_kernel", "_input"},
     "modes": {"errors", "_kernel", "_input", "grid"},
     "cluster": {"errors", "grid", "modes"},
+    "image": {"errors", "_kernel", "_input", "modes"},
     "stream": {"errors", "grid", "modes"},
     "plot": {"errors", "grid", "modes"},
     "demo": {"errors", "cluster", "plot", "stream"},
     "cli": {"errors", "grid", "modes", "cluster", "stream", "plot", "demo", "__init__"},
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
-    "__init__": {"errors", "reference", "grid", "modes", "cluster", "plot"},
+    "__init__": {"errors", "reference", "grid", "modes", "cluster", "image", "plot"},
 }
 
 # What a module may import of others, besides the standard library and NumPy.

@@ -17,7 +17,7 @@ import meanshiftpp
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "meanshiftpp"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-DOCUMENTED = ["grid", "modes", "cluster", "reference", "errors"]
+DOCUMENTED = ["grid", "modes", "cluster", "image", "reference", "errors"]
 
 
 def fenced(path: Path, language: str) -> list[str]:

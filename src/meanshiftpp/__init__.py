@@ -16,12 +16,37 @@ if TYPE_CHECKING:
     from meanshiftpp import errors, plot, reference
     from meanshiftpp.cluster import MeanShiftPP
     from meanshiftpp.grid import Grid
+    from meanshiftpp.image import Hierarchy, Palette, hierarchy, palette, quantize, segment
     from meanshiftpp.modes import Modes, seek
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Grid", "MeanShiftPP", "Modes", "errors", "plot", "reference", "seek"]
-
-_HOME = {"Grid": "grid", "MeanShiftPP": "cluster", "Modes": "modes", "seek": "modes"}
+_HOME = {
+    "Grid": "grid",
+    "Hierarchy": "image",
+    "MeanShiftPP": "cluster",
+    "Modes": "modes",
+    "Palette": "image",
+    "hierarchy": "image",
+    "palette": "image",
+    "quantize": "image",
+    "seek": "modes",
+    "segment": "image",
+}
+__all__ = [
+    "Grid",
+    "Hierarchy",
+    "MeanShiftPP",
+    "Modes",
+    "Palette",
+    "errors",
+    "hierarchy",
+    "palette",
+    "plot",
+    "quantize",
+    "reference",
+    "seek",
+    "segment",
+]
 
 
 def __getattr__(name: str) -> object:

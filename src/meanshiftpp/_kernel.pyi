@@ -25,6 +25,29 @@ def bin_points(
     way: str = "auto",
     isa: str | None = None,
 ) -> tuple[Cells, Counts, Sums, Assignment]: ...
+
+class Hierarchy:
+    """Regions of an image, from the finest on, and the order in which they merge."""
+
+    def __init__(
+        self,
+        colours: NDArray[np.float32],  # (n, 3)
+        clusters: NDArray[np.int32],  # (n,), negative where masked
+        shape: tuple[int, ...],  # depth, height, width
+        weights: tuple[float, float, float],
+        min_size: int,
+        limit: float,
+        n_threads: int,
+    ) -> None: ...
+    def cut(self, colours: NDArray[np.float32], level: float, min_size: int) -> NDArray[np.int32]:
+        """Labels by falling size, -1 where masked."""
+
+    def count(self, level: float) -> int:
+        """Regions at a cut."""
+
+def convert_colours(
+    rgb: NDArray[np.generic], space: str, white: float, n_threads: int
+) -> NDArray[np.float32]: ...
 def instruction_sets() -> list[str]:
     """Names the loops over points are compiled for and this machine runs, best first."""
 
