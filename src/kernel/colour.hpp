@@ -80,42 +80,56 @@ inline Colour hsv_of(Colour rgb) {
     return {100.0f * chroma * std::cos(angle), 100.0f * chroma * std::sin(angle), 100.0f * high};
 }
 
+// How a stored value becomes a number from 0 to 1, of light or as it is. Bytes have a table.
+template <class T>
+class Reader {
+  public:
+    Reader(const Points& points, double white, bool light) : points_(points), white_(white), light_(light) {
+        for (int v = 0; v < 256 && std::is_same_v<T, uint8_t>; ++v) table_[v] = convert(v / white);
+    }
+    float operator()(i64 i, int j) const {
+        T raw;
+        std::memcpy(&raw, points_.at(i, j), sizeof raw);
+        if constexpr (std::is_same_v<T, uint8_t>) return table_[raw];
+        return convert(static_cast<double>(raw) / white_);
+    }
+
+  private:
+    float convert(double v) const { return static_cast<float>(light_ ? linear_light(v) : v); }
+    const Points& points_;
+    const double white_;
+    const bool light_;
+    std::array<float, 256> table_{};
+};
+
 // IN points (n, 3) of a type whose full scale is `white`; OUT colours (n, 3).
 inline void convert(const Points& points, Space space, double white, float* colours, int n_threads) {
-    static const Curve lab([](double t) { return lab_curve(t); });
+    static const Curve curve([](double t) { return lab_curve(t); });
     const int team = team_size(points.n, 1 << 14, n_threads);
-    with_type(points.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        const bool bytes = std::is_same_v<T, uint8_t>;
-        std::array<float, 256> light_of_byte{}, value_of_byte{};
-        for (int v = 0; v < 256 && bytes; ++v) {
-            value_of_byte[v] = static_cast<float>(v / white);
-            light_of_byte[v] = static_cast<float>(linear_light(v / white));
-        }
-        const bool wants_light = space == Space::lab || space == Space::luv;
-        auto read = [&](i64 i, int j) {
-            T raw;
-            std::memcpy(&raw, points.at(i, j), sizeof raw);
-            if constexpr (std::is_same_v<T, uint8_t>)
-                return wants_light ? light_of_byte[raw] : value_of_byte[raw];
-            const double v = static_cast<double>(raw) / white;
-            if (!std::isfinite(v)) reject(i, j, v, white);
-            return static_cast<float>(wants_light ? linear_light(v) : v);
-        };
-        parallel(team, [&](int t) {
-            const Range range = part(points.n, t, team);
-            for (i64 i = range.begin; i < range.end; ++i) {
-                const Colour in{read(i, 0), read(i, 1), read(i, 2)};
-                const Colour out = space == Space::lab   ? lab_of(in, lab)
-                                   : space == Space::luv ? luv_of(in, lab)
-                                   : space == Space::hsv ? hsv_of(in)
-                                                         : Colour{in.a * 255, in.b * 255, in.c * 255};
-                colours[3 * i] = out.a;
-                colours[3 * i + 1] = out.b;
-                colours[3 * i + 2] = out.c;
-            }
+    auto each = [&](bool light, auto&& colour_of) {
+        with_type(points.dtype, [&](auto zero) {
+            const Reader<decltype(zero)> read(points, white, light);
+            parallel(team, [&](int t) {
+                const Range range = part(points.n, t, team);
+                for (i64 i = range.begin; i < range.end; ++i) {
+                    const Colour colour = colour_of(Colour{read(i, 0), read(i, 1), read(i, 2)});
+                    colours[3 * i] = colour.a;
+                    colours[3 * i + 1] = colour.b;
+                    colours[3 * i + 2] = colour.c;
+                }
+            });
         });
-    });
+    };
+    switch (space) {
+        case Space::lab:
+            return each(true, [](Colour light) { return lab_of(light, curve); });
+        case Space::luv:
+            return each(true, [](Colour light) { return luv_of(light, curve); });
+        case Space::hsv:
+            return each(false, [](Colour rgb) { return hsv_of(rgb); });
+        default:
+            return each(false, [](Colour rgb) { return Colour{rgb.a * 255, rgb.b * 255, rgb.c * 255}; });
+    }
 }
 
 }  // namespace mspp

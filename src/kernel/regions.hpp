@@ -27,22 +27,47 @@ struct Shape {
 
 inline constexpr u32 kNoRegion = UINT32_MAX;  // a masked pixel
 
-// Calls fn(q) for the pixels q before p that touch it: to the left, above, in the slice before.
-template <class Fn>
-void each_earlier(const Shape& shape, i64 p, Fn&& fn) {
-    const i64 in_slice = p % shape.slice();
-    if (in_slice % shape.width) fn(p - 1);
-    if (in_slice >= shape.width) fn(p - shape.width);
-    if (p >= shape.slice()) fn(p - shape.slice());
+// A pixel and where it is: the pixels that touch it follow without a division.
+struct Pixel {
+    i64 p, z, y, x;
+
+    // Calls fn(q) for the touching pixels that come before: to the left, above, in the slice before.
+    template <class Fn>
+    void each_earlier(const Shape& shape, Fn&& fn) const {
+        if (x > 0) fn(p - 1);
+        if (y > 0) fn(p - shape.width);
+        if (z > 0) fn(p - shape.slice());
+    }
+    template <class Fn>
+    void each_touching(const Shape& shape, Fn&& fn) const {
+        each_earlier(shape, fn);
+        if (x + 1 < shape.width) fn(p + 1);
+        if (y + 1 < shape.height) fn(p + shape.width);
+        if (z + 1 < shape.depth) fn(p + shape.slice());
+    }
+};
+
+inline Pixel pixel_at(const Shape& shape, i64 p) {
+    return {p, p / shape.slice(), p % shape.slice() / shape.width, p % shape.width};
 }
 
 template <class Fn>
-void each_touching(const Shape& shape, i64 p, Fn&& fn) {
-    each_earlier(shape, p, fn);
-    const i64 in_slice = p % shape.slice();
-    if (in_slice % shape.width + 1 < shape.width) fn(p + 1);
-    if (in_slice + shape.width < shape.slice()) fn(p + shape.width);
-    if (p + shape.slice() < shape.size()) fn(p + shape.slice());
+void each_pixel(const Shape& shape, Fn&& fn) {
+    Pixel pixel{0, 0, 0, 0};
+    for (pixel.z = 0; pixel.z < shape.depth; ++pixel.z)
+        for (pixel.y = 0; pixel.y < shape.height; ++pixel.y)
+            for (pixel.x = 0; pixel.x < shape.width; ++pixel.x, ++pixel.p) fn(pixel);
+}
+
+// Calls fn(region, begin, end) for every stretch of pixels of one region; masked pixels are left out.
+template <class Fn>
+void each_stretch(const Array<u32>& regions, Fn&& fn) {
+    const i64 n = static_cast<i64>(regions.size());
+    for (i64 begin = 0, end; begin < n; begin = end) {
+        const u32 region = regions[begin];
+        for (end = begin + 1; end < n && regions[end] == region;) ++end;
+        if (region != kNoRegion) fn(region, begin, end);
+    }
 }
 
 // Disjoint sets; the smaller number stands for a set.
@@ -83,19 +108,19 @@ inline u32 number_sets(Sets& sets, std::vector<u32>& number) {
 // IN clusters (N,), negative where masked; OUT pieces (N,), numbered as they appear. Returns their number.
 inline u32 connected_pieces(const i32* clusters, const Shape& shape, Array<u32>& pieces) {
     Sets sets;
-    const i64 n = shape.size();
-    pieces.resize(static_cast<size_t>(n));
-    for (i64 p = 0; p < n; ++p) {
+    pieces.resize(static_cast<size_t>(shape.size()));
+    each_pixel(shape, [&](const Pixel& pixel) {
         u32 piece = kNoRegion;
-        if (clusters[p] >= 0) {
-            each_earlier(shape, p, [&](i64 q) {
-                if (clusters[q] != clusters[p]) return;
+        const i32 cluster = clusters[pixel.p];
+        if (cluster >= 0) {
+            pixel.each_earlier(shape, [&](i64 q) {
+                if (clusters[q] != cluster) return;
                 piece = piece == kNoRegion || piece == pieces[q] ? pieces[q] : sets.join(piece, pieces[q]);
             });
             if (piece == kNoRegion) piece = sets.add();
         }
-        pieces[p] = piece;
-    }
+        pieces[pixel.p] = piece;
+    });
     std::vector<u32> number;
     const u32 count = number_sets(sets, number);
     for (u32& piece : pieces)
@@ -109,12 +134,13 @@ class Absorber {
   public:
     Absorber(const float* colours, const Shape& shape, Array<u32>& pieces, u32 count)
         : shape_(shape), pieces_(pieces), size_(count), sum_(count), sets_(count) {
-        for (i64 p = 0; p < shape.size(); ++p) {
-            const u32 piece = pieces[p];
-            if (piece == kNoRegion) continue;
-            ++size_[piece];
-            for (int c = 0; c < 3; ++c) sum_[piece][c] += colours[3 * p + c];
-        }
+        each_stretch(pieces, [&](u32 piece, i64 begin, i64 end) {
+            std::array<double, 3> sum = sum_[piece];
+            for (i64 p = begin; p < end; ++p)
+                for (int c = 0; c < 3; ++c) sum[c] += colours[3 * p + c];
+            sum_[piece] = sum;
+            size_[piece] += end - begin;
+        });
     }
 
     u32 run(i64 min_size) {
@@ -144,8 +170,9 @@ class Absorber {
             first_[piece + 1] = first_[piece] + (size_[piece] < min_size ? size_[piece] : 0);
         pixels_.resize(static_cast<size_t>(first_.back()));
         std::vector<i64> at(first_.begin(), first_.end() - 1);
-        for (i64 p = 0; p < shape_.size(); ++p)
-            if (pieces_[p] != kNoRegion && size_[pieces_[p]] < min_size) pixels_[at[pieces_[p]]++] = p;
+        each_stretch(pieces_, [&](u32 piece, i64 begin, i64 end) {
+            for (i64 p = begin; p < end && size_[piece] < min_size; ++p) pixels_[at[piece]++] = p;
+        });
         next_.assign(size_.size(), kNoRegion);
         last_.resize(size_.size());
         std::iota(last_.begin(), last_.end(), 0u);
@@ -166,7 +193,7 @@ class Absorber {
         double nearest = 0;
         for (u32 part = piece; part != kNoRegion; part = next_[part])
             for (i64 k = first_[part]; k < first_[part + 1]; ++k)
-                each_touching(shape_, pixels_[k], [&](i64 q) {
+                pixel_at(shape_, pixels_[k]).each_touching(shape_, [&](i64 q) {
                     if (pieces_[q] == kNoRegion) return;
                     const u32 other = sets_.find(pieces_[q]);
                     if (other == piece || other == best) return;
@@ -194,104 +221,165 @@ class Absorber {
     std::vector<u32> next_, last_;
 };
 
-// Sums over any rectangle of a slice in four look-ups, for K values a pixel. Modulo 2^32: a rectangle's own
-// sum fits.
+// Sums over any square in four look-ups, for K values a pixel, over some rows of a slice. Modulo 2^32: a
+// square's own sum fits.
 template <int K>
 class AreaTable {
   public:
-    using Sums = std::array<u32, K>;
+    struct alignas(K * 4) Sums {
+        u32 of[K];
+    };
 
-    // value(p, k) of pixel p of the slice, an integer.
+    // Rows first to last - 1; value(y, x, k) is an integer.
     template <class Fn>
-    void build(i64 height, i64 width, Fn&& value) {
-        height_ = height;
+    void build(i64 first, i64 last, i64 width, Fn&& value) {
+        first_ = first;
+        last_ = last;
         width_ = width;
-        const i64 row = width + 1;
-        sums_.resize(static_cast<size_t>((height + 1) * row));
-        std::fill_n(sums_.begin(), row, Sums{});
-        for (i64 y = 0; y < height; ++y) {
+        row_ = width + 1;
+        sums_.resize(static_cast<size_t>((last - first + 1) * row_));
+        std::fill_n(sums_.begin(), row_, Sums{});
+        for (i64 y = first; y < last; ++y) {
             Sums along{};
-            sums_[(y + 1) * row] = Sums{};
-            for (i64 x = 0; x < width; ++x)
-                for (int k = 0; k < K; ++k) {
-                    along[k] += static_cast<u32>(value(y * width + x, k));
-                    sums_[(y + 1) * row + x + 1][k] = sums_[y * row + x + 1][k] + along[k];
-                }
+            const Sums* above = at(y, 1);
+            Sums* here = &sums_[(y + 1 - first) * row_];
+            *here++ = Sums{};
+            for (i64 x = 0; x < width; ++x) {
+                for (int k = 0; k < K; ++k) along.of[k] += static_cast<u32>(value(y, x, k));
+                for (int k = 0; k < K; ++k) here[x].of[k] = above[x].of[k] + along.of[k];
+            }
         }
     }
 
     // Mean over the square of that radius around (y, x), as much of it as is there.
     std::array<float, K> mean(i64 y, i64 x, i64 radius) const {
-        y = std::clamp<i64>(y, 0, height_ - 1);
+        y = std::clamp<i64>(y, first_, last_ - 1);
         x = std::clamp<i64>(x, 0, width_ - 1);
-        const i64 top = std::max<i64>(y - radius, 0), bottom = std::min(y + radius + 1, height_);
+        const i64 top = std::max<i64>(y - radius, first_), bottom = std::min(y + radius + 1, last_);
         const i64 left = std::max<i64>(x - radius, 0), right = std::min(x + radius + 1, width_);
-        const i64 row = width_ + 1;
         const float scale = 1.0f / static_cast<float>((bottom - top) * (right - left));
+        const Sums sums = box(at(top, 0), at(bottom, 0), left, right);
         std::array<float, K> mean;
-        for (int k = 0; k < K; ++k) {
-            const u32 sum = sums_[bottom * row + right][k] - sums_[top * row + right][k] -
-                            sums_[bottom * row + left][k] + sums_[top * row + left][k];
-            mean[k] = static_cast<float>(static_cast<i32>(sum)) * scale;
-        }
+        for (int k = 0; k < K; ++k) mean[k] = static_cast<float>(static_cast<i32>(sums.of[k])) * scale;
         return mean;
     }
 
+    // Whether the square of that radius is all there.
+    bool holds(i64 y, i64 x, i64 radius) const {
+        return y - radius >= first_ && y + radius < last_ && x - radius >= 0 && x + radius < width_;
+    }
+
+    // The sum over such a square.
+    template <int Radius>
+    Sums sum(i64 y, i64 x) const {
+        return box(at(y - Radius, 0), at(y + Radius + 1, 0), x - Radius, x + Radius + 1);
+    }
+
   private:
-    i64 height_ = 0, width_ = 0;
+    const Sums* at(i64 y, i64 x) const { return &sums_[(y - first_) * row_ + x]; }
+    static Sums box(const Sums* top, const Sums* bottom, i64 left, i64 right) {
+        Sums sums;
+        for (int k = 0; k < K; ++k)
+            sums.of[k] = bottom[right].of[k] - top[right].of[k] - bottom[left].of[k] + top[left].of[k];
+        return sums;
+    }
+    i64 first_ = 0, last_ = 0, width_ = 0, row_ = 0;
     Array<Sums> sums_;
 };
 
-// Texture everywhere and edge strength where pixels touch another region.
+// Texture everywhere, and the strength of the edge at pixels that touch another region.
 struct Contrast {
     Array<float> texture, edge;
 };
 
 inline constexpr float kColourSteps = 128;  // of a colour unit, in the summed-area tables
 
+// The distance in colour between the squares to either side of a pixel, the largest over four directions.
+template <int Radius>
+float colour_step(const AreaTable<4>& colour, i64 y, i64 x) {
+    constexpr i64 directions[4][2] = {{0, Radius}, {Radius, 0}, {Radius, Radius}, {Radius, -Radius}};
+    const bool inside = colour.holds(y, x, 2 * Radius);
+    float largest = 0;
+    for (const auto& [dy, dx] : directions) {
+        float step[4];
+        if (inside) {
+            constexpr float kScale = 1.0f / ((2 * Radius + 1) * (2 * Radius + 1));
+            const auto a = colour.sum<Radius>(y - dy, x - dx), b = colour.sum<Radius>(y + dy, x + dx);
+            for (int k = 0; k < 4; ++k)
+                step[k] = static_cast<float>(static_cast<i32>(a.of[k] - b.of[k])) * kScale;
+        } else {
+            const auto a = colour.mean(y - dy, x - dx, Radius), b = colour.mean(y + dy, x + dx, Radius);
+            for (int k = 0; k < 4; ++k) step[k] = a[k] - b[k];
+        }
+        largest = std::max(largest, step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
+    }
+    return std::sqrt(largest);
+}
+
+// Measures a stripe of rows after the other; each has tables of its own, with as many rows around it as the
+// squares reach.
+class ContrastMeter {
+  public:
+    ContrastMeter(const float* colours, const Array<u32>& regions, const Shape& shape, Contrast& contrast)
+        : colours_(colours), regions_(regions), shape_(shape), contrast_(contrast) {}
+
+    void stripe(i64 z, i64 first, i64 last) {
+        const float* slice = colours_ + 3 * z * shape_.slice();
+        const i64 width = shape_.width;
+        auto reach = [&](i64 rows) {
+            return Range{std::max<i64>(first - rows, 0), std::min(last + rows, shape_.height)};
+        };
+        const Range wide = reach(2 * kFar + 1), near = reach(kTexture + 1);
+        colour_.build(wide.begin, wide.end, width,
+                      [&](i64 y, i64 x, int k) {  // the fourth only fills up the vector
+                          return k == 3 ? 0 : static_cast<i32>(slice[3 * (y * width + x) + k] * kColourSteps);
+                      });
+        rough_.build(near.begin, near.end, width, [&](i64 y, i64 x, int) {
+            return static_cast<i32>(
+                std::abs(slice[3 * (y * width + x)] * kColourSteps - colour_.mean(y, x, 2)[0]));
+        });
+        for (i64 y = first; y < last; ++y) measure({z * shape_.slice() + y * width, z, y, 0});
+    }
+
+  private:
+    static constexpr int kFar = 5, kNear = 1, kTexture = 6;
+
+    void measure(Pixel pixel) {
+        for (; pixel.x < shape_.width; ++pixel.x, ++pixel.p) {
+            contrast_.texture[pixel.p] = rough_.mean(pixel.y, pixel.x, kTexture)[0] / kColourSteps;
+            bool border = false;
+            pixel.each_touching(shape_, [&](i64 q) { border |= regions_[q] != regions_[pixel.p]; });
+            contrast_.edge[pixel.p] = border ? edge(pixel.y, pixel.x) : 0.0f;
+        }
+    }
+
+    float edge(i64 y, i64 x) const {
+        return (colour_step<kFar>(colour_, y, x) + colour_step<kNear>(colour_, y, x)) / (2 * kColourSteps);
+    }
+
+    const float* colours_;
+    const Array<u32>& regions_;
+    const Shape& shape_;
+    Contrast& contrast_;
+    AreaTable<4> colour_;
+    AreaTable<1> rough_;
+};
+
 inline Contrast measure_contrast(const float* colours, const Array<u32>& regions, const Shape& shape,
                                  int n_threads) {
+    constexpr i64 kStripe = 96;
     Contrast contrast;
     contrast.texture.resize(static_cast<size_t>(shape.size()));
     contrast.edge.resize(static_cast<size_t>(shape.size()));
-    AreaTable<4> colour;  // the fourth value is unused: four make a vector
-    AreaTable<1> rough;
-    Array<i32> deviation(static_cast<size_t>(shape.slice()));
-    const int team = team_size(shape.slice(), 1 << 14, n_threads);
-    for (i64 slice = 0; slice < shape.depth; ++slice) {
-        const i64 base = slice * shape.slice();
-        colour.build(shape.height, shape.width, [&](i64 p, int k) {
-            return k == 3 ? 0 : static_cast<i32>(std::lrint(colours[3 * (base + p) + k] * kColourSteps));
-        });
-        auto each_row = [&](auto&& fn) {
-            parallel(team, [&](int t) {
-                const Range rows = part(shape.height, t, team);
-                for (i64 y = rows.begin; y < rows.end; ++y)
-                    for (i64 x = 0; x < shape.width; ++x) fn(y, x, y * shape.width + x);
-            });
-        };
-        each_row([&](i64 y, i64 x, i64 p) {
-            const float level = colours[3 * (base + p)] * kColourSteps;
-            deviation[p] = static_cast<i32>(std::lrint(std::abs(level - colour.mean(y, x, 2)[0])));
-        });
-        rough.build(shape.height, shape.width, [&](i64 p, int) { return deviation[p]; });
-        auto step = [&](i64 y, i64 x, i64 radius) {  // the largest over four directions
-            float largest = 0;
-            for (const auto [dy, dx] : {std::pair<i64, i64>{0, 1}, {1, 0}, {1, 1}, {1, -1}}) {
-                const auto a = colour.mean(y - radius * dy, x - radius * dx, radius);
-                const auto b = colour.mean(y + radius * dy, x + radius * dx, radius);
-                const float u = a[0] - b[0], v = a[1] - b[1], w = a[2] - b[2];
-                largest = std::max(largest, u * u + v * v + w * w);
-            }
-            return std::sqrt(largest);
-        };
-        each_row([&](i64 y, i64 x, i64 p) {
-            contrast.texture[base + p] = rough.mean(y, x, 6)[0] / kColourSteps;
-            bool border = false;
-            each_touching(shape, base + p, [&](i64 q) { border |= regions[q] != regions[base + p]; });
-            contrast.edge[base + p] = border ? (step(y, x, 5) + step(y, x, 1)) / (2 * kColourSteps) : 0.0f;
-        });
-    }
+    const i64 stripes = (shape.height + kStripe - 1) / kStripe;
+    const int team = team_size(shape.size(), 1 << 14, n_threads);
+    parallel(team, [&](int t) {
+        ContrastMeter meter(colours, regions, shape, contrast);
+        const Range range = part(stripes * shape.depth, t, team);
+        for (i64 k = range.begin; k < range.end; ++k)
+            meter.stripe(k / stripes, k % stripes * shape.height / stripes,
+                         (k % stripes + 1) * shape.height / stripes);
+    });
     return contrast;
 }
 
@@ -299,6 +387,8 @@ inline Contrast measure_contrast(const float* colours, const Array<u32>& regions
 struct Region {
     double n = 0, border = 0;
     std::array<double, 4> sum{}, square{};
+    std::array<double, 4> mean{};  // these two follow from the sums, by settle()
+    double variance = 0;
 
     void add(const Region& other) {
         n += other.n;
@@ -307,11 +397,12 @@ struct Region {
             square[k] += other.square[k];
         }
     }
-    double variance(const std::array<double, 4>& weight) const {
-        double v = 0;
-        for (int k = 0; k < 4; ++k)
-            v += weight[k] * std::max(0.0, square[k] / n - (sum[k] / n) * (sum[k] / n));
-        return v;
+    void settle(const std::array<double, 4>& weight) {
+        variance = 0;
+        for (int k = 0; k < 4; ++k) {
+            mean[k] = sum[k] / n;
+            variance += weight[k] * std::max(0.0, square[k] / n - mean[k] * mean[k]);
+        }
     }
 };
 
@@ -326,33 +417,41 @@ class RegionGraph {
     RegionGraph(const float* colours, const Array<u32>& regions, u32 count, const Contrast& contrast,
                 const Shape& shape, const std::array<double, 3>& weight)
         : weight_{weight[0], weight[1], weight[2], 16.0}, regions_(count), edges_of_(count) {
-        for (i64 p = 0; p < shape.size(); ++p) {
-            const u32 a = regions[p];
-            if (a == kNoRegion) continue;
-            const double value[4] = {colours[3 * p], colours[3 * p + 1], colours[3 * p + 2],
-                                     contrast.texture[p]};
-            regions_[a].n += 1;
-            for (int k = 0; k < 4; ++k) {
-                regions_[a].sum[k] += value[k];
-                regions_[a].square[k] += value[k] * value[k];
+        each_stretch(regions, [&](u32 a, i64 begin, i64 end) {
+            Region stretch;
+            stretch.n = static_cast<double>(end - begin);
+            for (i64 p = begin; p < end; ++p) {
+                const double value[4] = {colours[3 * p], colours[3 * p + 1], colours[3 * p + 2],
+                                         contrast.texture[p]};
+                for (int k = 0; k < 4; ++k) {
+                    stretch.sum[k] += value[k];
+                    stretch.square[k] += value[k] * value[k];
+                }
             }
-            each_earlier(shape, p, [&](i64 q) {
-                if (regions[q] == a || regions[q] == kNoRegion) return;
-                touch(a, regions[q], 0.5 * (contrast.edge[p] + contrast.edge[q]));
+            regions_[a].add(stretch);
+        });
+        each_pixel(shape, [&](const Pixel& pixel) {
+            const u32 a = regions[pixel.p];
+            pixel.each_earlier(shape, [&](i64 q) {
+                const u32 b = regions[q];
+                if (a == b || a == kNoRegion || b == kNoRegion) return;
+                touch(a, b, 0.5 * (contrast.edge[pixel.p] + contrast.edge[q]));
             });
-        }
+        });
         for (const Edge& edge : edges_) {
             regions_[edge.a].border += edge.length;
             regions_[edge.b].border += edge.length;
         }
-        for (const Region& region : regions_) whole_.add(region);
+        for (Region& region : regions_) {
+            whole_.add(region);
+            region.settle(weight_);
+        }
     }
 
     // The spread of the image's colours: the scale of what counts as a contrast.
-    double spread() const {
-        std::array<double, 4> colour = weight_;
-        colour[3] = 0;
-        return whole_.n > 0 ? std::sqrt(whole_.variance(colour)) : 0.0;
+    double spread() {
+        whole_.settle({weight_[0], weight_[1], weight_[2], 0});
+        return std::sqrt(whole_.variance);
     }
 
     // Merges until the cheapest border costs more than `limit`.
@@ -408,10 +507,10 @@ class RegionGraph {
         const Region &a = regions_[edge.a], &b = regions_[edge.b];
         double away = 0;
         for (int k = 0; k < 4; ++k) {
-            const double delta = a.sum[k] / a.n - b.sum[k] / b.n;
+            const double delta = a.mean[k] - b.mean[k];
             away += weight_[k] * delta * delta;
         }
-        away /= 1 + (a.variance(weight_) + b.variance(weight_)) / 220;
+        away /= 1 + (a.variance + b.variance) / 220;
         const double size = 1000 * (a.n * b.n / (a.n + b.n)) / whole_.n;
         const double shared = edge.length / std::min(a.border, b.border) + 0.02;
         return std::sqrt(size * away) * (edge.strength / edge.length) * std::pow(shared, -0.2);
@@ -422,6 +521,7 @@ class RegionGraph {
     // b becomes part of a; borders both had to a third region become one.
     void merge(u32 a, u32 b) {
         regions_[a].add(regions_[b]);
+        regions_[a].settle(weight_);
         mark_.resize(regions_.size(), kNoRegion);
         std::vector<u32> kept;
         double shared = 0;

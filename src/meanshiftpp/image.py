@@ -134,7 +134,7 @@ def hierarchy(
     >>> image[:, 20:40] = 200, 30, 30
     >>> image[:, 40:] = 220, 40, 30
     >>> tree = hierarchy(image)
-    >>> [tree.n_regions(detail) for detail in (0.1, 1.0, 10.0)]
+    >>> [tree.n_regions(detail) for detail in (0.01, 1.0, 10.0)]
     [1, 2, 3]
     """
     pixels = _pixels(image, space, mask, channel_axis)

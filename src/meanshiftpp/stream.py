@@ -1,24 +1,21 @@
 """Files in, labels out.
 
 A file becomes a `Table`: the points to cluster, the names of their columns, and the table they
-came from, so that labels can be written back beside the columns that took no part. Whatever is
-written goes to a new file beside the old one and takes its name at the very end: a run that fails
-leaves what was there.
+came from, so that labels can be written back beside the columns that took no part.
 """
 
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meanshiftpp.errors import FileAccessError, InvalidInputError, need
+from meanshiftpp.errors import InvalidInputError, need
+from meanshiftpp.files import atomic_path, check_readable, check_writable, known_suffix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,12 +79,8 @@ def read_points(path: str | os.PathLike[str], columns: Sequence[str] | None = No
            [3.5, 4. ]])
     """
     path = Path(path)
-    suffix = _known_suffix(path)
-    try:
-        with path.open("rb"):  # for its errors: every reader words them in its own way
-            pass
-    except OSError as error:
-        raise FileAccessError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    suffix = known_suffix(path, FORMATS)
+    check_readable(path)
     return _read_array(path, columns) if suffix == ".npy" else _read_table(path, suffix, columns)
 
 
@@ -124,7 +117,7 @@ def write_labels(
     label ['"x","y","label"', '1.5,2,0']
     """
     path = Path(path)
-    suffix = _known_suffix(path)
+    suffix = known_suffix(path, FORMATS)
     with atomic_path(path) as target:
         if suffix == ".npy":
             np.save(target, labels)
@@ -135,41 +128,6 @@ def write_labels(
         except need("pyarrow", "io").ArrowException as error:  # a list has no place in a .csv
             raise InvalidInputError(f"cannot write {str(path)!r}: {error}") from error
         return column
-
-
-@contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a new file beside `path` to write to, which takes that name if all goes well.
-
-    Parameters
-    ----------
-    path : path
-        The file to be. One that is there stays as it is until the new one is complete.
-
-    Yields
-    ------
-    target : Path
-        An empty file of the same suffix in the same folder.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from meanshiftpp.stream import atomic_path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with atomic_path(Path(folder) / "a.txt") as target:
-    ...         _ = target.write_text("done")
-    ...     [file.name for file in Path(folder).iterdir()]
-    ['a.txt']
-    """
-    target = _new_file_beside(path)
-    try:
-        yield target
-        target.replace(Path(path).resolve())
-    except OSError as error:
-        raise _cannot("write", path, error) from error
-    finally:
-        target.unlink(missing_ok=True)
 
 
 def check_output(path: str | os.PathLike[str], formats: Sequence[str] = FORMATS) -> None:
@@ -197,35 +155,8 @@ def check_output(path: str | os.PathLike[str], formats: Sequence[str] = FORMATS)
         ...
     meanshiftpp.errors.InvalidInputError: 'labels.txt' must end in .csv, .parquet or .npy
     """
-    _known_suffix(Path(path), formats)
-    _new_file_beside(path).unlink()
-
-
-def _known_suffix(path: Path, formats: Sequence[str] = FORMATS) -> str:
-    suffix = path.suffix.lower()
-    if suffix not in formats:
-        *first, last = formats
-        raise InvalidInputError(f"{str(path)!r} must end in {', '.join(first)} or {last}")
-    return suffix
-
-
-def _new_file_beside(path: str | os.PathLike[str]) -> Path:
-    """Make an empty file in the folder of `path`: the one sure way to learn that it can be done."""
-    final = Path(path).resolve()
-    target = final.with_name(f".{final.stem[:100]}-{uuid.uuid4().hex[:12]}{final.suffix}")
-    if final.is_dir():
-        raise FileAccessError(f"cannot write {str(path)!r}: it is a folder")
-    if not final.parent.is_dir():
-        raise FileAccessError(f"cannot write {str(path)!r}: no folder {str(final.parent)!r}")
-    try:
-        target.open("x").close()
-    except OSError as error:
-        raise _cannot("write", path, error) from error
-    return target
-
-
-def _cannot(do: str, path: str | os.PathLike[str], error: OSError) -> FileAccessError:
-    return FileAccessError(f"cannot {do} {str(path)!r}: {error.strerror or error}")
+    known_suffix(path, formats)
+    check_writable(path)
 
 
 def _read_array(path: Path, columns: Sequence[str] | None) -> Table:

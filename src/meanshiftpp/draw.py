@@ -1,0 +1,225 @@
+"""What a segmentation looks like: regions in their colours, outlines, a strip of a palette.
+
+Plain functions from arrays to pictures of bytes. Lines grow with the picture, so that they are as
+visible on a photograph of 20 megapixels as on a small one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from meanshiftpp.errors import InvalidInputError, need
+
+__all__ = ["as_rgb", "fill", "outlines", "overlay", "palette_strip", "region_colors"]
+
+Picture = NDArray[np.uint8]  # (height, width, 3), or 4 with alpha
+
+_DARK = 70.0  # regions darker than this get a lighter outline, the others a darker one
+_LUMA = np.array([0.299, 0.587, 0.114])
+
+
+def as_rgb(image: NDArray[Any], channel_axis: int | None = -1) -> Picture:
+    """Show an image of any type and number of bands as RGB bytes.
+
+    Grey and colour images of integers keep their values. Floats, and bands that are no colours, are
+    stretched from their 1st to their 99th percentile; of many bands the first three are shown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.draw import as_rgb
+    >>> as_rgb(np.array([[0, 65535]], np.uint16)).tolist()
+    [[[0, 0, 0], [255, 255, 255]]]
+    """
+    bands = image[..., None] if image.ndim == 2 else image
+    if image.ndim != 2 and channel_axis is not None:
+        bands = np.moveaxis(image, channel_axis, -1)
+    if bands.ndim != 3 or (image.ndim == 3 and channel_axis is None):
+        raise InvalidInputError(
+            f"only an image of two dimensions can be drawn, got {image.shape}: write its labels"
+        )
+    coloured = bands.shape[2] in (1, 3, 4)
+    if not coloured:
+        bands = bands[..., :3] if bands.shape[2] > 3 else bands[..., :1]
+    shown = bands[..., :3] if coloured and bands.dtype.kind in "biu" else _stretched(bands[..., :3])
+    if shown.dtype.kind == "b":
+        shown = shown.view(np.uint8) * np.uint8(255)
+    if shown.dtype != np.uint8:
+        shown = (shown * (255.0 / np.iinfo(shown.dtype).max)).clip(0, 255).round()
+    return np.ascontiguousarray(np.broadcast_to(shown, (*shown.shape[:2], 3)), np.uint8)
+
+
+def region_colors(rgb: Picture, labels: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+    """Return the mean colour of each label, those from 0 to the largest; NaN where there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.draw import region_colors
+    >>> rgb = np.array([[[10, 0, 0], [20, 0, 0], [0, 0, 9]]], np.uint8)
+    >>> region_colors(rgb, np.array([[0, 0, 1]])).tolist()
+    [[15.0, 0.0, 0.0], [0.0, 0.0, 9.0]]
+    """
+    ids = labels.ravel() + 1  # masked pixels are counted, and left out below
+    n = int(ids.max(initial=0)) + 1
+    sums = [np.bincount(ids, rgb[..., c].ravel(), n) for c in range(3)]
+    counts = np.bincount(ids, minlength=n)
+    with np.errstate(invalid="ignore"):
+        means: NDArray[np.float64] = (np.stack(sums, axis=1) / counts[:, None])[1:]
+    return means
+
+
+def outlines(labels: NDArray[np.integer[Any]], width: int | None = None) -> NDArray[np.bool_]:
+    """Mark the pixels along the borders between labels.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (height, width)
+        A label image.
+    width : int, optional
+        Of the line, in pixels. By default one for each thousand pixels of the picture's side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.draw import outlines
+    >>> outlines(np.array([[0, 0, 1, 1]])).tolist()
+    [[False, True, False, False]]
+    """
+    line = np.zeros(labels.shape, bool)
+    line[:, :-1] = labels[:, :-1] != labels[:, 1:]
+    line[:-1] |= labels[:-1] != labels[1:]
+    return _widened(line, _line_width(labels) if width is None else width)
+
+
+def fill(labels: NDArray[np.integer[Any]], colors: ArrayLike) -> Picture:
+    """Draw every region in its colour, with a thin outline; masked pixels (below 0) transparent.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (height, width)
+        A label image.
+    colors : array-like of shape (n_labels, 3)
+        RGB from 0 to 255, for example those of `region_colors`.
+
+    Returns
+    -------
+    ndarray of uint8
+        RGB, or RGBA where pixels are masked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.draw import fill
+    >>> fill(np.array([[0, 0]]), [[200, 100, 0]]).tolist()
+    [[[200, 100, 0], [200, 100, 0]]]
+    """
+    plain = np.nan_to_num(np.asarray(colors, np.float64)).clip(0, 255)
+    dark = (plain @ _LUMA < _DARK)[:, None]
+    lines = np.where(dark, plain * 0.6 + 90.0, plain * 0.6)
+    # One table for both: the outline colours come after the fill colours, both after the mask's.
+    table = np.vstack([[0, 0, 0], plain, lines]).round().astype(np.uint8)
+    which = labels + 1
+    which[outlines(labels) & (which > 0)] += len(plain)
+    picture: Picture = table[which]
+    if (labels >= 0).all():
+        return picture
+    return np.dstack([picture, np.where(labels >= 0, np.uint8(255), np.uint8(0))])
+
+
+def overlay(rgb: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
+    """Draw the outlines on the picture: white, in a dark seam that keeps them visible on white.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.draw import overlay
+    >>> overlay(np.full((1, 4, 3), 100, np.uint8), np.array([[0, 0, 1, 1]]))[..., 0].tolist()
+    [[50, 255, 50, 100]]
+    """
+    line = outlines(labels)
+    seam = _widened(line, 1 + 2 * _line_width(labels)) & ~line
+    drawn = rgb[..., :3].copy()
+    drawn[seam] //= 2
+    drawn[line] = 255
+    return drawn
+
+
+def palette_strip(colors: ArrayLike, shares: ArrayLike, width: int = 1200) -> Picture:
+    """Draw a palette: a bar divided by the shares, and the first twelve colours in numbers.
+
+    Parameters
+    ----------
+    colors : array-like of shape (n, 3)
+        RGB from 0 to 255, most frequent first.
+    shares : array-like of shape (n,)
+        They sum to 1.
+    width : int
+        Of the picture, in pixels.
+
+    Examples
+    --------
+    >>> from meanshiftpp.draw import palette_strip
+    >>> palette_strip([[200, 30, 30], [20, 20, 20]], [0.75, 0.25]).shape
+    (270, 1200, 3)
+    """
+    images, drawing = need("PIL.Image", "image"), need("PIL.ImageDraw", "image")
+    colours = np.asarray(colors).round().astype(np.uint8)
+    parts = np.asarray(shares, np.float64)
+    bar, row, columns, margin = 180, 66, 4, 12
+    named = min(len(colours), 3 * columns)
+    rows = -(-named // columns)
+    strip = images.new("RGB", (width, bar + 2 * margin + rows * row), "white")
+    pen = drawing.Draw(strip)
+    edges = [0, *np.rint(parts.cumsum() / parts.sum() * width).astype(int).tolist()]
+    for colour, (left, right) in zip(colours, _pairs(edges), strict=True):
+        if right > left:
+            pen.rectangle((left, 0, right - 1, bar - 1), tuple(colour.tolist()))
+    font = need("PIL.ImageFont", "image").load_default(26)
+    step = width // columns
+    for i in range(named):
+        x, y = margin + i % columns * step, bar + margin + i // columns * row
+        colour = tuple(colours[i].tolist())
+        pen.rounded_rectangle((x, y + 9, x + 48, y + 57), 8, colour, (0, 0, 0))
+        words = f"#{'%02X%02X%02X' % colour}  {parts[i]:.1%}"
+        pen.text((x + 62, y + 33), words, (0, 0, 0), font, anchor="lm")
+    return np.asarray(strip)
+
+
+# -- within -----------------------------------------------------------------------------------
+
+
+def _line_width(labels: NDArray[Any]) -> int:
+    return max(1, round(labels.size**0.5 / 1000))
+
+
+def _widened(line: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
+    """Widen lines of one pixel; each turn adds one, to either side in turn."""
+    wide = line
+    for turn in range(width - 1):
+        narrow, wide = wide, wide.copy()
+        there, here = (slice(1, None), slice(None, -1))[:: 1 if turn % 2 else -1]
+        wide[here] |= narrow[there]
+        wide[:, here] |= narrow[:, there]
+    return wide
+
+
+def _stretched(bands: NDArray[Any]) -> Picture:
+    values = bands.astype(np.float64)
+    finite = values[np.isfinite(values).all(axis=2)]
+    if not len(finite):
+        return np.zeros(bands.shape, np.uint8)
+    if bands.dtype.kind == "f" and 0 <= finite.min() and finite.max() <= 1:
+        low, high = np.float64(0), np.float64(1)
+    else:
+        low, high = np.percentile(finite, [1, 99], axis=0)
+    scaled = (values - low) / np.maximum(high - low, 1e-300) * 255
+    return np.nan_to_num(scaled, posinf=255, neginf=0).clip(0, 255).round().astype(np.uint8)
+
+
+def _pairs(edges: list[int]) -> Iterator[tuple[int, int]]:
+    return zip(edges[:-1], edges[1:], strict=True)

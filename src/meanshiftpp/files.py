@@ -1,0 +1,106 @@
+"""Files, whole or not at all.
+
+Whatever is written goes to a new file beside the old one and takes its name at the very end: a run
+that fails leaves what was there. What cannot be read or written is said before any work is done.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from meanshiftpp.errors import FileAccessError, InvalidInputError
+
+__all__ = ["atomic_path", "check_readable", "check_writable", "known_suffix"]
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a new file beside `path` to write to, which takes that name if all goes well.
+
+    Parameters
+    ----------
+    path : path
+        The file to be. One that is there stays as it is until the new one is complete.
+
+    Yields
+    ------
+    target : Path
+        An empty file of the same suffix in the same folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from meanshiftpp.files import atomic_path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_path(Path(folder) / "a.txt") as target:
+    ...         _ = target.write_text("done")
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    target = _new_file_beside(path)
+    try:
+        yield target
+        target.replace(Path(path).resolve())
+    except FileAccessError:  # has its own words, perhaps about another file
+        raise
+    except OSError as error:
+        raise _cannot("write", path, error) from error
+    finally:
+        target.unlink(missing_ok=True)
+
+
+def check_readable(path: str | os.PathLike[str]) -> None:
+    """Open a file and close it, for the errors: every reader words them in its own way."""
+    try:
+        with Path(path).open("rb"):
+            pass
+    except OSError as error:
+        raise _cannot("read", path, error) from error
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Find out before the work whether its result can be written; makes and changes nothing."""
+    _new_file_beside(path).unlink()
+
+
+def known_suffix(path: str | os.PathLike[str], formats: Sequence[str]) -> str:
+    """Return the suffix of a path in lower case, which must be one of `formats`.
+
+    Examples
+    --------
+    >>> from meanshiftpp.files import known_suffix
+    >>> known_suffix("labels.txt", (".csv", ".npy"))
+    Traceback (most recent call last):
+        ...
+    meanshiftpp.errors.InvalidInputError: 'labels.txt' must end in .csv or .npy
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in formats:
+        *first, last = formats
+        names = f"{', '.join(first)} or {last}" if first else last
+        raise InvalidInputError(f"{str(path)!r} must end in {names}")
+    return suffix
+
+
+def _new_file_beside(path: str | os.PathLike[str]) -> Path:
+    """Make an empty file in the folder of `path`: the one sure way to learn that it can be done."""
+    final = Path(path).resolve()
+    target = final.with_name(f".{final.stem[:100]}-{uuid.uuid4().hex[:12]}{final.suffix}")
+    if final.is_dir():
+        raise FileAccessError(f"cannot write {str(path)!r}: it is a folder")
+    if not final.parent.is_dir():
+        raise FileAccessError(f"cannot write {str(path)!r}: no folder {str(final.parent)!r}")
+    try:
+        target.open("x").close()
+    except OSError as error:
+        raise _cannot("write", path, error) from error
+    return target
+
+
+def _cannot(do: str, path: str | os.PathLike[str], error: OSError) -> FileAccessError:
+    return FileAccessError(f"cannot {do} {str(path)!r}: {error.strerror or error}")
