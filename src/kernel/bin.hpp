@@ -23,12 +23,32 @@ struct Job {
     i32* ids;            // OUT, or null
     const Plan& plan;
     const BlockLoops& loops;
-    BitRank ranks;        // ranked: of the occupied slots
-    Array<u64> all_keys;  // sorted: of all points;
-    Array<u32> places;    // and their ranks
-    i64 rows = 0;         // of each thread's table, where it is known before
+    BitRank ranks;         // ranked: of the occupied slots
+    Array<u64> all_keys;   // sorted: of all points;
+    Array<u32> places;     // and their ranks
+    i64 rows = 0;          // of each thread's table, where it is known before
+    ByteTables bytes;      // for points that are bytes;
+    Array<u64> byte_rows;  // and, dense, what each value adds to a row
 
     u64 weight(i64 i) const { return weights ? weights[i] : 1; }
+    bool dense_bytes() const {
+        return plan.way == Way::dense && points.dtype == Dtype::u8 && points.packed<uint8_t>() && !weights &&
+               plan.slots * kCopies <= kDenseSlots && points.n < (i64{1} << 32);
+    }
+    void fill_tables() {
+        const int d = points.d;
+        const int width = byte_row_width(d);
+        byte_rows.assign(static_cast<size_t>(d * 256 * width), 0);
+        for (int j = 0; j < d; ++j)
+            for (int value = 0; value < 256; ++value) {
+                const double q = value / bandwidth[j], cell = std::floor(q);
+                bytes.key[j][value] = (cell - plan.low[j]) * static_cast<double>(plan.stride[j]);
+                bytes.offset[j][value] = offset_of(q - cell);
+                u64* row = &byte_rows[(j * 256 + value) * width];
+                row[0] = (static_cast<u64>(bytes.key[j][value]) << 32) + (j == 0 ? 1 : 0);
+                row[j + 1] = bytes.offset[j][value];
+            }
+    }
 };
 
 // One thread's pass over its range of the points.
@@ -76,6 +96,7 @@ class Worker {
             return with_type(job_.points.dtype, [&](auto zero) {
                 for (i64 i = rows.begin; i < rows.end; ++i) add_outside<decltype(zero)>(i);
             });
+        if (job_.dense_bytes()) return sum_bytes(rows);
         lanes.assign(static_cast<size_t>(job_.rows * (d_ + 1)), 0);
         each_block(rows, [&](auto zero, i64 i, int n, bool inside) {
             if (!inside || job_.weights) return add_each<decltype(zero)>(i, n, inside);
@@ -90,6 +111,24 @@ class Worker {
     KeyTable table;    // hash: the ids
 
   private:
+    void sum_bytes(Range rows) {
+        const i64 width = byte_row_width(d_), copy = job_.rows * width;
+        Array<u64> tables(static_cast<size_t>(copy * kCopies), 0);
+        for (i64 i = rows.begin; i < rows.end; i += kBlock) {
+            const int n = static_cast<int>(std::min<i64>(kBlock, rows.end - i));
+            const uint8_t* first = reinterpret_cast<const uint8_t*>(job_.points.at(i, 0));
+            i32* ids = job_.ids ? job_.ids + i : block_ids_.data();
+            job_.loops.add_u8[d_](first, n, job_.byte_rows.data(), tables.data(), copy, ids);
+        }
+        lanes.assign(static_cast<size_t>(job_.rows * (d_ + 1)), 0);
+        for (int c = 0; c < kCopies; ++c)
+            for (i64 row = 0; row < job_.rows; ++row) {
+                const u64* from = &tables[c * copy + row * width];
+                lanes[row * (d_ + 1)] += from[0] & 0xFFFFFFFFull;  // the count; above it are keys
+                for (int j = 1; j <= d_; ++j) lanes[row * (d_ + 1) + j] += from[j];
+            }
+    }
+
     // Calls fn(value of the points' type, first row, number of rows, whether all are inside) with keys and
     // offsets filled in.
     template <class Fn>
@@ -112,8 +151,10 @@ class Worker {
             if (job_.points.packed<T>())
                 return job_.loops.split_f64[d_](rows, n, pattern_, keys_.data(), offsets_.data());
         if constexpr (std::is_same_v<T, uint8_t>)
-            if (job_.points.packed<T>())
-                return job_.loops.split_u8[d_](rows, n, pattern_, keys_.data(), offsets_.data());
+            if (job_.points.packed<T>()) {
+                job_.loops.split_u8[d_](rows, n, job_.bytes, keys_.data(), offsets_.data());
+                return true;
+            }
         for (int k = 0; k < n; ++k)
             for (int j = 0; j < d_; ++j) widened_[k * d_ + j] = widen<T>(job_.points, i + k, j);
         return job_.loops.split_f64[d_](widened_.data(), n, pattern_, keys_.data(), offsets_.data());
@@ -370,8 +411,9 @@ inline void unite(Workers& workers, Binned& binned) {
 inline Binned bin(const Points& points, const double* bandwidth, const u64* weights, i32* ids, int n_threads,
                   Way asked, const BlockLoops& loops) {
     const Plan plan = make_plan(points, bandwidth, asked);
-    Job job{points, bandwidth, weights, ids, plan, loops, {}, {}, {}};
+    Job job{points, bandwidth, weights, ids, plan, loops, {}, {}, {}, 0, {}, {}};
     const int team = team_size(points.n, 1 << 15, n_threads);
+    if (points.dtype == Dtype::u8 && plan.way != Way::wide) job.fill_tables();
     Workers workers;
     for (int t = 0; t < team; ++t) workers.push_back(std::make_unique<Worker>(job));
     auto all = [&](auto method) {

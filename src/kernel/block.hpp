@@ -8,6 +8,7 @@
 namespace mspp {
 
 inline constexpr int kBlock = 512;       // points at a time: their offsets stay in the first-level cache
+inline constexpr int kCopies = 4;        // of a dense table for bytes
 inline constexpr int kMaxFixedAxes = 6;  // loops for up to this many axes are unrolled
 
 // The box of cells a table covers, repeated for eight points so that one pattern fits the interleaved
@@ -18,6 +19,15 @@ struct BoxPattern {
     double extent[8 * kMaxFixedAxes];  // cells along this axis
     double stride[8 * kMaxFixedAxes];  // what one cell along this axis adds to the key
 };
+
+// For bytes there is nothing to compute: what each value adds to the key, and its offset.
+struct ByteTables {
+    double key[kMaxFixedAxes][256];
+    uint64_t offset[kMaxFixedAxes][256];
+};
+
+// Numbers in a row of a dense table for bytes: count and sums, filled up so that a row is one vector.
+constexpr int byte_row_width(int d) { return d == 1 ? 2 : d <= 3 ? 4 : 8; }
 
 // 64 slots of a bitmap, and the marks in all earlier words: see rank.hpp.
 struct RankWord {
@@ -32,9 +42,17 @@ using SplitFn = bool (*)(const T* points, int n, const BoxPattern& box, double* 
 struct BlockLoops {
     SplitFn<float> split_f32[kMaxFixedAxes + 1];
     SplitFn<double> split_f64[kMaxFixedAxes + 1];
-    SplitFn<uint8_t> split_u8[kMaxFixedAxes + 1];
+    // The same for bytes, whose box holds all 256 values.
+    void (*split_u8[kMaxFixedAxes + 1])(const uint8_t* points, int n, const ByteTables& tables, double* keys,
+                                        uint64_t* offsets);
     // IN ids (n,), offsets (n, d); IN/OUT table of rows (1 + d).
     void (*add[kMaxFixedAxes + 1])(const int32_t* ids, const uint64_t* offsets, int n, uint64_t* table);
+    // Splitting and adding at once, for bytes and a dense table. IN rows (d, 256, 1 + d): what each value
+    // adds, the key in the upper half of the count; IN/OUT kCopies tables, `copy` numbers apart, taken in
+    // turn: neighbouring points are often in one cell, and adding to the same row again and again would wait
+    // for memory each time. OUT ids (n,).
+    void (*add_u8[kMaxFixedAxes + 1])(const uint8_t* points, int n, const uint64_t* rows, uint64_t* tables,
+                                      int64_t copy, int32_t* ids);
     // IN keys; OUT ids: the keys themselves.
     void (*ids_of_keys)(const double* keys, int n, int32_t* ids);
     // IN keys; IN/OUT bitmap.

@@ -21,6 +21,8 @@ enum class Way {
     wide,    // a hash table of whole cells: for any box, any dimension
 };
 
+inline constexpr u64 kDenseSlots = u64{1} << 18;  // a dense table of this size still fits the caches
+
 struct Plan {
     Way way = Way::wide;
     std::vector<double> low, extent;
@@ -96,12 +98,16 @@ inline double guess_cells(const std::vector<double>& cells, const Plan& plan) {
 
 inline Plan make_plan(const Points& points, const double* bandwidth, Way asked) {
     constexpr i64 kSample = 8192;
-    constexpr u64 kDenseSlots = u64{1} << 18, kForcedDense = u64{1} << 24, kRankedSlots = u64{1} << 31;
+    constexpr u64 kForcedDense = u64{1} << 24, kRankedSlots = u64{1} << 31;
     Plan plan;
     if (asked == Way::wide || points.d > kMaxFixedAxes || points.n == 0) return plan;
     const i64 step = std::max<i64>(1, points.n / kSample);
-    const auto cells = sample_cells(points, bandwidth, step);
-    if (!fit_box(cells, points.d, step == 1, plan)) return plan;
+    auto cells = sample_cells(points, bandwidth, step);
+    const bool bytes = points.dtype == Dtype::u8;
+    if (bytes)  // the box of all values, so that tables can answer for every one
+        for (const double value : {0.0, 255.0})
+            for (int j = 0; j < points.d; ++j) cells.push_back(std::floor(value / bandwidth[j]));
+    if (!fit_box(cells, points.d, bytes || step == 1, plan)) return plan;
     if (asked != Way::automatic) {
         if (plan.slots > (asked == Way::dense ? kForcedDense : asked == Way::ranked ? kRankedSlots : ~u64{0}))
             throw BadInput("a box of " + std::to_string(plan.slots) +
