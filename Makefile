@@ -23,8 +23,8 @@ format: $(VENV)/installed-lint  ## what lint asks for, done
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/clang-format -i src/*.cpp src/kernel/*
 
-bench: $(VENV)/installed-bench  ## measure, check the answers, print ratios
-	$(PY) -m benchmarks
+bench: $(VENV)/installed-bench  ## measure, check the answers, print ratios; ARGS=--quick or names
+	$(PY) -m benchmarks $(ARGS)
 
 docs: $(VENV)/installed-docs  ## build docs/_build/html, warnings are errors
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html

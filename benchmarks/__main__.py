@@ -1,6 +1,6 @@
-"""The command: which benchmarks, at which scale; then tables, pictures and what became of the goals.
+"""Run benchmarks; print tables and what became of the goals; write JSON, Markdown and pictures.
 
-A wrong answer ends its benchmark and makes the exit status 1. A missed goal does not: it is printed.
+A wrong answer ends its benchmark and makes the exit status 1. A missed goal is only printed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rich.table import Table
 
 from benchmarks import machine, report, suite, upkeep
 from benchmarks.checks import WrongAnswerError
+from benchmarks.contenders import NOTHING
 from benchmarks.lanes import Row
 from benchmarks.suite import FULL, QUICK, Result, Say, Scale
 
@@ -56,13 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.large:
         scale = replace(scale, large=True, sizes=(*scale.sizes, LARGE))
     names = given.names or [name for name in BENCHMARKS if name != "large" or given.large]
-    options = " ".join(sys.argv[1:] if arguments is None else arguments)
+    flags = ["--quick"] * given.quick + ["--large"] * given.large
+    options = " ".join([*flags, *given.names])  # without the folder: results hold no path
     return run(names, scale, given.output, options)
 
 
 def run(names: Sequence[str], scale: Scale, folder: Path, options: str = "") -> int:
     """Run benchmarks, print and write what they found."""
-    screen, progress = Console(highlight=False), Console(stderr=True, highlight=False)
+    screen, progress = console(), console(stderr=True)
     where = machine.describe()
     results: list[Result] = []
     failures: dict[str, str] = {}
@@ -75,17 +77,24 @@ def run(names: Sequence[str], scale: Scale, folder: Path, options: str = "") -> 
                 results.append(BENCHMARKS[name](scale, teller(progress)))
             except WrongAnswerError as wrong:
                 failures[name] = str(wrong)
-                progress.print("[bold red]WRONG ANSWER[/]", str(wrong), markup=False)
+                progress.print(f"WRONG ANSWER: {wrong}", style="bold red", markup=False)
         progress.print(f"  [dim]{perf_counter() - start:.0f} s[/]")
     drawn = [drawn_result(result, folder) for result in results]
     report.write(folder, drawn, failures, where, options)
     for result in drawn:
         show(screen, result.title, report.table(result), result.notes)
-    show(screen, "Goals", report.goals_table(drawn), [])
+    header, lines = report.goals_table(drawn)
+    show(screen, "Goals", (header[:-1], [line[:-1] for line in lines]), [])  # how is in the page
     screen.print(f"Results and pictures are in {folder.name}/", style="dim")
     for name, reason in failures.items():
         screen.print(f"WRONG ANSWER in {name}: {reason}", style="bold red", markup=False)
     return 1 if failures else 0
+
+
+def console(stderr: bool = False) -> Console:
+    """Make a console that leaves lines whole where nobody's window is too narrow for them."""
+    wide = Console(stderr=stderr, highlight=False)
+    return wide if wide.is_terminal else Console(stderr=stderr, highlight=False, width=180)
 
 
 def teller(progress: Console) -> Say:
@@ -94,10 +103,10 @@ def teller(progress: Console) -> Say:
     def say(row: Row) -> None:
         time = report.duration(row.median)
         runs = f"median of {len(row.times)}" if len(row.times) > 1 else ""
-        threads = f"{row.case.threads} threads" if row.case and row.case.threads else ""
+        threads = f"{row.case.threads} threads" if row.case.threads else ""
         size = "" if row.bytes is None else f"{row.bytes / 2**20:,.1f} MiB"
-        case = str(row.case or "")
-        words = (f"{row.contender:>14}", f"{case:40}", threads, size or time, "" if size else runs)
+        case = "" if row.case is NOTHING else f"{row.case!s:40}"
+        words = (f"{row.contender:>14}", case, threads, size or time, "" if size else runs)
         progress.print("  " + "  ".join(filter(None, (*words, row.note))), markup=False)
 
     return say

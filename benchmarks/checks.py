@@ -8,7 +8,7 @@ package and the algorithm written out in NumPy where that is affordable.
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -104,7 +104,3 @@ def verify(facts: Facts, what: object, *, separated: bool = True, ends: bool = T
     wrong = [text for text, holds in demands.items() if not holds]
     if wrong:
         raise WrongAnswerError(f"{what}: {'; '.join(wrong)}")
-
-
-def as_dict(facts: Facts) -> dict[str, Any]:
-    return asdict(facts)

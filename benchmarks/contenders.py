@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import Data
@@ -32,6 +33,9 @@ class Case:
     def __str__(self) -> str:
         head = "" if self.rows is None else f"the first {self.rows:,} rows of "
         return f"{head}{self.data}, h={self.bandwidth:g}"
+
+
+NOTHING = Case(Data(0))  # of what starts without data
 
 
 def ours(X: NDArray[Any], case: Case) -> NDArray[Any]:
@@ -55,31 +59,34 @@ def floor(X: NDArray[Any], case: Case) -> None:
 def kmeans(X: NDArray[Any], case: Case) -> NDArray[Any]:
     from sklearn.cluster import KMeans
 
-    return KMeans(case.data.k, n_init=1, random_state=0).fit_predict(X)
+    return np.asarray(KMeans(case.data.k, n_init=1, random_state=0).fit_predict(X))
 
 
 def mean_shift(X: NDArray[Any], case: Case) -> NDArray[Any]:
     from sklearn.cluster import MeanShift
 
-    return MeanShift(bandwidth=2, bin_seeding=True).fit_predict(X)
+    return np.asarray(MeanShift(bandwidth=2, bin_seeding=True).fit_predict(X))
 
 
 def hdbscan(X: NDArray[Any], case: Case) -> NDArray[Any]:
     from sklearn.cluster import HDBSCAN
 
-    return HDBSCAN(max(5, len(X) // 100), min_samples=10, n_jobs=-1, copy=True).fit_predict(X)
+    model = HDBSCAN(max(5, len(X) // 100), min_samples=10, n_jobs=-1, copy=True)
+    return np.asarray(model.fit_predict(X))
 
 
 def fast_hdbscan(X: NDArray[Any], case: Case) -> NDArray[Any]:
     from fast_hdbscan import HDBSCAN
 
-    return HDBSCAN(min_cluster_size=max(5, len(X) // 100), min_samples=10).fit_predict(X)
+    model = HDBSCAN(min_cluster_size=max(5, len(X) // 100), min_samples=10)
+    return np.asarray(model.fit_predict(X))
 
 
 def dbscan(X: NDArray[Any], case: Case) -> NDArray[Any]:
     from sklearn.cluster import DBSCAN
 
-    return DBSCAN(_radius(len(X), case.data), min_samples=10, n_jobs=-1).fit_predict(X)
+    model = DBSCAN(_radius(len(X), case.data), min_samples=10, n_jobs=-1)
+    return np.asarray(model.fit_predict(X))
 
 
 def _radius(n: int, data: Data) -> float:

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from threading import Event, Timer
@@ -21,7 +22,7 @@ from time import sleep
 from typing import Any, Self
 
 from benchmarks.checks import WrongAnswerError
-from benchmarks.contenders import FLOOR, OURS, Case, absent
+from benchmarks.contenders import FLOOR, NOTHING, OURS, Case, absent
 from benchmarks.data import Data
 
 ROOT = Path(__file__).parents[1]
@@ -66,7 +67,12 @@ class Lane:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         late = Event()
-        timer = Timer(limit, lambda: (late.set(), self.process.kill()))
+
+        def stop() -> None:
+            late.set()
+            self.process.kill()
+
+        timer = Timer(limit, stop)
         timer.start()
         try:
             print(json.dumps([request, arguments]), file=self.process.stdin, flush=True)
@@ -105,7 +111,7 @@ class Row:
     """What was measured for one contender and case; times are seconds."""
 
     contender: str
-    case: Case | None = None  # what starts without data has none
+    case: Case = NOTHING
     times: tuple[float, ...] = ()
     ari: float | None = None
     to_floor: float | None = None  # ratio of the medians, this one to X.sum()
@@ -153,9 +159,8 @@ class Entry:
         self.times.append(answer["seconds"])
 
     def row(self) -> Row:
-        answer = self.times and self.attempt(
-            lambda: self.lane.ask("agree", contender=self.contender)
-        )
+        agree = partial(self.lane.ask, "agree", contender=self.contender, case=asdict(self.case))
+        answer = self.attempt(agree) if self.times else None
         ari = answer["ari"] if answer else None
         return Row(self.contender, self.case, tuple(self.times), ari, note=self.note)
 
@@ -175,7 +180,7 @@ def race(entries: Sequence[Entry], rounds: int, budget: float, limit: float) -> 
             if sum(entry.times) <= budget:
                 sleep(REST)
                 patience = PATIENCE if entry.contender in (OURS, FLOOR) else limit
-                entry.attempt(lambda entry=entry, patience=patience: entry.run(patience))
+                entry.attempt(partial(entry.run, patience))
     return with_ratios([entry.row() for entry in entries])
 
 
@@ -183,11 +188,8 @@ def with_ratios(rows: Iterable[Row]) -> list[Row]:
     """Relate the medians of each case to those of the floor and of ours."""
     rows = list(rows)
 
-    def size(row: Row) -> int | None:
-        return row.case.rows if row.case else None
-
     def base(row: Row, contender: str) -> float | None:
-        alike = (r for r in rows if r.contender == contender and size(r) == size(row))
+        alike = (r for r in rows if r.contender == contender and r.case.rows == row.case.rows)
         return next((r.median for r in alike), None)
 
     def ratio(row: Row, contender: str) -> float | None:
@@ -235,5 +237,5 @@ class Field:
         """Take out who, growing only linearly, would pass the limit at the next size."""
         for row in rows:
             known = row.contender in self.peers and row.contender not in self.out
-            if known and row.case and row.best and row.best * growth > limit:
+            if known and row.best and row.best * growth > limit:
                 self.out[row.contender] = f"not run: {row.best:.3g} s at {row.case.data}"

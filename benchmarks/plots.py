@@ -12,6 +12,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from benchmarks import machine
@@ -19,7 +20,7 @@ from benchmarks.contenders import FLOOR, OURS
 from benchmarks.lanes import Row
 from benchmarks.report import duration
 from benchmarks.suite import Result
-from meanshiftpp.plot import GREY, INK, LINE, SOFT, STYLE
+from meanshiftpp.plot import GREY, INK, LINE, PAPER, SOFT, STYLE
 
 COLOURS = {
     OURS: "#0072B2",
@@ -32,6 +33,7 @@ COLOURS = {
 }
 WIDE, TALL = 9.0, 5.6  # inches
 Points = list[tuple[float, float]]
+End = tuple[tuple[float, float], str, str]  # where a line ends, its name, its colour
 
 
 def draw(result: Result, folder: Path) -> bool:
@@ -46,19 +48,20 @@ def draw(result: Result, folder: Path) -> bool:
 
 
 def against_n(result: Result) -> Figure:
-    figure, panel = page("Time against the number of points", "3 dimensions, bandwidth 1")
-    lines(panel, result.rows, lambda row: row.case.data.n, lambda row: row.median)
+    subtitle = f"3 dimensions, bandwidth 1; {crosses(result)}"
+    figure, panel = page("Time against the number of points", subtitle)
     panel.set(xscale="log", yscale="log", xlabel="points")
+    lines(panel, result.rows, lambda row: row.case.data.n, lambda row: row.median)
     times(panel)
-    counts(panel.xaxis, (row.case.data.n for row in result.rows if row.case))
+    counts(panel.xaxis, (row.case.data.n for row in result.rows))
     return figure
 
 
 def against_d(result: Result) -> Figure:
-    n = result.rows[0].case.data.n if result.rows[0].case else 0
+    n = result.rows[0].case.data.n
     figure, panel = page("Time against the dimension", f"{n:,} points, bandwidth 1")
-    lines(panel, result.rows, lambda row: row.case.data.d, lambda row: row.median)
     panel.set(yscale="log", xlabel="dimension")
+    lines(panel, result.rows, lambda row: row.case.data.d, lambda row: row.median)
     panel.xaxis.set_major_locator(FixedLocator(sorted({r.case.data.d for r in result.rows})))
     times(panel)
     return figure
@@ -74,16 +77,19 @@ def against_h(result: Result) -> Figure:
     box = panel.get_position()
     panel.set_position((box.x0, edge, box.width, high - edge))
     below = figure.add_axes((box.x0, low, box.width, edge - low - 0.03), sharex=panel)
-    lines(panel, result.rows, lambda row: row.case.bandwidth, lambda row: row.median)
     panel.set(xscale="log", yscale="log")
+    below.set(yscale="log", xlabel="bandwidth, in standard deviations of a cluster")
+    lines(panel, result.rows, lambda row: row.case.bandwidth, lambda row: row.median)
     panel.tick_params(labelbottom=False)
     times(panel)
+    ends: list[End] = []
     for name, colour in (("cells", "#009E73"), ("steps", "#D55E00")):
-        points = [(row.case.bandwidth, row.facts[name]) for row in mine]
+        points = [(row.case.bandwidth, (row.facts or {})[name]) for row in mine]
         curve(below, points, colour)
-        labelled(below, [(points[-1], name, colour)])
-    below.set(yscale="log", xlabel="bandwidth, in standard deviations of a cluster")
+        ends.append((points[-1], name, colour))
+    labelled(below, ends)
     frame(below)
+    below.yaxis.set_minor_locator(NullLocator())
     below.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     below.xaxis.set_major_locator(FixedLocator([row.case.bandwidth for row in mine]))
     below.xaxis.set_minor_locator(NullLocator())
@@ -94,50 +100,41 @@ def against_h(result: Result) -> Figure:
 def against_threads(result: Result) -> Figure:
     cores = machine.cores()
     figure, panel = page("Speed-up by threads", f"3 dimensions, a machine of {cores} cores")
-    cases = list(dict.fromkeys((row.case.data.n, row.case.bandwidth) for row in result.rows))
-    most = max(row.case.threads for row in result.rows)
+    counted = sorted({row.case.threads or 0 for row in result.rows})
+    most = counted[-1]
+    panel.set(xlabel="threads", ylabel="times as fast as one thread")
+    panel.set(xlim=(0.9, most * 1.02), ylim=(0, cores * 1.15))
     panel.plot([1, cores, most], [1, cores, cores], "--", color=GREY, lw=1.3)
-    ends = [((most, cores), "as many as cores", SOFT)]
-    for (n, h), colour in zip(cases, ("#0072B2", "#D55E00"), strict=False):
+    ends: list[End] = [((most, cores), "ideal", SOFT)]
+    cases = dict.fromkeys((row.case.data.n, row.case.bandwidth) for row in result.rows)
+    for (n, h), colour in zip(cases, ("#0072B2", "#D55E00"), strict=True):
         rows = [r for r in result.rows if (r.case.data.n, r.case.bandwidth) == (n, h)]
-        points = [(row.case.threads, 1 / row.to_ours) for row in rows if row.to_ours]
+        points = [(row.case.threads or 0, 1 / row.to_ours) for row in rows if row.to_ours]
         curve(panel, points, colour)
         ends.append((points[-1], f"{short(n)} points, h={h:g}", colour))
     labelled(panel, ends)
-    if most > cores:
-        panel.axvspan(cores, most * 1.02, color=LINE, alpha=0.45, lw=0)
-        panel.annotate(
-            "more threads than cores",
-            (cores, 0),
-            (6, 8),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            color=SOFT,
-            size=8.5,
-        )
-    panel.set(xlabel="threads", ylabel="times as fast as one thread", xlim=(0.9, most * 1.02))
-    panel.set_ylim(0, cores * 1.15)
-    panel.xaxis.set_major_locator(FixedLocator(sorted({r.case.threads for r in result.rows})))
+    panel.axvspan(cores, most * 1.02, color=LINE, alpha=0.45, lw=0)
+    place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+    panel.annotate("more threads than cores", (cores, 0), (6, 8), **place, color=SOFT, size=8.5)
+    panel.xaxis.set_major_locator(FixedLocator(counted))
     frame(panel)
     return figure
 
 
 def memory(result: Result) -> Figure:
-    title = "Peak memory beyond points and labels"
-    figure, panel = page(title, "3 dimensions, bandwidth 1; a fresh process for each")
-    # Below a megabyte there is only the noise of the allocator.
-    lines(
-        panel,
-        result.rows,
-        lambda row: row.case.data.n,
-        lambda row: None if row.bytes is None else max(row.bytes, 2**20),
-    )
+    subtitle = f"3 dimensions, bandwidth 1; under 1 MiB drawn as that; {crosses(result)}"
+    figure, panel = page("Peak memory beyond points and labels", subtitle)
     panel.set(xscale="log", yscale="log", xlabel="points")
+
+    def height(row: Row) -> float | None:
+        return None if row.bytes is None else max(row.bytes, 2**20)
+
+    lines(panel, result.rows, lambda row: row.case.data.n, height)
     frame(panel)
     panel.yaxis.set_major_locator(FixedLocator([2.0**20 * 4**i for i in range(9)]))
     panel.yaxis.set_minor_locator(NullLocator())
     panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value)))
-    counts(panel.xaxis, (row.case.data.n for row in result.rows if row.case))
+    counts(panel.xaxis, (row.case.data.n for row in result.rows))
     return figure
 
 
@@ -184,15 +181,19 @@ def page(title: str, subtitle: str, tall: float = TALL) -> tuple[Figure, Any]:
     return figure, panel
 
 
+def crosses(result: Result) -> str:
+    return f"a cross: not run further, the limit is {result.extra['limit']:g} s"
+
+
 def lines(
     panel: Any,
     rows: Iterable[Row],
-    across: Callable[[Any], float],
-    up: Callable[[Any], float | None],
+    across: Callable[[Row], float],
+    up: Callable[[Row], float | None],
 ) -> None:
     """Draw a line for each contender, its name at the end, a cross where it was stopped."""
     rows = list(rows)
-    ends = []
+    ends: list[End] = []
     for name in dict.fromkeys(row.contender for row in rows):
         own = [row for row in rows if row.contender == name]
         points = [(across(row), value) for row in own if (value := up(row)) is not None]
@@ -213,19 +214,27 @@ def curve(panel: Any, points: Points, colour: str, name: str = "") -> None:
     panel.plot(*zip(*points, strict=True), style, marker=mark, color=colour, lw=width, ms=4.5)
 
 
-def labelled(panel: Any, ends: Iterable[tuple[tuple[float, float], str, str]]) -> None:
-    """Write names beside the ends of lines."""
-    for point, name, colour in ends:
+def labelled(panel: Any, ends: Iterable[End]) -> None:
+    """Write names beside the ends of lines, and those at one place under each other."""
+    panel.autoscale_view()
+    points = 72 / panel.figure.dpi  # of a pixel
+    taken: dict[float, float] = {}  # the highest line of text so far, at each place along
+    for end, name, colour in sorted(ends, key=lambda each: each[0][1]):
+        here = panel.transData.transform(end)[1] * points
+        there = max(here, taken.get(end[0], -1e9) + 11)
+        taken[end[0]] = there
         panel.annotate(
             name,
-            point,
-            (9, 0),
+            end,
+            (9, there - here),
             textcoords="offset points",
             va="center",
             color=colour,
             size=9.5,
             weight="bold" if name == OURS else "normal",
             annotation_clip=False,
+            path_effects=[withStroke(linewidth=3.5, foreground=PAPER)],
+            zorder=7,
         )
 
 

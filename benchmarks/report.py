@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks.contenders import NOTHING, Case
 from benchmarks.goals import GOALS, verdict
 from benchmarks.lanes import Row
 from benchmarks.suite import Result
@@ -40,11 +41,11 @@ def _fact(name: str) -> Callable[[Row], str]:
     return lambda row: f"{row.facts[name]:,}" if row.facts else ""
 
 
-def _of_case(get: Callable[[Any], str]) -> Callable[[Row], str]:
-    return lambda row: get(row.case) if row.case else ""
+def _of_case(get: Callable[[Case], str]) -> Callable[[Row], str]:
+    return lambda row: "" if row.case is NOTHING else get(row.case)
 
 
-def _points(case: Any) -> str:
+def _points(case: Case) -> str:
     return str(case.data) if case.rows is None else f"its first {case.rows:,} rows"
 
 
@@ -59,9 +60,7 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
     "to X.sum()": lambda row: ratio(row.to_floor),
     "to ours": lambda row: ratio(row.to_ours),
     "memory": lambda row: "" if row.bytes is None else f"{_digits(row.bytes / 2**20)} MiB",
-    "bytes a point": lambda row: (
-        "" if row.bytes is None or not row.case else _digits(row.bytes / row.case.data.n)
-    ),
+    "bytes a point": lambda row: "" if row.bytes is None else _digits(row.bytes / row.case.data.n),
     "ARI": lambda row: _ari(row),
     "cells": _fact("cells"),
     "steps": _fact("steps"),
@@ -81,7 +80,7 @@ def table(result: Result) -> Table:
     if to_numpy := result.extra.get("to_numpy"):
         columns["to import numpy"] = [ratio(to_numpy[row.contender]) for row in result.rows]
     if any(row.bytes is not None for row in result.rows):  # there, time is not what is measured
-        columns |= dict.fromkeys(("best", "median", "runs", "h"), [])
+        columns |= {name: [] for name in ("best", "median", "runs", "h")}
     kept = {name: cells for name, cells in columns.items() if any(cells)}
     return list(kept), [list(cells) for cells in zip(*kept.values(), strict=True)]
 
@@ -148,13 +147,15 @@ def as_json(
             result.name: {
                 "title": result.title,
                 "notes": result.notes,
-                "rows": [
-                    asdict(row) | {"best": row.best, "median": row.median} for row in result.rows
-                ],
+                "rows": [_as_dict(row) for row in result.rows],
             }
             for result in results
         },
     }
+
+
+def _as_dict(row: Row) -> dict[str, Any]:
+    return asdict(row) | {"best": row.best, "median": row.median}
 
 
 def write(

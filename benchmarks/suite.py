@@ -14,7 +14,7 @@ from benchmarks import machine
 from benchmarks.checks import Facts, verify
 from benchmarks.contenders import FLOOR, OURS, Case
 from benchmarks.data import Data
-from benchmarks.goals import BY_KEY, Goal, against
+from benchmarks.goals import BY_KEY, against
 from benchmarks.lanes import Entry, Field, Lane, Row, race
 
 Say = Callable[[Row], None]
@@ -91,7 +91,6 @@ class Result:
 def examined(lane: Lane, row: Row, **demands: bool) -> Row:
     """Check the last answer of ours in a lane, and put what was found into its row."""
     case = row.case
-    assert case is not None
     facts = lane.ask("examine", contender=row.contender, case=asdict(case))
     verify(Facts(**facts), case, **demands)
     stopped = "" if facts["converged"] else f"stopped after {facts['steps']} steps"
@@ -104,19 +103,20 @@ def smaller(case: Case, part: int) -> Case:
 
 def floor(scale: Scale, say: Say) -> Result:
     """Take ours and X.sum() in turns, for every goal that is a ratio to it."""
-    rows, reached = [], {}
-    for goal in against(FLOOR):
-        assert goal.case is not None
-        case = smaller(goal.case, scale.part)
-        with Lane() as lane:
+    rows: list[Row] = []
+    reached: dict[str, float] = {}
+    with Lane() as lane:
+        for goal in against(FLOOR):
+            assert goal.case is not None
+            case = smaller(goal.case, scale.part)
             entries = [Entry(lane, contender, case) for contender in (FLOOR, OURS)]
             base, mine = race(entries, 2 * scale.rounds, 4 * scale.budget, scale.long_limit)
             mine = examined(lane, mine, separated=goal.separated and scale.part == 1)
-        for row in (base, mine):
-            say(row)
-            rows.append(row)
-        if scale.part == 1 and mine.to_floor:
-            reached[goal.key] = mine.to_floor
+            rows += [base, mine]
+            for row in rows[-2:]:
+                say(row)
+            if scale.part == 1 and mine.to_floor:
+                reached[goal.key] = mine.to_floor
     return Result("floor", "Against reading the data once", rows, reached)
 
 
@@ -154,6 +154,10 @@ def check_ours(field: Field, rows: Iterable[Row], **demands: bool) -> list[Row]:
     ]
 
 
+def sitting(scale: Scale) -> str:
+    return f"A peer that takes more than {scale.limit:g} s is stopped, and sits out what is larger"
+
+
 def sweep_n(scale: Scale, say: Say) -> Result:
     """Grow n tenfold and keep every peer as long as it is within the limit."""
     rows: list[Row] = []
@@ -165,7 +169,8 @@ def sweep_n(scale: Scale, say: Say) -> Result:
                 say(row)
             if following:
                 field.spare(found, following / n, scale.limit)
-    return Result("n", "Time against the number of points (d=3, h=1)", rows)
+    title = "Time against the number of points (d=3, h=1)"
+    return Result("n", title, rows, notes=[sitting(scale)], extra={"limit": scale.limit})
 
 
 def sweep_d(scale: Scale, say: Say) -> Result:
@@ -179,7 +184,8 @@ def sweep_d(scale: Scale, say: Say) -> Result:
             rows += check_ours(field, found, separated=scale.part == 1)
             for row in rows[-len(found) :]:
                 say(row)
-    return Result("d", f"Time against the dimension (n={scale.across:,}, h=1)", rows)
+    title = f"Time against the dimension (n={scale.across:,}, h=1)"
+    return Result("d", title, rows, notes=[sitting(scale)])
 
 
 def sweep_h(scale: Scale, say: Say) -> Result:
@@ -201,15 +207,15 @@ def threads(scale: Scale, say: Say) -> Result:
     """Vary the threads, where binning takes the time (h=1) and where the search does (h=0.2)."""
     cores, rows = machine.cores(), []
     counts = sorted({1, 2, cores, 2 * cores, *(2**i for i in range(cores.bit_length()))})
-    for n, h in ((max(scale.sizes[:5]), 1.0), (scale.along, 0.2)):
-        case = Case(Data(n), bandwidth=h)
-        with Lane() as lane:
+    with Lane() as lane:
+        for n, h in ((10 * scale.along, 1.0), (scale.along, 0.2)):
+            case = Case(Data(n), bandwidth=h)
             entries = [Entry(lane, OURS, replace(case, threads=t)) for t in counts]
             found = race(entries, scale.rounds, scale.budget, scale.long_limit)
-            demands = {"separated": h == 1 and scale.part == 1}
-            rows += [examined(lane, found[0], **demands), *found[1:]]
-        for row in rows[-len(counts) :]:
-            say(row)
+            separated = h == 1 and scale.part == 1
+            rows += [examined(lane, found[0], separated=separated), *found[1:]]
+            for row in rows[-len(counts) :]:
+                say(row)
     return Result("threads", "Time against the number of threads (d=3)", rows)
 
 
@@ -234,16 +240,18 @@ def small(scale: Scale, say: Say) -> Result:
 
 def large(scale: Scale, say: Say) -> Result:
     """Take 1e8 points and the first tenth of them in turns."""
-    goal: Goal = BY_KEY["large-time"]
+    goal = BY_KEY["large-time"]
     assert goal.case is not None
     whole = smaller(goal.case, scale.part)
     tenth = replace(whole, rows=whole.data.n // 10)
     with Lane() as lane:
         entries = [Entry(lane, c, case) for case in (tenth, whole) for c in (FLOOR, OURS)]
-        rows = race(entries, scale.rounds, 4 * scale.budget, scale.long_limit)
-        rows[-1] = examined(lane, rows[-1], separated=scale.part == 1)
+        few_read, few, read, many = race(entries, scale.rounds, 4 * scale.budget, scale.long_limit)
+        many = examined(lane, many, separated=scale.part == 1)
+    rows = [read, many, few_read, few]
     for row in rows:
         say(row)
-    few, many = rows[1].median, rows[-1].median
-    reached = {goal.key: many / few} if scale.part == 1 and few and many else {}
-    return Result("large", "1e8 points", rows, reached)
+    reached = {}
+    if scale.part == 1 and many.median and few.median:
+        reached[goal.key] = many.median / few.median
+    return Result("large", f"{whole.data.n:.0e} points".replace("e+0", "e"), rows, reached)

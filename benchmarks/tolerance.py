@@ -83,8 +83,8 @@ def compare(path: Path) -> Line:
 
 def read(path: Path) -> NDArray[np.float64]:
     """Read the features: every column but the last."""
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as file:
+    unpacked = gzip.open if path.suffix == ".gz" else open
+    with unpacked(path, "rt", encoding="utf-8") as file:
         features = file.readline().count(",")
         return np.loadtxt(file, delimiter=",", usecols=range(features), ndmin=2)
 

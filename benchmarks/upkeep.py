@@ -12,8 +12,8 @@ from benchmarks.checks import WrongAnswerError
 from benchmarks.contenders import OURS, Case
 from benchmarks.data import Data
 from benchmarks.goals import BY_KEY
-from benchmarks.lanes import Field, Lane, DroppedOutError, Row
-from benchmarks.suite import Result, Say, Scale, examined
+from benchmarks.lanes import DroppedOutError, Field, Lane, Row
+from benchmarks.suite import Result, Say, Scale, examined, sitting
 
 CLOCK = "from time import perf_counter as t; s = t(); {}; print(t() - s)"
 NUMPY, BARE, KERNEL = "import numpy", "import meanshiftpp", "from meanshiftpp import Grid, seek"
@@ -26,7 +26,8 @@ PROCESSES = {
 
 def memory(scale: Scale, say: Say) -> Result:
     """Measure the peak of each contender, in a fresh process for every size."""
-    result = Result("memory", "Peak memory beyond points and labels (d=3, h=1)", [])
+    title, extra = "Peak memory beyond points and labels (d=3, h=1)", {"limit": scale.limit}
+    result = Result("memory", title, [], notes=[sitting(scale)], extra=extra)
     goal = BY_KEY["large-memory"]
     field = Field(scale.peers)  # for who is out, and why; its lanes are not used
     for n, following in zip(scale.sizes, (*scale.sizes[1:], None), strict=True):
@@ -56,7 +57,7 @@ def taken(contender: str, case: Case, out: str | None, limit: float) -> Row:
             start = perf_counter()
             answer = lane.ask("memory", limit, contender=contender, case=asdict(case))
             row = replace(row, bytes=answer["bytes"], times=(perf_counter() - start,))
-            ari = lane.ask("agree", contender=contender)["ari"]
+            ari = lane.ask("agree", contender=contender, case=asdict(case))["ari"]
         except DroppedOutError as reason:
             if contender == OURS:
                 raise WrongAnswerError(f"{case}: {reason}") from None
@@ -82,7 +83,7 @@ def startup(scale: Scale, say: Say) -> Result:
         "Imports and the command line",
         rows,
         {"import": ratios[BARE], "import-kernel": ratios[KERNEL]},
-        ["imports: the statement alone; python -c pass and --help: the whole process"],
+        ["Imports: the statement alone; python -c pass and --help: the whole process"],
         {"to_numpy": ratios},
     )
 

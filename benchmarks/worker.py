@@ -11,6 +11,7 @@ import os
 import resource
 import sys
 import warnings
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
@@ -33,7 +34,7 @@ class Session:
     def __init__(self) -> None:
         self.X: NDArray[Any] = np.empty((0, 1))
         self.truth: NDArray[Any] = np.empty(0, int)
-        self.labels: dict[str, NDArray[Any] | None] = {}
+        self.labels: dict[tuple[str, Case], NDArray[Any] | None] = {}
 
     def load(self, data: dict[str, Any]) -> dict[str, Any]:
         self.X, self.truth, self.labels = np.empty((0, 1)), np.empty(0, int), {}
@@ -49,7 +50,7 @@ class Session:
         """Time a call; one shorter than `at_least` seconds is repeated and the mean taken."""
         function, asked = CONTENDERS[contender], _case(case)
         points = self.X[: asked.rows]
-        self.labels.pop(contender, None)
+        self.labels.pop((contender, asked), None)
         start = perf_counter()
         labels = function(points, asked)
         seconds = perf_counter() - start
@@ -59,28 +60,31 @@ class Session:
             for _ in range(loops):
                 labels = function(points, asked)
             seconds = (perf_counter() - start) / loops
-        self.labels[contender] = labels
+        self.labels[contender, asked] = labels
         return {"seconds": seconds}
 
-    def agree(self, contender: str) -> dict[str, Any]:
+    def agree(self, contender: str, case: dict[str, Any]) -> dict[str, Any]:
         """Hold the last labels against the truth."""
-        labels = self.labels.get(contender)
-        return {"ari": None if labels is None else checks.agreement(self.truth, labels)}
+        asked = _case(case)
+        labels = self.labels[contender, asked]
+        truth = self.truth[: asked.rows]
+        return {"ari": None if labels is None else checks.agreement(truth, labels)}
 
     def examine(self, contender: str, case: dict[str, Any]) -> dict[str, Any]:
         """Find out about the last labels, which must be ours."""
-        asked, labels = _case(case), self.labels[contender]
+        asked = _case(case)
+        labels = self.labels[contender, asked]
         assert labels is not None
-        points = self.X[: asked.rows]
-        return asdict(checks.examine(points, self.truth[: asked.rows], labels, asked))
+        points, truth = self.X[: asked.rows], self.truth[: asked.rows]
+        return asdict(checks.examine(points, truth, labels, asked))
 
     def memory(self, contender: str, case: dict[str, Any]) -> dict[str, Any]:
         """Give the bytes that a run takes at its peak, beyond the points and the labels."""
-        self.warm(contender, case)
+        asked = _case(case)
         before = _rewound_peak()
-        labels = CONTENDERS[contender](self.X, _case(case))
+        labels = CONTENDERS[contender](self.X, asked)
         beyond = _peak() - before - (0 if labels is None else labels.nbytes)
-        self.labels[contender] = labels
+        self.labels[contender, asked] = labels
         return {"bytes": max(beyond, 0)}
 
 
@@ -95,20 +99,16 @@ def _peak() -> int:
 
 def _rewound_peak() -> int:
     """Let the peak start from what is in use now, where the system can (Linux), and give it."""
-    try:
+    with suppress(OSError):  # elsewhere a peak below an earlier one stays unseen
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    except OSError:
-        pass  # then a peak below an earlier one stays unseen
     return _peak()
 
 
 def _limit_memory() -> None:
-    try:
+    with suppress(ValueError, OSError):  # some systems cannot
         whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         limit = int(whole * SHARE_OF_MEMORY)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    except (ValueError, OSError):
-        pass  # some systems cannot
 
 
 def main() -> None:

@@ -1,0 +1,159 @@
+"""Two pictures: the paper's figure of who wins how often, and a sheet of results to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from benchmarks.bsds_report import TIE, Outcome
+from benchmarks.partitions import compare, score
+from benchmarks.segmenters import METHODS, OURS, PAPER, PEERS, Image, Labels
+from meanshiftpp.plot import GREY, INK, SOFT, STYLE
+
+BLUE, ORANGE = "#0072B2", "#E69F00"
+CELL, GAP, CAPTION, HEAD = 2.4, 0.08, 0.24, 0.9  # inches
+TITLES = {
+    OURS.name: "segment(image)",
+    PAPER.name: 'space="rgb", regions=False',
+    "MeanShift": "MeanShift (scikit-learn)",
+}
+
+
+# Who wins
+
+
+def wins(outcome: Outcome, path: Path) -> None:
+    """Draw bars of wins, ties and losses against each peer."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9.0, 4.6))
+        panels = figure.subplots(2, 2, sharex=True, sharey=True)
+        for row, own in zip(panels, (OURS, PAPER), strict=True):
+            for panel, measure in zip(row, ("ari", "fm"), strict=True):
+                _bars(panel, outcome, own.name, measure)
+        for panel, title in zip(panels[0], ("ARI", "Fowlkes-Mallows"), strict=True):
+            panel.annotate(title, (0, 1), (0, 22), "axes fraction", "offset points", size=11)
+        figure.subplots_adjust(0.115, 0.08, 0.98, 0.76, 0.06, 0.42)
+        figure.text(0.02, 0.955, f"Who wins on {outcome.photos} photographs of BSDS500", size=13)
+        text = f"share won, tied (within {TIE:.0%}) and lost; every peer at its best single setting"
+        figure.text(0.02, 0.905, text, size=9.5, color=SOFT)
+        figure.savefig(path)
+
+
+def _bars(panel: Axes, outcome: Outcome, own: str, measure: str) -> None:
+    for place, peer in enumerate(reversed(PEERS)):
+        counts = outcome.wins(own, peer.name, measure)
+        left, total = 0.0, sum(counts)
+        for count, colour in zip(counts, (BLUE, GREY, ORANGE), strict=True):
+            panel.barh(place, count / total, 0.68, left, color=colour)
+            if count / total > 0.06:
+                ink = INK if colour == GREY else "white"
+                middle = left + count / total / 2
+                panel.text(
+                    middle,
+                    place,
+                    f"{count / total:.0%}",
+                    size=8,
+                    color=ink,
+                    ha="center",
+                    va="center",
+                )
+            left += count / total
+    panel.axvline(0.5, color="white", linewidth=1)
+    panel.set_title(TITLES[own], loc="left", size=9, color=BLUE, pad=4)
+    panel.set_yticks(range(len(PEERS)), [peer.name for peer in reversed(PEERS)])
+    panel.set_xlim(0, 1)
+    panel.set_xticks([])
+    panel.tick_params(length=0, labelcolor=INK)
+    panel.spines[:].set_visible(False)
+
+
+# The sheet
+
+
+def sheet(outcome: Outcome, path: Path) -> None:
+    """Draw the photographs, what people drew, and every method's answer, a row each."""
+    order = sorted(range(len(outcome.shown)), key=lambda i: _is_tall(outcome.shown[i].image))
+    tall = [_is_tall(outcome.shown[i].image) for i in order]
+    heights = [(CELL if upright else CELL / 1.5) + CAPTION for upright in tall]
+    columns = 2 + len(METHODS)
+    wide, high = columns * (CELL + GAP) + GAP, sum(heights) + HEAD + GAP
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(wide, high), dpi=100)
+        top = high - HEAD
+        for number, height in zip(order, heights, strict=True):
+            for column, (picture, caption) in enumerate(_row(outcome, number)):
+                left = GAP + column * (CELL + GAP)
+                box = (
+                    left / wide,
+                    (top - height + CAPTION) / high,
+                    CELL / wide,
+                    (height - CAPTION) / high,
+                )
+                _cell(figure, box, picture, caption)
+            top -= height
+        _heads(figure, wide, high)
+        figure.savefig(path)
+
+
+def _row(outcome: Outcome, number: int) -> Iterator[tuple[Image, str]]:
+    """Give the pictures of a row with their captions."""
+    photo = outcome.shown[number]
+    image, truths = photo.image, photo.truths
+    yield image, photo.name
+    drawn = typical(truths)
+    yield paint(image, drawn), f"{len(np.unique(drawn))} regions"
+    for name in METHODS:
+        labels = outcome.times.labels[name][number]
+        caption = f"{len(np.unique(labels)):,} · ARI {score(labels, truths).ari:.2f}"
+        yield paint(image, labels), caption
+
+
+def _cell(figure: Figure, box: tuple[float, ...], picture: Image, caption: str) -> None:
+    panel = figure.add_axes(box)
+    panel.imshow(picture, interpolation="antialiased")
+    panel.set_axis_off()
+    panel.text(
+        0.5, -0.02, caption, size=8, color=SOFT, ha="center", va="top", transform=panel.transAxes
+    )
+
+
+def _heads(figure: Figure, wide: float, high: float) -> None:
+    figure.text(GAP / wide, 1 - 0.14 / high, "Segmentations of BSDS500", size=16, va="top")
+    titles = ["photograph", "people", *(TITLES.get(name, name) for name in METHODS)]
+    for column, title in enumerate(titles):
+        middle = GAP + column * (CELL + GAP) + CELL / 2
+        colour = BLUE if column in (2, 3) else INK
+        figure.text(middle / wide, 1 - 0.84 / high, title, size=11, color=colour, ha="center")
+
+
+def _is_tall(image: Image) -> bool:
+    return image.shape[0] > image.shape[1]
+
+
+def typical(truths: list[Labels]) -> Labels:
+    """Choose the drawing that agrees most with the others."""
+    return max(truths, key=lambda one: sum(compare(one, other).ari for other in truths))
+
+
+def paint(image: Image, labels: Labels) -> Image:
+    """Give every region its mean colour, and its border a line."""
+    codes = np.unique(labels, return_inverse=True)[1].ravel()
+    pixels = image.reshape(-1, 3)
+    sizes = np.bincount(codes)
+    means = np.stack([np.bincount(codes, pixels[:, c]) / sizes for c in range(3)], axis=1)
+    painted = means[codes].reshape(image.shape)
+    painted[_borders(labels)] *= 0.35
+    return painted.astype(np.uint8)
+
+
+def _borders(labels: Labels) -> NDArray[np.bool_]:
+    found = np.zeros(labels.shape, bool)
+    found[:, 1:] |= labels[:, 1:] != labels[:, :-1]
+    found[1:] |= labels[1:] != labels[:-1]
+    return found
