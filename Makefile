@@ -6,7 +6,7 @@ NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/*.cpp src/kernel/*)
 
 .PHONY: demo test lint format bench docs clean
 
-demo: $(VENV)/installed  ## cluster a million points and Iris, write pictures to demo/
+demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, write pictures to demo/
 	$(VENV)/bin/meanshiftpp demo
 
 test: $(VENV)/installed-test  ## the whole test suite
@@ -35,9 +35,12 @@ clean:
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "meanshiftpp needs Python 3.11 or newer, this is " + sys.version)'
 	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
 
-$(VENV)/installed-build: pyproject.toml | $(VENV)/bin/python
+$(VENV)/pip: | $(VENV)/bin/python  # one that knows dependency groups
+	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/installed-build: pyproject.toml $(VENV)/pip
 	$(PY) -m pip install --quiet --group build
 	@touch $@
 

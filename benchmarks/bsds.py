@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(photos: list[Photo], jobs: int, out: Path) -> Outcome:
     """Choose the settings, run them on everything, take the times."""
-    journal = Journal(out / "bsds.jsonl")
+    where, journal = bsds_report.describe(), Journal(out / "bsds.jsonl")
     sample = photos[::EVERY]
     with progress() as bar:
         tasks = [Task(photo, name, [*m.grid]) for photo in sample for name, m in METHODS.items()]
@@ -94,7 +94,7 @@ def run(photos: list[Photo], jobs: int, out: Path) -> Outcome:
         name: {photo.name: journal.get(METHODS[name], chosen[name], photo) for photo in group}
         for name, group in every.items()
     }
-    return Outcome(len(photos), EVERY, trials, chosen, found, shown, *races)
+    return Outcome(where, len(photos), EVERY, trials, chosen, found, shown, *races)
 
 
 def fill(journal: Journal, tasks: list[Task], jobs: int, bar: Progress, title: str) -> None:

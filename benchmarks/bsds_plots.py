@@ -17,7 +17,7 @@ from benchmarks.segmenters import METHODS, OURS, PAPER, PEERS, Image, Labels
 from meanshiftpp.plot import GREY, INK, SOFT, STYLE
 
 BLUE, ORANGE = "#0072B2", "#E69F00"
-CELL, GAP, CAPTION, HEAD = 2.4, 0.08, 0.24, 0.9  # inches
+CELL, GAP, CAPTION, HEAD = 2.4, 0.08, 0.24, 0.8  # inches
 TITLES = {
     OURS.name: "segment(image)",
     PAPER.name: 'space="rgb", regions=False',
@@ -31,16 +31,16 @@ TITLES = {
 def wins(outcome: Outcome, path: Path) -> None:
     """Draw bars of wins, ties and losses against each peer."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.0, 4.6))
+        figure = Figure(figsize=(9.0, 5.0))
         panels = figure.subplots(2, 2, sharex=True, sharey=True)
         for row, own in zip(panels, (OURS, PAPER), strict=True):
             for panel, measure in zip(row, ("ari", "fm"), strict=True):
                 _bars(panel, outcome, own.name, measure)
         for panel, title in zip(panels[0], ("ARI", "Fowlkes-Mallows"), strict=True):
             panel.annotate(title, (0, 1), (0, 22), "axes fraction", "offset points", size=11)
-        figure.subplots_adjust(0.115, 0.08, 0.98, 0.76, 0.06, 0.42)
-        figure.text(0.02, 0.955, f"Who wins on {outcome.photos} photographs of BSDS500", size=13)
-        text = f"share won, tied (within {TIE:.0%}) and lost; every peer at its best single setting"
+        figure.subplots_adjust(0.155, 0.03, 0.98, 0.79, 0.06, 0.2)
+        figure.text(0.02, 0.95, f"Who wins on {outcome.photos} photographs of BSDS500", size=13)
+        text = f"won (blue), tied within {TIE:.0%} (grey), lost (orange); peers at their best"
         figure.text(0.02, 0.905, text, size=9.5, color=SOFT)
         figure.savefig(path)
 
@@ -48,22 +48,14 @@ def wins(outcome: Outcome, path: Path) -> None:
 def _bars(panel: Axes, outcome: Outcome, own: str, measure: str) -> None:
     for place, peer in enumerate(reversed(PEERS)):
         counts = outcome.wins(own, peer.name, measure)
-        left, total = 0.0, sum(counts)
-        for count, colour in zip(counts, (BLUE, GREY, ORANGE), strict=True):
-            panel.barh(place, count / total, 0.68, left, color=colour)
-            if count / total > 0.06:
-                ink = INK if colour == GREY else "white"
-                middle = left + count / total / 2
-                panel.text(
-                    middle,
-                    place,
-                    f"{count / total:.0%}",
-                    size=8,
-                    color=ink,
-                    ha="center",
-                    va="center",
-                )
-            left += count / total
+        won, tied, lost = (count / sum(counts) for count in counts)
+        panel.barh(place, 1, 0.72, color=ORANGE)
+        panel.barh(place, won + tied, 0.72, color=GREY)
+        panel.barh(place, won, 0.72, color=BLUE)
+        if won > 0.06:
+            panel.text(0.01, place, f"{won:.0%}", size=8, color="white", va="center")
+        if lost > 0.06:
+            panel.text(0.99, place, f"{lost:.0%}", size=8, color=INK, va="center", ha="right")
     panel.axvline(0.5, color="white", linewidth=1)
     panel.set_title(TITLES[own], loc="left", size=9, color=BLUE, pad=4)
     panel.set_yticks(range(len(PEERS)), [peer.name for peer in reversed(PEERS)])
@@ -78,27 +70,31 @@ def _bars(panel: Axes, outcome: Outcome, own: str, measure: str) -> None:
 
 def sheet(outcome: Outcome, path: Path) -> None:
     """Draw the photographs, what people drew, and every method's answer, a row each."""
-    order = sorted(range(len(outcome.shown)), key=lambda i: _is_tall(outcome.shown[i].image))
-    tall = [_is_tall(outcome.shown[i].image) for i in order]
-    heights = [(CELL if upright else CELL / 1.5) + CAPTION for upright in tall]
-    columns = 2 + len(METHODS)
-    wide, high = columns * (CELL + GAP) + GAP, sum(heights) + HEAD + GAP
+    upright = [_is_tall(photo.image) for photo in outcome.shown]
+    wide = (2 + len(METHODS)) * (CELL + GAP) + GAP
+    high = HEAD + sum(_height(tall) + CAPTION for tall in upright) + GAP
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(wide, high), dpi=100)
         top = high - HEAD
-        for number, height in zip(order, heights, strict=True):
+        for number in np.argsort(upright, kind="stable"):
+            tall = _height(upright[number])
             for column, (picture, caption) in enumerate(_row(outcome, number)):
                 left = GAP + column * (CELL + GAP)
-                box = (
-                    left / wide,
-                    (top - height + CAPTION) / high,
-                    CELL / wide,
-                    (height - CAPTION) / high,
+                panel = figure.add_axes(
+                    (left / wide, (top - tall) / high, CELL / wide, tall / high)
                 )
-                _cell(figure, box, picture, caption)
-            top -= height
+                _cell(panel, picture, caption)
+            top -= tall + CAPTION
         _heads(figure, wide, high)
         figure.savefig(path)
+
+
+def _is_tall(image: Image) -> bool:
+    return image.shape[0] > image.shape[1]
+
+
+def _height(tall: bool) -> float:
+    return CELL if tall else CELL / 1.5
 
 
 def _row(outcome: Outcome, number: int) -> Iterator[tuple[Image, str]]:
@@ -114,26 +110,25 @@ def _row(outcome: Outcome, number: int) -> Iterator[tuple[Image, str]]:
         yield paint(image, labels), caption
 
 
-def _cell(figure: Figure, box: tuple[float, ...], picture: Image, caption: str) -> None:
-    panel = figure.add_axes(box)
+def _cell(panel: Axes, picture: Image, caption: str) -> None:
     panel.imshow(picture, interpolation="antialiased")
     panel.set_axis_off()
-    panel.text(
-        0.5, -0.02, caption, size=8, color=SOFT, ha="center", va="top", transform=panel.transAxes
-    )
+    below = {"ha": "center", "va": "top", "transform": panel.transAxes}
+    panel.text(0.5, -0.02, caption, size=8, color=SOFT, **below)
 
 
 def _heads(figure: Figure, wide: float, high: float) -> None:
-    figure.text(GAP / wide, 1 - 0.14 / high, "Segmentations of BSDS500", size=16, va="top")
+    text = (
+        "every region in its mean colour; below, how many there are and the mean ARI to all people"
+    )
+    start = 2 * (CELL + GAP) + GAP
+    figure.text(GAP / wide, 1 - 0.12 / high, "Segmentations of BSDS500", size=17, va="top")
+    figure.text(start / wide, 1 - 0.19 / high, text, size=11, color=SOFT, va="top")
     titles = ["photograph", "people", *(TITLES.get(name, name) for name in METHODS)]
     for column, title in enumerate(titles):
         middle = GAP + column * (CELL + GAP) + CELL / 2
         colour = BLUE if column in (2, 3) else INK
-        figure.text(middle / wide, 1 - 0.84 / high, title, size=11, color=colour, ha="center")
-
-
-def _is_tall(image: Image) -> bool:
-    return image.shape[0] > image.shape[1]
+        figure.text(middle / wide, 1 - 0.74 / high, title, size=11, color=colour, ha="center")
 
 
 def typical(truths: list[Labels]) -> Labels:

@@ -18,10 +18,25 @@ from benchmarks.journal import Found, say
 from benchmarks.partitions import Scores, mean
 from benchmarks.photos import Photo
 from benchmarks.race import Race
-from benchmarks.segmenters import FELZENSZWALB, METHODS, OURS, PAPER, PEERS, Setting
+from benchmarks.segmenters import (
+    FELZENSZWALB,
+    METHODS,
+    OURS,
+    PAPER,
+    PEERS,
+    QUICKSHIFT,
+    QUICKSHIFT_SMALL,
+    SLIC,
+    Setting,
+)
 
 TIE = 0.01  # of the larger score: closer than that, nobody won
 Table = tuple[list[str], list[list[str]]]
+
+
+def describe() -> dict[str, str]:
+    """Say where it runs and with what; of our own code also which state of it."""
+    return machine.describe() | {m.package: m.made_of for m in METHODS.values()}
 
 
 class Trial(NamedTuple):
@@ -48,6 +63,7 @@ class Wins(NamedTuple):
 class Outcome:
     """All that was found."""
 
+    where: dict[str, str]  # it ran
     photos: int
     every: int  # photographs: the sample is one in so many
     trials: dict[str, list[Trial]]
@@ -82,7 +98,7 @@ def count_wins(first: Sequence[float], second: Sequence[float]) -> Wins:
 
 
 class Goal(NamedTuple):
-    """Something aimed at, and how near it is: 1 or more is reached."""
+    """Something aimed at: at least so much."""
 
     what: str
     aim: float
@@ -102,11 +118,10 @@ def goals(outcome: Outcome) -> list[Goal]:
         for peer in PEERS
         for measure in ("ari", "fm", "covering")
     )
-    kept = min(
-        outcome.wins(PAPER.name, peer, measure).share
-        for peer in ("slic", "quickshift")
-        for measure in ("ari", "fm")
-    )
+    kept = {
+        peer.name: min(outcome.wins(PAPER.name, peer.name, m).share for m in ("ari", "fm"))
+        for peer in (SLIC, QUICKSHIFT, QUICKSHIFT_SMALL)
+    }
     fast, large = (race.to_ours(FELZENSZWALB.name) for race in (outcome.times, outcome.large))
     return [
         Goal("segment: mean ARI", 0.51, ours.ari),
@@ -115,7 +130,7 @@ def goals(outcome: Outcome) -> list[Goal]:
         Goal("segment: least lead over any peer in these three", 0.0, ahead),
         Goal("felzenszwalb's time in ours", 15, fast),
         Goal(f"the same at {outcome.large.size}", 20, large),
-        Goal("colour clusters: least share not lost to slic and quickshift", 0.5, kept),
+        *(Goal(f"colour clusters: share not lost to {peer}", 0.5, kept[peer]) for peer in kept),
     ]
 
 
@@ -142,7 +157,9 @@ def _scores_row(outcome: Outcome, name: str, like: str) -> list[str]:
     photos = outcome.found[like]
     scores = [f"{value:.3f}" for value in outcome.mean(name, like)]
     regions = np.median([outcome.found[name][photo].regions for photo in photos])
-    return [name, say(outcome.chosen[name]), str(len(photos)), *scores, f"{regions:.0f}"]
+    title = name if name == like else f"{name}, on the sample"
+    setting = say(outcome.chosen[name]) or "as it ships"
+    return [title, setting, str(len(photos)), *scores, f"{regions:.0f}"]
 
 
 def wins_table(outcome: Outcome) -> Table:
@@ -187,9 +204,12 @@ def notes(outcome: Outcome) -> list[str]:
         f"Scores are means over {outcome.photos} photographs of the mean over the people who drew "
         "regions on each. VI is in bits, and less is better.",
         f"Each setting is the best of its grid by the mean of ARI, FM and covering on one in "
-        f"{outcome.every} of the photographs; `segment` has none and runs as it ships.",
+        f"{outcome.every} of the photographs; `segment` has none and runs as it ships. "
+        "Its constants were set on train and val; the grids of quickshift, MeanShift and the "
+        "colour clusters were laid out after trials on 3 to 12 of these photographs.",
         "`shrink=2` segments the photograph at half its size; the answer is scored at full size. "
-        "Quickshift as it is has the kernels one can wait for: its time grows with their square.",
+        "Quickshift's time grows with the square of its kernel, which at full size is therefore "
+        "kept smaller than would suit it: the shrunk one shows what it can do.",
         "MeanShift is scikit-learn's with seeds on a grid; it ran on the sample only, on which its "
         "bandwidth was chosen as well. Ours on that sample are the last lines.",
         f"A tie is a difference of at most {TIE:.0%} of the larger score.",
@@ -207,7 +227,7 @@ def markdown(outcome: Outcome) -> str:
     lines += ["", "## Goals", "", *_markdown(goals_table(outcome))]
     lines += ["", "## Who wins", "", *_markdown(wins_table(outcome)), "", "![](bsds.png)"]
     lines += ["", "## Times", "", *_markdown(times_table(outcome))]
-    lines += ["", *_markdown((["machine", ""], [[k, v] for k, v in machine.describe().items()]))]
+    lines += ["", *_markdown((["machine", ""], [[k, v] for k, v in outcome.where.items()]))]
     lines += ["", "## Pictures", "", "![](bsds_sheet.png)", "", "## Settings tried"]
     for name, trials in outcome.trials.items():
         if len(trials) > 1:
@@ -217,7 +237,7 @@ def markdown(outcome: Outcome) -> str:
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
     return {
-        "machine": machine.describe() | {m.package: m.made_of for m in METHODS.values()},
+        "machine": outcome.where,
         "notes": notes(outcome),
         "goals": [goal._asdict() | {"verdict": goal.verdict} for goal in goals(outcome)],
         "methods": {name: _method(outcome, name) for name in outcome.found},
@@ -260,6 +280,8 @@ def write(outcome: Outcome, folder: Path) -> None:
 
 def show(outcome: Outcome, console: Console) -> None:
     """Print the tables."""
+    if not console.is_terminal:
+        console.width = 160
     for make in (scores_table, wins_table, times_table, goals_table):
         header, rows = make(outcome)
         table = Screen(*header, box=box.SIMPLE_HEAD)

@@ -91,8 +91,7 @@ def work(task: Task) -> tuple[Task, list[Found]]:
     """Segment one photograph with each setting and score the answers."""
     image, truths = read(task.photo)
     method = METHODS[task.method]
-    many = method.cut is not None and len(task.settings) > 1
-    call = method.cut if many else method.call
+    call = method.cut if method.cut and len(task.settings) > 1 else method.call
     results = []
     for setting in task.settings:
         labels = call(image, **setting)

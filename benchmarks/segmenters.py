@@ -1,10 +1,10 @@
 """What is run on the photographs: ours, the paper's own setting, and the peers with their grids.
 
 A peer gets its best single setting over its grid. Quickshift's regions grow with its kernel, and
-its time with the square of that: a kernel that would suit these photographs takes a minute on each.
+its time with the square of that: one that suits these photographs would take about a minute each.
 So it runs twice: on the photographs as they are with the kernels one can wait for, and on smaller
-ones, where the same kernel reaches farther and scores far better. Mean shift works on
-half the size, as in the paper, with seeds on a grid, and on a sample of the photographs only.
+ones, where the same kernel reaches farther and scores far better. Mean shift works on half the
+size, as in the paper, with seeds on a grid, and on a sample of the photographs only.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Method:
     @cached_property
     def made_of(self) -> str:
         """Tell what its answers depend on: a package's version, or our own code as it is now."""
-        return f"{self.package} {version(self.package)}" + (f" {_own_code()}" if self.own else "")
+        return version(self.package) + (f", code {_own_code()}" if self.own else "")
 
 
 @lru_cache

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <optional>
 
 #include "kernel/bin.hpp"
@@ -126,13 +127,25 @@ static nb::tuple merge_cells(const Matrix<i64>& cells, const Vector<u64>& counts
     return to_tuple(std::move(merged));
 }
 
+// Lets Ctrl-C through, ten times a second.
+struct Pulse {
+    std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+    void operator()() {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last < std::chrono::milliseconds(100)) return;
+        last = now;
+        nb::gil_scoped_acquire acquire;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+};
+
 static nb::tuple seek_modes(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums,
                             double tol, int max_iter, int n_threads) {
     const GridView grid = view_of(cells, counts, sums);
     Modes modes;
     {
         nb::gil_scoped_release release;
-        modes = seek(grid, tol, max_iter, n_threads);
+        modes = seek(grid, tol, max_iter, n_threads, Pulse());
     }
     const size_t k = modes.weights.size(), d = cells.shape(1), m = cells.shape(0);
     return nb::make_tuple(to_numpy(std::move(modes.cell_labels), {m}),
@@ -203,9 +216,10 @@ NB_MODULE(_kernel, m) {
         }
     });
     nb::class_<Assignment>(m, "Assignment")
-        .def("take", &take, nb::arg("values"), nb::arg("ids"), nb::arg("labels"));
+        .def("take", &take, nb::arg("values"), nb::arg("ids"), nb::arg("labels").noconvert());
     m.def("bin_points", &bin_points, nb::arg("points"), nb::arg("bandwidth"), nb::arg("weights").none(),
-          nb::arg("ids").none(), nb::arg("n_threads"), nb::arg("way") = "auto", nb::arg("isa") = nb::none());
+          nb::arg("ids").none().noconvert(), nb::arg("n_threads"), nb::arg("way") = "auto",
+          nb::arg("isa") = nb::none());
     m.def("instruction_sets", &instruction_sets);
     nb::class_<Hierarchy>(m, "Hierarchy")
         .def("__init__", &make_hierarchy, nb::arg("colours"), nb::arg("clusters"), nb::arg("shape"),

@@ -70,7 +70,9 @@ def test_order_stride_alignment_and_read_only_do_not_matter(dtype, d):
     frozen = X.copy()
     frozen.flags.writeable = False
     backwards = np.ascontiguousarray(X[::-1])[::-1]
-    for same in (np.asfortranarray(X), wide[::2, ::2], shifted, frozen, backwards):
+    records = np.zeros(len(X), [("tag", "u1"), ("x", dtype, (d,))])
+    records["x"] = X
+    for same in (np.asfortranarray(X), wide[::2, ::2], shifted, frozen, backwards, records["x"]):
         assert_array_equal(same, X)
         assert Grid.from_points(same, 3.3) == expected
 
@@ -88,6 +90,27 @@ def test_all_ways_of_binning_give_the_same_bits(d, dtype):
             for threads in (1, 3)
         ]
         assert all(grid == grids[0] for grid in grids)
+
+
+@pytest.mark.parametrize("way", ["auto", "dense", "ranked", "hash", "sorted", "wide"])
+@pytest.mark.parametrize("h", [0.5, 0.02])
+def test_threads_and_chunks_do_not_matter_when_there_are_threads(way, h):
+    # A second thread starts at 65,536 rows; a few points lie far outside of what is sampled.
+    X = np.random.default_rng(0).normal(size=(200_000, 2)).astype(np.float32)
+    X[[12_345, 150_001, 199_990]] = [[1e6, 3], [-1e6, 3], [2e6, -7]]
+    if way == "dense" and h < 0.1:
+        X = X[np.abs(X).max(axis=1) < 100]
+    ids = np.empty(len(X), np.int32)
+    expected, _ = bin_points(X, h, way="wide", n_threads=1)
+    for threads in (1, 2, 8):
+        grid, assignment = bin_points(X, h, way=way, ids=ids, n_threads=threads)
+        assert grid == expected
+        cell_of = np.empty(len(X), np.int32)
+        assignment.take(np.arange(len(grid), dtype=np.int32), ids, cell_of)
+        assert_array_equal(grid.cells[cell_of], np.floor(X.astype(np.float64) / h).astype(np.int64))
+    cuts = [0, 1, 70_000, 70_001, len(X)]
+    parts = [Grid.from_points(X[a:b], h) for a, b in itertools.pairwise(cuts)]
+    assert sum(parts[1:], parts[0]) == expected
 
 
 @pytest.mark.parametrize("isa", _kernel.instruction_sets())
@@ -169,6 +192,12 @@ def test_real_weights_do_not_depend_on_the_order_of_rows():
     assert all(grid == grids[0] for grid in grids)
 
 
+def test_the_empty_grid_is_the_identity_for_real_weights_too():
+    for weights in ([2.0**40 + 0.5, 0.5], [1e-30, 3e-30], [0.1, 7.0]):
+        grid = Grid.from_points([[0.5], [3.0]], 1.0, sample_weight=weights)
+        assert grid + Grid.empty(1.0, 1) == grid == Grid.empty(1.0, 1) + grid
+
+
 def test_points_without_weight_make_no_cell():
     grid = Grid.from_points([[0.5], [5.5]], 1.0, sample_weight=[2, 0])
     assert grid == Grid.from_points([[0.5], [0.5]], 1.0)
@@ -220,6 +249,9 @@ def grid_with(value, row, column, shape=(100_000, 3)):
         (grid_with(np.inf, 70_000, 0), r"X\[70000, 0\] is inf"),
         (grid_with(-np.inf, 1, 0), r"X\[1, 0\] is -inf"),
         (grid_with(1e300, 3, 0), r"X\[3, 0\] is 1\.0+.*e\+300, too large for bandwidth 1"),
+        (np.array([[0], [2**53 + 1]]), r"X\[1, 0\] is 9007199254740993.*float64"),
+        (np.array([[2**64 - 1]], np.uint64), r"X\[0, 0\] is 18446744073709551615.*float64"),
+        (np.array([[-(2**53) - 1]]), r"X\[0, 0\] is -9007199254740993.*float64"),
         (np.array([[2**62 + 1]]), r"X\[0, 0\] is 4611686018427387905.*float64"),
         (np.zeros(3), r"2 dimensions.*got 1; reshape\(-1, 1\)"),
         (np.zeros((2, 2, 2)), "got 3"),

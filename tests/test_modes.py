@@ -1,5 +1,10 @@
 """The search and the labels, beyond what test_against_reference.py compares."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -31,6 +36,19 @@ def test_labels_kept_while_binning_are_those_found_again():
     X = blobs(50_000).astype(np.float32)
     modes, labels = fit_labels(X, 1.0)
     assert_array_equal(labels, modes.label(X))
+
+
+def test_threads_do_not_matter_when_there_are_threads():
+    # A second thread starts at 8,192 cells in the window and 65,536 in the regrouping.
+    X = np.random.default_rng(3).normal(size=(400_000, 3)).astype(np.float32)
+    grid = Grid.from_points(X, 0.07)
+    assert len(grid) > 150_000
+    one = seek(grid, n_threads=1)
+    for threads in (2, 8):
+        many = seek(grid, n_threads=threads)
+        assert many.n_iter == one.n_iter
+        for field in ("cell_labels", "cells", "fractions", "weights"):
+            assert_array_equal(getattr(many, field), getattr(one, field))
 
 
 @pytest.mark.parametrize("d", [7, 16, 64])
@@ -127,7 +145,23 @@ def test_points_of_no_weight_are_labelled_as_new_points():
     assert labels.tolist() == [0, 0, 1, 0, 1]
 
 
-@pytest.mark.parametrize("tol", [-1.0, float("nan")])
+def test_a_search_can_be_interrupted():
+    script = (
+        "import numpy as np; from meanshiftpp.modes import fit_labels; print('go', flush=True)\n"
+        "X = np.random.default_rng(0).uniform(size=(30_000, 12))\n"
+        "while True: fit_labels(X, 0.34, tol=0, max_iter=10**9)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "go\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+
+
+@pytest.mark.parametrize("tol", [-1.0, float("nan"), "a"])
 def test_bad_tol_is_refused(tol):
     with pytest.raises(InvalidInputError, match="tol"):
         seek(Grid.from_points([[1.0]], 1.0), tol=tol)

@@ -5,11 +5,8 @@
 #include <cstring>
 
 #ifdef _MSC_VER
-#include <intrin.h>
-#define MSPP_PREFETCH(p) _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0)
 #define MSPP_POPCOUNT(x) __popcnt64(x)
 #else
-#define MSPP_PREFETCH(p) __builtin_prefetch(p)
 #define MSPP_POPCOUNT(x) __builtin_popcountll(x)
 #endif
 
@@ -169,13 +166,15 @@ void mark(const double* keys, int n, uint64_t* bitmap) {
     }
 }
 
-void rank(const double* keys, int n, const RankWord* words, int32_t* ids) {
+void rank(const double* keys, int n, const RankWord* words, int64_t rows, int32_t* ids) {
+    const int32_t last = static_cast<int32_t>(rows) - 1;
     for (int i = 0; i < n; ++i) MSPP_PREFETCH(words + static_cast<int64_t>(keys[i]) / 64);
     for (int i = 0; i < n; ++i) {
         const int64_t key = static_cast<int64_t>(keys[i]);
         const RankWord& word = words[key / 64];
         const uint64_t below = word.marks & ((uint64_t{1} << (key % 64)) - 1);
-        ids[i] = static_cast<int32_t>(word.before) + static_cast<int32_t>(MSPP_POPCOUNT(below));
+        const int32_t rank = static_cast<int32_t>(word.before) + static_cast<int32_t>(MSPP_POPCOUNT(below));
+        ids[i] = rank < last ? rank : last;
     }
 }
 

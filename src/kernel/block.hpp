@@ -5,6 +5,14 @@
 
 #include <cstdint>
 
+// A hint that this address will be read or written soon.
+#ifdef _MSC_VER
+#include <intrin.h>
+#define MSPP_PREFETCH(p) _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0)
+#else
+#define MSPP_PREFETCH(p) __builtin_prefetch(p)
+#endif
+
 namespace mspp {
 
 inline constexpr int kBlock = 512;       // points at a time: their offsets stay in the first-level cache
@@ -57,8 +65,9 @@ struct BlockLoops {
     void (*ids_of_keys)(const double* keys, int n, int32_t* ids);
     // IN keys; IN/OUT bitmap.
     void (*mark)(const double* keys, int n, uint64_t* bitmap);
-    // IN keys, words; OUT ids: the ranks of the keys.
-    void (*rank)(const double* keys, int n, const RankWord* words, int32_t* ids);
+    // IN keys, words with `rows` marks; OUT ids: the ranks of the keys, below `rows` even if the points have
+    // changed since.
+    void (*rank)(const double* keys, int n, const RankWord* words, int64_t rows, int32_t* ids);
 };
 
 struct LoopChoice {

@@ -95,14 +95,17 @@ class Keys {
     }
 
     // OUT place[i]: the rank of cell i among the distinct cells. Returns their number.
-    i64 rank(Array<u32>& place) {
+    i64 rank(Array<u32>& place, int team) {
         const i64 m = size();
         place.resize(static_cast<size_t>(m));
         if (!BitRank::suits(slots_, m)) return sort_.rank(keys_.data(), m, place.data());
         marks_.reset(slots_);
         for (i64 i = 0; i < m; ++i) marks_.mark(slot(i));
         const i64 distinct = marks_.count();
-        for (i64 i = 0; i < m; ++i) place[i] = marks_.of(slot(i));
+        parallel(team, [&](int t) {
+            const Range range = part(m, t, team);
+            for (i64 i = range.begin; i < range.end; ++i) place[i] = marks_.of(slot(i));
+        });
         return distinct;
     }
 
@@ -139,7 +142,7 @@ class Keys<0> {
     int first_difference(i64 i, i64 k) const {
         return static_cast<int>(std::mismatch(row(i), row(i) + d_, row(k)).first - row(i));
     }
-    i64 rank(Array<u32>& place) {
+    i64 rank(Array<u32>& place, int) {
         const i64 m = size();
         place.resize(static_cast<size_t>(m));
         std::vector<u32> order(static_cast<size_t>(m));
@@ -313,7 +316,7 @@ inline GridData merge(const GridView& rows, Array<u32>& place) {
     if (rows.m == 0) return merged;
     with_keys(box, [&](auto D) {
         auto keys = make_keys<D>(rows.cells, rows.m, box);
-        const size_t distinct = static_cast<size_t>(keys.rank(place));
+        const size_t distinct = static_cast<size_t>(keys.rank(place, 1));
         merged.cells.resize(distinct * d);
         merged.counts.assign(distinct, 0);
         merged.sums.assign(distinct * d, 0);

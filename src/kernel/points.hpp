@@ -62,7 +62,10 @@ double widen(const Points& points, i64 row, int column) {
     std::memcpy(&x, points.at(row, column), sizeof x);
     const double wide = static_cast<double>(x);
     if constexpr (std::numeric_limits<T>::is_integer && sizeof(T) == 8) {
-        if (wide > 0x1p53 || wide < -0x1p53)
+        constexpr T kExact = T{1} << 53;
+        bool exact = x <= kExact;
+        if constexpr (std::numeric_limits<T>::is_signed) exact = exact && x >= -kExact;
+        if (!exact)
             throw BadInput("X[" + std::to_string(row) + ", " + std::to_string(column) + "] is " +
                            std::to_string(x) +
                            ", which float64 cannot hold exactly: integers must lie within +-2**53; "

@@ -25,6 +25,7 @@ class BitRank {
     void reset(u64 slots) { words_.assign(static_cast<size_t>(slots / 64 + 1), RankWord{0, 0}); }
     void mark(u64 slot) { words_[slot / 64].marks |= u64{1} << (slot % 64); }
     void mark_word(i64 word, u64 marks) { words_[word].marks |= marks; }
+    bool marked(u64 slot) const { return words_[slot / 64].marks >> (slot % 64) & 1; }
     i64 count() {  // to be called once all is marked
         u64 before = 0;
         for (RankWord& word : words_) {

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <functional>
 
 #include "kernel/cells.hpp"
 
@@ -34,12 +35,12 @@ struct Modes {
 // do.
 class Movement {
   public:
-    explicit Movement(double tol) : tol_(tol), scale_(tol > 0 ? 0x1p32 / tol : 0.0) {}
+    explicit Movement(double tol) : tol_(tol) {}
     void add(double distance) {
         if (distance >= tol_)
             exceeds_ = exceeds_ || distance > 0;
         else
-            parts_ += static_cast<u64>(distance * scale_);
+            parts_ += static_cast<u64>(distance / tol_ * 0x1p32);
     }
     void add(const Movement& other) {
         exceeds_ |= other.exceeds_;
@@ -48,7 +49,7 @@ class Movement {
     bool exceeds() const { return exceeds_ || parts_ >= (u64{1} << 32); }
 
   private:
-    double tol_, scale_;
+    double tol_;
     u64 parts_ = 0;  // in units of tol / 2^32
     bool exceeds_ = false;
 };
@@ -61,6 +62,7 @@ class Search {
           box_(box),
           keys_(make_keys<D>(grid.cells, grid.m, box)),
           next_keys_(box),
+          moved_keys_(box),
           tol_(tol),
           n_threads_(n_threads),
           bits_(std::min(kOffsetBits, 61 - static_cast<int>(std::bit_width(total)))) {
@@ -80,9 +82,10 @@ class Search {
         parent_ = group_;
     }
 
-    Modes run(int max_iter) {
+    Modes run(int max_iter, const std::function<void()>& pulse) {
         Modes modes;
         while (modes.n_iter < max_iter && !modes.converged) {
+            pulse();
             ++modes.n_iter;
             modes.converged = step();
         }
@@ -254,66 +257,86 @@ class Search {
     // neighbours notice.
     void regroup() {
         const i64 m = keys_.size();
-        left_.clear();
-        i64 moving = 0;
-        for (i64 i = 0; i < m; ++i) {
-            if (count(i) == 0) {  // weighs nothing: goes along with another
-                next_keys_.copy(i, next_keys_, i > 0 ? i - 1 : first_filled());
-                continue;
+        const int team = team_size(m, 1 << 15, n_threads_);
+        std::vector<std::vector<u32>> left(static_cast<size_t>(team));
+        std::vector<i64> moving(static_cast<size_t>(team));
+        parallel(team, [&](int t) {
+            const Range cells = part(m, t, team);
+            for (i64 i = cells.begin; i < cells.end; ++i) {
+                if (count(i) == 0) continue;
+                moving[t] += !still(i);
+                if (!next_keys_.equal(i, keys_, i)) left[t].push_back(static_cast<u32>(i));
             }
-            moving += !still(i);
-            if (!next_keys_.equal(i, keys_, i)) left_.push_back(static_cast<u32>(i));
-        }
-        quiet_ = moving < m / 4;
-        if (!quiet_) left_.clear();
+        });
+        if (quiet_) move_empty();
+        quiet_ = std::accumulate(moving.begin(), moving.end(), i64{0}) < m / 4;
+        left_.clear();
+        for (const auto& some : left)
+            if (quiet_) left_.insert(left_.end(), some.begin(), some.end());
         next_keys_.resize(m + static_cast<i64>(left_.size()));
         for (size_t k = 0; k < left_.size(); ++k) next_keys_.copy(m + static_cast<i64>(k), keys_, left_[k]);
-        gather(next_keys_.rank(arrived_));
+        gather(next_keys_.rank(arrived_, team), team);
     }
 
-    i64 first_filled() const {
-        i64 i = 0;
-        while (count(i) == 0) ++i;
-        return i;
-    }
-
-    // Adds up what arrived in each of `distinct` cells.
-    void gather(i64 distinct) {
-        const i64 m = keys_.size();
-        next_lanes_.assign(static_cast<size_t>(distinct * width()), 0);
-        next_group_.assign(static_cast<size_t>(distinct), kNone);
-        source_.resize(static_cast<size_t>(distinct));
-        stirred_.assign(static_cast<size_t>(distinct), 0);
-        weight_before_.resize(static_cast<size_t>(m));
-        for (i64 i = 0; i < m; ++i) {
-            const i64 to = arrived_[i];
-            const u64 n = weight_before_[i] = count(i);
-            if (n == 0) continue;
-            u64* lanes = &next_lanes_[to * width()];
-            lanes[0] += n;
-            for (int j = 0; j < d(); ++j) lanes[j + 1] += n * positions_[i * d() + j];
-            if (next_group_[to] == kNone)
-                next_group_[to] = group_[i];
+    // Empty cells weigh nothing: each goes along with another, and so is gone.
+    void move_empty() {
+        i64 filled = 0;
+        while (count(filled) == 0) ++filled;
+        for (i64 i = 0; i < keys_.size(); ++i) {
+            if (count(i) == 0)
+                next_keys_.copy(i, next_keys_, filled);
             else
-                parent_[group_[i]] = next_group_[to];
-            source_[to] = static_cast<u32>(i);
-            if (quiet_ && !still(i)) stirred_[to] = 1;
+                filled = i;
         }
-        for (size_t k = 0; k < left_.size(); ++k) {
-            const i64 to = arrived_[m + static_cast<i64>(k)];
-            if (next_group_[to] == kNone) source_[to] = 0;
-            stirred_[to] = 1;
-        }
-        take_keys(distinct);
-        arrived_.resize(static_cast<size_t>(m));
+    }
+
+    // Adds up what arrived in each of `distinct` cells. Each thread has cells of its own and looks through
+    // all arrivals for them.
+    void gather(i64 distinct, int team) {
+        next_lanes_.resize(static_cast<size_t>(distinct * width()));
+        next_group_.resize(static_cast<size_t>(distinct));
+        source_.resize(static_cast<size_t>(distinct));
+        stirred_.resize(static_cast<size_t>(distinct));
+        weight_before_.resize(static_cast<size_t>(keys_.size()));
+        moved_keys_.resize(distinct);
+        parallel(team, [&](int t) { gather(part(distinct, t, team)); });
+        arrived_.resize(static_cast<size_t>(keys_.size()));
+        std::swap(keys_, moved_keys_);
         lanes_.swap(next_lanes_);
         group_.swap(next_group_);
         before_.swap(positions_);
     }
 
-    void take_keys(i64 distinct) {
-        keys_.resize(distinct);
-        for (i64 i = 0; i < next_keys_.size(); ++i) keys_.copy(arrived_[i], next_keys_, i);
+    void gather(Range own) {
+        const i64 m = keys_.size();
+        std::fill(&next_lanes_[own.begin * width()], &next_lanes_[own.begin * width()] + own.size() * width(),
+                  0);
+        std::fill_n(&next_group_[own.begin], own.size(), kNone);
+        std::fill_n(&source_[own.begin], own.size(), 0);
+        std::fill_n(&stirred_[own.begin], own.size(), 0);
+        for (i64 i = 0; i < next_keys_.size(); ++i) {
+            const i64 to = arrived_[i];
+            if (to < own.begin || to >= own.end) continue;
+            moved_keys_.copy(to, next_keys_, i);
+            if (i >= m)
+                stirred_[to] = 1;
+            else
+                arrive(i, to);
+        }
+    }
+
+    void arrive(i64 i, i64 to) {
+        const u64 n = weight_before_[i] = count(i);
+        if (n == 0) return;
+        u64* lanes = &next_lanes_[to * width()];
+        lanes[0] += n;
+        for (int j = 0; j < d(); ++j) lanes[j + 1] += n * positions_[i * d() + j];
+        if (next_group_[to] == kNone)
+            next_group_[to] = group_[i];
+        else
+            parent_[group_[i]] = next_group_[to];
+        source_[to] = static_cast<u32>(i);
+        if (quiet_ && !still(i)) stirred_[to] = 1;
     }
 
     void finish(Modes& modes) {
@@ -349,6 +372,7 @@ class Search {
     int d_;
     const Box& box_;
     Keys<D> keys_, next_keys_;       // the occupied cells, sorted; where each of them goes
+    Keys<D> moved_keys_;             // the occupied cells of the next step
     Array<u64> lanes_, next_lanes_;  // per cell: N, A_1 .. A_d
     Array<u32> group_, next_group_;  // per cell: the group that stands for all that met in it
     Array<u32> parent_;              // per group: the one it met, or itself
@@ -364,8 +388,9 @@ class Search {
     int n_threads_, bits_;
 };
 
-// Modes of a grid.
-inline Modes seek(const GridView& grid, double tol, int max_iter, int n_threads) {
+// Modes of a grid. pulse() is called before each step and may throw to end the search.
+inline Modes seek(const GridView& grid, double tol, int max_iter, int n_threads,
+                  const std::function<void()>& pulse) {
     Modes modes;
     modes.converged = true;
     if (grid.m == 0) return modes;
@@ -375,7 +400,8 @@ inline Modes seek(const GridView& grid, double tol, int max_iter, int n_threads)
     if (total >> kTotalBits)
         throw BadInput("the grid holds a weight of " + std::to_string(total) +
                        ", the search can add up less than 2**41 exactly; scale the weights down");
-    return with_keys(box, [&](auto D) { return Search<D>(grid, box, total, tol, n_threads).run(max_iter); });
+    return with_keys(
+        box, [&](auto D) { return Search<D>(grid, box, total, tol, n_threads).run(max_iter, pulse); });
 }
 
 }  // namespace mspp

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "kernel/block.hpp"
 #include "kernel/fixed.hpp"
 #include "kernel/memory.hpp"
 
@@ -34,7 +35,7 @@ class CellTable {
         u64 h = 0;
         for (int j = 0; j < d_; ++j)
             h = (std::rotl(h, 23) ^ static_cast<u64>(cell[j])) * 0x9E3779B97F4A7C15ull;
-        return static_cast<size_t>(h >> 20);
+        return static_cast<size_t>((h ^ (h >> 32)) * 0x9E3779B97F4A7C15ull >> 20);  // all bits count
     }
     void grow() {
         slots_.assign(slots_.size() * 4, kFree);
@@ -55,7 +56,7 @@ class KeyTable {
 
     // OUT ids of a block of keys; the slots are fetched ahead, each may be a cache miss.
     void ids_of(const double* keys, int n, i32* ids) {
-        for (int i = 0; i < n; ++i) __builtin_prefetch(&slots_[hash(static_cast<u64>(keys[i]))]);
+        for (int i = 0; i < n; ++i) MSPP_PREFETCH(&slots_[hash(static_cast<u64>(keys[i]))]);
         for (int i = 0; i < n; ++i) ids[i] = static_cast<i32>(id_of(static_cast<u64>(keys[i])));
     }
     Array<u64> keys;  // of each id

@@ -34,6 +34,8 @@ def as_points(X: ArrayLike) -> NDArray[np.generic]:
         raise InvalidInputError(
             f"X must hold real numbers of at most 64 bits, got dtype {points.dtype}"
         )
+    if any(stride % size for stride in points.strides):  # a field of records: read a copy
+        points = np.ascontiguousarray(points)
     if kind == "b":
         return points.view(np.uint8)
     if kind == "f" and size == 2:
@@ -61,6 +63,7 @@ def as_bandwidth(bandwidth: float | ArrayLike, d: int) -> NDArray[np.float64]:
 def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], float]:
     """Check weights and give them as whole multiples of a unit."""
     w = np.asarray(sample_weight)
+    w = w.astype(np.float64) if w.dtype == np.float16 else w
     if w.shape != (n,):
         raise InvalidInputError(f"sample_weight must have shape ({n},), got {w.shape}")
     if w.dtype.kind not in "biuf":
@@ -82,12 +85,11 @@ def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], fl
 
 
 def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
-    try:
-        total = math.fsum(w)  # exact, so that the order of the rows does not matter
-    except OverflowError:
-        raise InvalidInputError(
-            "the sum of sample_weight overflows; scale the weights down"
-        ) from None
+    # Summed as whole parts of the largest, so that the order of the rows does not matter.
+    part = math.ldexp(1.0, max(math.frexp(float(w.max()))[1] - 30, -1022))
+    total = float(np.rint(w / part).astype(np.int64).sum()) * part
+    if not math.isfinite(total):
+        raise InvalidInputError("the sum of sample_weight overflows; scale the weights down")
     exponent = math.frexp(total)[1] - _REAL_WEIGHT_BITS
     unit = math.ldexp(1.0, max(exponent, -1022))
     counts = np.where(w > 0, np.maximum(np.rint(w / unit), 1), 0)

@@ -219,6 +219,8 @@ class Grid:
         part = (whole % divisor << shift) + (self.sums & mask)
         sums = (whole // divisor << shift) + (part + divisor // np.uint64(2)) // divisor
         merged = merge_cells((cells, self.counts, sums))
+        if not np.isfinite(self.bandwidth * k).all():
+            raise InvalidInputError(f"{k} times the bandwidth {self.bandwidth} is not finite")
         if int(merged[1].max(initial=0)) > COUNT_LIMIT:
             raise InvalidInputError(
                 f"with {k} times the bandwidth a cell would hold more than {COUNT_LIMIT:,} points"
@@ -288,6 +290,8 @@ class Grid:
 
         Only real weights are ever coarsened; whole ones stay exact or do not add up.
         """
+        if not len(self) or not len(other):
+            return other.unit if not len(self) else self.unit
         unit = min(self.unit, other.unit)
         if self.unit == other.unit == 1:
             return unit
@@ -296,7 +300,7 @@ class Grid:
 
     def _rows(self, unit: float) -> _Rows:
         """Cells, counts and sums in multiples of another unit; to a finer one this is exact."""
-        if unit == self.unit:
+        if unit == self.unit or not len(self):
             return self.cells, self.counts, self.sums
         if unit < self.unit:
             factor = np.uint64(round(self.unit / unit))
