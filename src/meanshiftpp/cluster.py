@@ -326,8 +326,10 @@ def _moments(
     """Return the total weight, and mean and standard deviation of each column."""
     total, mean, squares = 0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1])
     with np.errstate(all="ignore"):
+        # From the least value on: far from zero, rounding would depend on the order of the rows.
+        low = np.asarray(X.min(axis=0), np.float64) if len(X) else mean
         for start in range(0, len(X), BLOCK):
-            rows = np.array(X[start : start + BLOCK].T, np.float64, order="C")
+            rows = np.array(X[start : start + BLOCK].T, np.float64, order="C") - low[:, None]
             w = np.ones(rows.shape[1]) if weight is None else weight[start : start + BLOCK]
             batch = float(np.sum(w))
             if batch > 0:
@@ -337,7 +339,7 @@ def _moments(
                 mean += step * (batch / total)
                 squares += (np.square(rows - centre[:, None]) * w).sum(axis=1)
                 squares += step**2 * (batch * (total - batch) / total)
-        return total, mean, np.sqrt(squares / total) if total > 0 else squares
+        return total, mean + low, np.sqrt(squares / total) if total > 0 else squares
 
 
 def _checked_weight(sample_weight: ArrayLike | None, n: int) -> NDArray[Any] | None:

@@ -21,7 +21,7 @@ from meanshiftpp.modes import Modes, fit_labels
 
 SPACES = ("rgb", "lab", "luv", "hsv")
 CLUSTER_BANDWIDTH = {"rgb": 24.0, "lab": 8.0, "luv": 10.0, "hsv": 8.0}
-PIECE_BANDWIDTH = {"rgb": 8.0, "lab": 3.0, "luv": 4.0, "hsv": 3.0}
+PIECE_BANDWIDTH = {"rgb": 6.0, "lab": 2.5, "luv": 3.0, "hsv": 2.5}
 PIECE_SIZE = 20  # smaller pieces join a neighbour before regions are compared
 _SCALE = 15.0  # spread that bands without a colour space are brought to
 _LAB_WEIGHTS = (0.5, 1.0, 1.0)
@@ -167,7 +167,8 @@ class Hierarchy:
         """Label the image at a level of detail; see `segment`."""
         if min_size is not None and min_size < 1:
             raise InvalidInputError(f"min_size must be at least 1, got {min_size!r}")
-        labels = self._tree.cut(self._colours, _level(detail), min_size or 1)
+        smallest = min(min_size or 1, len(self._colours))
+        labels = self._tree.cut(self._colours, _level(detail), smallest)
         return _shaped(labels, self._pixels, self._start_label)
 
     def n_regions(self, detail: float = 1.0) -> int:
@@ -257,7 +258,8 @@ def palette(
     """
     pixels = _pixels(image, space, mask, channel_axis)
     modes, labels = _cluster(pixels, bandwidth, CLUSTER_BANDWIDTH, None, n_threads)
-    return Palette(_colours_of(pixels, modes, labels), modes.weights / modes.weights.sum())
+    colours = pixels.as_given(_colours_of(pixels, modes, labels))
+    return Palette(colours, modes.weights / modes.weights.sum())
 
 
 # -- within -----------------------------------------------------------------------------------
@@ -274,6 +276,7 @@ class _Pixels:
     mask: NDArray[np.bool_] | None  # (n,)
     channel_axis: int | None
     coloured: int  # how many channels are colours; one more is alpha
+    given: np.dtype[Any]  # type of the image as it came
 
     def three(self) -> NDArray[np.float32]:
         """Three numbers a pixel, of a spread that contrasts can be judged by."""
@@ -288,10 +291,15 @@ class _Pixels:
         return out
 
     def restore(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Bring a table of pixels back to the image's shape."""
+        """Bring a table of pixels back to the image's shape and type."""
+        values = self.as_given(values)
         if self.channel_axis is None:
             return values.reshape(self.shape)
         return np.moveaxis(values.reshape(*self.shape, -1), -1, self.channel_axis)
+
+    def as_given(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Undo what `_as_image` did to the type of the image."""
+        return values > 127 if self.given.kind == "b" else values.astype(self.given, copy=False)
 
 
 def _pixels(
@@ -331,14 +339,20 @@ def _pixels(
     if space is not None and colours not in (1, 3):
         space = None
     features = _features(values[:, :colours], space, inside)
-    return _Pixels(values, features, space, shape, inside, channel_axis, colours)
+    given = np.asarray(image).dtype
+    return _Pixels(values, features, space, shape, inside, channel_axis, colours, given)
 
 
 def _as_image(image: ArrayLike) -> NDArray[Any]:
-    array = np.asarray(image)
+    try:
+        array = np.asarray(image)
+    except ValueError as error:  # rows of different lengths
+        raise InvalidInputError(f"an image must be an array of numbers: {error}") from error
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise InvalidInputError(f"an image must hold real numbers, got dtype {array.dtype}")
-    return array.view(np.uint8) * np.uint8(255) if array.dtype.kind == "b" else array
+    if array.dtype.kind == "b":
+        return array.view(np.uint8) * np.uint8(255)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _as_mask(mask: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
@@ -368,7 +382,10 @@ def _refuse_not_finite(
 def _white(values: NDArray[Any]) -> float:
     """Give the value of full brightness for the image's type."""
     if values.dtype.kind in "iu":
-        return float(np.iinfo(values.dtype).max)
+        # Wide integers come from lists and from arithmetic: bytes, or 16 bits, in a larger room.
+        wide = values.dtype.itemsize > 2
+        fits = [limit for limit in (255, 65535) if wide and values.max() <= limit]
+        return float(fits[0] if fits else np.iinfo(values.dtype).max)
     peak = float(np.nanmax(values, initial=0.0, where=np.isfinite(values)))
     low = float(np.nanmin(values, initial=0.0, where=np.isfinite(values)))
     if peak > 1.0 + 1e-6 or low < -1e-6:

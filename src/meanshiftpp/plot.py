@@ -204,8 +204,14 @@ def _plane(scene: _Scene) -> Any:
     figure, panel = _with_sizes(scene, tall=6.6)
     _points(panel, scene, 0, 1)
     _modes(panel, scene, 0, 1)
-    panel.set(xlabel=scene.names[0], ylabel=scene.names[1])
+    _name(panel, scene.names[0], scene.names[1])
     return figure
+
+
+def _name(panel: Any, x: str, y: str = "") -> None:
+    """Label the axes with column names, in which a dollar is only a dollar."""
+    panel.set_xlabel(x, parse_math=False)
+    panel.set_ylabel(y, parse_math=False)
 
 
 def _line(scene: _Scene) -> Any:
@@ -213,7 +219,7 @@ def _line(scene: _Scene) -> Any:
     _histogram(panel, scene, 0, most=160)
     for x, colour in zip(scene.centers[: scene.shown, 0], scene.colours, strict=False):
         panel.plot(x, 0, "^", ms=9, color=colour, mec=PAPER, mew=1.2, clip_on=False, zorder=5)
-    panel.set(xlabel=scene.names[0])
+    _name(panel, scene.names[0])
     return figure
 
 
@@ -222,7 +228,7 @@ def _with_sizes(scene: _Scene, tall: float) -> tuple[Any, Any]:
     wide = 9.4
     figure = need("matplotlib.figure", "plot").Figure(figsize=(wide, tall))
     low, high = 0.55 / tall, 1 - 0.82 / tall
-    panel = figure.add_axes((0.62 / wide, low, 6.6 / wide, high - low))
+    panel = figure.add_axes((0.8 / wide, low, 6.5 / wide, high - low))
     _sizes(figure.add_axes((7.85 / wide, low, 1.4 / wide, high - low)), scene)
     return figure, panel
 
@@ -246,9 +252,12 @@ def _corner(scene: _Scene) -> Any:
             else:
                 _points(panel, scene, j, i)
                 _modes(panel, scene, j, i)
-                panel.set_ylabel(scene.names[i] if j == 0 else "")
             panel.tick_params(labelbottom=i == d - 1, labelleft=j == 0 and i > 0)
-            panel.set_xlabel(scene.names[j] if i == d - 1 else "")
+            _name(
+                panel,
+                scene.names[j] if i == d - 1 else "",
+                scene.names[i] if j == 0 and i > 0 else "",
+            )
     free = d // 2
     _sizes(place(d - free, free, across=free, up=d - free, inset=0.6), scene)
     figure.align_ylabels()
@@ -358,7 +367,7 @@ def _sizes(panel: Any, scene: _Scene) -> None:
         end = (size if row < k else 0, row)
         colour = INK if row < k else SOFT
         panel.annotate(
-            f"{size:,.6g}",
+            f"{size:,.0f}" if size >= 1000 else f"{size:g}",
             end,
             (4, 0),
             textcoords="offset points",
@@ -367,7 +376,9 @@ def _sizes(panel: Any, scene: _Scene) -> None:
             color=colour,
         )
     wide = panel.get_position().width * panel.figure.get_figwidth()
-    longest = max(sizes, default=1) * wide / (wide - 0.6)  # which leaves 0.6 inches for its number
+    longest = (
+        max(sizes, default=1) * wide / (wide - 0.75)
+    )  # which leaves 0.75 inches for its number
     panel.set(xlim=(0, longest), ylim=(rows - 0.5, -0.7), xticks=[])
     panel.set_yticks(range(len(entries)), [name for name, _ in entries])
     panel.tick_params(axis="y", length=0, labelcolor=INK)

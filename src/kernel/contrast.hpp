@@ -1,0 +1,177 @@
+// Contrast: texture everywhere, and the strength of the edge where regions touch.
+//
+// Both are means over squares, from summed-area tables of integers: exact, so that an image can be measured
+// in stripes, on any number of threads, with the same result.
+#pragma once
+
+#include <array>
+#include <cmath>
+
+#include "kernel/pieces.hpp"
+#include "kernel/threads.hpp"
+
+namespace mspp {
+
+// Sums over any square in four look-ups, for K values a pixel, over some rows of a slice. Modulo 2^32: a
+// square's own sum fits.
+template <int K>
+class AreaTable {
+  public:
+    struct alignas(K * 4) Sums {
+        u32 of[K];
+    };
+
+    // Rows first to last - 1; value(y, x, k) is an integer.
+    template <class Fn>
+    void build(i64 first, i64 last, i64 width, Fn&& value) {
+        first_ = first;
+        last_ = last;
+        width_ = width;
+        row_ = width + 1;
+        sums_.resize(static_cast<size_t>((last - first + 1) * row_));
+        std::fill_n(sums_.begin(), row_, Sums{});
+        for (i64 y = first; y < last; ++y) {
+            Sums along{};
+            const Sums* above = at(y, 1);
+            Sums* here = &sums_[(y + 1 - first) * row_];
+            *here++ = Sums{};
+            for (i64 x = 0; x < width; ++x) {
+                for (int k = 0; k < K; ++k) along.of[k] += static_cast<u32>(value(y, x, k));
+                for (int k = 0; k < K; ++k) here[x].of[k] = above[x].of[k] + along.of[k];
+            }
+        }
+    }
+
+    // Mean over the square of that radius around (y, x), as much of it as is there.
+    std::array<float, K> mean(i64 y, i64 x, i64 radius) const {
+        y = std::clamp<i64>(y, first_, last_ - 1);
+        x = std::clamp<i64>(x, 0, width_ - 1);
+        const i64 top = std::max<i64>(y - radius, first_), bottom = std::min(y + radius + 1, last_);
+        const i64 left = std::max<i64>(x - radius, 0), right = std::min(x + radius + 1, width_);
+        const float scale = 1.0f / static_cast<float>((bottom - top) * (right - left));
+        const Sums sums = box(at(top, 0), at(bottom, 0), left, right);
+        std::array<float, K> mean;
+        for (int k = 0; k < K; ++k) mean[k] = static_cast<float>(static_cast<i32>(sums.of[k])) * scale;
+        return mean;
+    }
+
+    // Whether the square of that radius is all there.
+    bool holds(i64 y, i64 x, i64 radius) const {
+        return y - radius >= first_ && y + radius < last_ && x - radius >= 0 && x + radius < width_;
+    }
+
+    // The sum over such a square.
+    template <int Radius>
+    Sums sum(i64 y, i64 x) const {
+        return box(at(y - Radius, 0), at(y + Radius + 1, 0), x - Radius, x + Radius + 1);
+    }
+
+  private:
+    const Sums* at(i64 y, i64 x) const { return &sums_[(y - first_) * row_ + x]; }
+    static Sums box(const Sums* top, const Sums* bottom, i64 left, i64 right) {
+        Sums sums;
+        for (int k = 0; k < K; ++k)
+            sums.of[k] = bottom[right].of[k] - top[right].of[k] - bottom[left].of[k] + top[left].of[k];
+        return sums;
+    }
+    i64 first_ = 0, last_ = 0, width_ = 0, row_ = 0;
+    Array<Sums> sums_;
+};
+
+// Texture everywhere, and the strength of the edge at pixels that touch another region.
+struct Contrast {
+    Array<float> texture, edge;
+};
+
+inline constexpr float kColourSteps = 128;  // of a colour unit, in the summed-area tables
+
+// The distance in colour between the squares to either side of a pixel, the largest over four directions.
+template <int Radius>
+float colour_step(const AreaTable<4>& colour, i64 y, i64 x) {
+    constexpr i64 directions[4][2] = {{0, Radius}, {Radius, 0}, {Radius, Radius}, {Radius, -Radius}};
+    const bool inside = colour.holds(y, x, 2 * Radius);
+    float largest = 0;
+    for (const auto& [dy, dx] : directions) {
+        float step[4];
+        if (inside) {
+            constexpr float kScale = 1.0f / ((2 * Radius + 1) * (2 * Radius + 1));
+            const auto a = colour.sum<Radius>(y - dy, x - dx), b = colour.sum<Radius>(y + dy, x + dx);
+            for (int k = 0; k < 4; ++k)
+                step[k] = static_cast<float>(static_cast<i32>(a.of[k] - b.of[k])) * kScale;
+        } else {
+            const auto a = colour.mean(y - dy, x - dx, Radius), b = colour.mean(y + dy, x + dx, Radius);
+            for (int k = 0; k < 4; ++k) step[k] = a[k] - b[k];
+        }
+        largest = std::max(largest, step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
+    }
+    return std::sqrt(largest);
+}
+
+// Measures a stripe of rows after the other; each has tables of its own, with as many rows around it as the
+// squares reach.
+class ContrastMeter {
+  public:
+    ContrastMeter(const float* colours, const Array<u32>& regions, const Shape& shape, Contrast& contrast)
+        : colours_(colours), regions_(regions), shape_(shape), contrast_(contrast) {}
+
+    void stripe(i64 z, i64 first, i64 last) {
+        const float* slice = colours_ + 3 * z * shape_.slice();
+        const i64 width = shape_.width;
+        auto reach = [&](i64 rows) {
+            return Range{std::max<i64>(first - rows, 0), std::min(last + rows, shape_.height)};
+        };
+        const Range wide = reach(2 * kFar + 1), near = reach(kTexture + 1);
+        colour_.build(wide.begin, wide.end, width,
+                      [&](i64 y, i64 x, int k) {  // the fourth only fills up the vector
+                          return k == 3 ? 0 : static_cast<i32>(slice[3 * (y * width + x) + k] * kColourSteps);
+                      });
+        rough_.build(near.begin, near.end, width, [&](i64 y, i64 x, int) {
+            return static_cast<i32>(
+                std::abs(slice[3 * (y * width + x)] * kColourSteps - colour_.mean(y, x, 2)[0]));
+        });
+        for (i64 y = first; y < last; ++y) measure({z * shape_.slice() + y * width, z, y, 0});
+    }
+
+  private:
+    static constexpr int kFar = 5, kNear = 1, kTexture = 6;
+
+    void measure(Pixel pixel) {
+        for (; pixel.x < shape_.width; ++pixel.x, ++pixel.p) {
+            contrast_.texture[pixel.p] = rough_.mean(pixel.y, pixel.x, kTexture)[0] / kColourSteps;
+            bool border = false;
+            pixel.each_touching(shape_, [&](i64 q) { border |= regions_[q] != regions_[pixel.p]; });
+            contrast_.edge[pixel.p] = border ? edge(pixel.y, pixel.x) : 0.0f;
+        }
+    }
+
+    float edge(i64 y, i64 x) const {
+        return (colour_step<kFar>(colour_, y, x) + colour_step<kNear>(colour_, y, x)) / (2 * kColourSteps);
+    }
+
+    const float* colours_;
+    const Array<u32>& regions_;
+    const Shape& shape_;
+    Contrast& contrast_;
+    AreaTable<4> colour_;
+    AreaTable<1> rough_;
+};
+
+inline Contrast measure_contrast(const float* colours, const Array<u32>& regions, const Shape& shape,
+                                 int n_threads) {
+    constexpr i64 kStripe = 96;
+    Contrast contrast;
+    contrast.texture.resize(static_cast<size_t>(shape.size()));
+    contrast.edge.resize(static_cast<size_t>(shape.size()));
+    const i64 stripes = (shape.height + kStripe - 1) / kStripe;
+    const int team = team_size(shape.size(), 1 << 14, n_threads);
+    parallel(team, [&](int t) {
+        ContrastMeter meter(colours, regions, shape, contrast);
+        const Range range = part(stripes * shape.depth, t, team);
+        for (i64 k = range.begin; k < range.end; ++k)
+            meter.stripe(k / stripes, k % stripes * shape.height / stripes,
+                         (k % stripes + 1) * shape.height / stripes);
+    });
+    return contrast;
+}
+
+}  // namespace mspp
