@@ -452,6 +452,24 @@ def test_files_that_cannot_be_had_say_so(saved, tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.grid", "folder"]
 
 
+def test_a_saved_grid_can_be_read_by_others_and_keeps_its_link(saved, tmp_path):
+    grid, path = saved
+    (tmp_path / "plain").write_text("")
+    assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
+    (tmp_path / "link").symlink_to(path)
+    Grid.empty(1.0, 1).save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert Grid.load(path) == Grid.empty(1.0, 1)
+
+
+@pytest.mark.parametrize("version", [0, -5, 1.5, "x", [1, 1]])
+def test_a_version_that_cannot_be_is_refused(saved, version):
+    _, path = saved
+    rewrite(path, version=np.array(version))
+    with pytest.raises(GridFileError, match="version"):
+        Grid.load(path)
+
+
 def test_the_file_is_plain_npz(saved):
     _, path = saved
     names = {name.removesuffix(".npy") for name in zipfile.ZipFile(path).namelist()}

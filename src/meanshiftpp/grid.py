@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -28,6 +27,7 @@ from meanshiftpp.errors import (
     GridMismatchError,
     InvalidInputError,
 )
+from meanshiftpp.files import atomic_path
 
 if TYPE_CHECKING:
     from meanshiftpp._kernel import Assignment
@@ -120,6 +120,8 @@ class Grid:
         Grid(0 cells, 3 features, weight 0, bandwidth 0.5)
         """
         d = np.size(np.asarray(bandwidth)) if n_features is None else n_features
+        if d < 1:
+            raise InvalidInputError(f"a grid has at least one feature, got {d}")
         return cls(
             as_bandwidth(bandwidth, d),
             np.empty((0, d), np.int64),
@@ -239,28 +241,17 @@ class Grid:
         >>> Grid.load("demo.grid")
         Grid(2 cells, 1 feature, weight 2, bandwidth 0.5)
         """
-        path = Path(path)
-        try:
-            handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        except OSError as error:
-            raise FileAccessError(f"cannot write {path}: {error.strerror}") from error
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(
-                    file,
-                    format=np.array(_FORMAT),
-                    version=np.array(_VERSION),
-                    unit=np.array(self.unit),
-                    bandwidth=self.bandwidth,
-                    cells=self.cells,
-                    counts=self.counts,
-                    sums=self.sums,
-                )
-            Path(beside).replace(path)
-        except OSError as error:
-            raise FileAccessError(f"cannot write {path}: {error.strerror}") from error
-        finally:
-            Path(beside).unlink(missing_ok=True)
+        with atomic_path(path) as beside, beside.open("wb") as file:
+            np.savez(
+                file,
+                format=np.array(_FORMAT),
+                version=np.array(_VERSION),
+                unit=np.array(self.unit),
+                bandwidth=self.bandwidth,
+                cells=self.cells,
+                counts=self.counts,
+                sums=self.sums,
+            )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Grid:
@@ -353,7 +344,10 @@ def _grid_of_fields(fields: dict[str, NDArray[Any]], path: object) -> Grid:
     """Build a grid from a file's fields, trusting none of them."""
     if str(fields.get("format")) != _FORMAT or "version" not in fields:
         raise GridFileError(f"{path} is not a grid file")
-    if int(fields["version"]) > _VERSION:
+    version = fields["version"]
+    if version.shape != () or version.dtype.kind not in "iu" or version < 1:
+        raise GridFileError(f"{path} is damaged: its version is {version!r}")
+    if int(version) > _VERSION:
         raise GridFileError(
             f"{path} has format version {int(fields['version'])}, this release reads up to "
             f"{_VERSION}; a newer meanshiftpp will read it"
