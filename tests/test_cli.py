@@ -46,7 +46,7 @@ def test_labels_are_the_estimators(tmp_path, points, source):
     assert np.array_equal(np.load(out), MeanShiftPP(2).fit_predict(points))
     assert "550 in " in text
     assert "300  200  50" in text
-    assert str(out.name) in text.replace("\n", "")
+    assert out.name in "".join(text.split())  # the path may be folded
 
 
 def test_labels_go_beside_the_columns(tmp_path, points):
@@ -221,8 +221,39 @@ def test_demo(tmp_path, monkeypatch):
     assert code == 0
     assert "120,000 x 2" in text
     assert "150 x 4" in text
-    assert {p.name for p in Path(tmp_path / "pictures").iterdir()} == {"million.png", "iris.png"}
+    pictures = {p.name for p in Path(tmp_path / "pictures").iterdir()}
+    assert pictures >= {"million.png", "iris.png"}
     (tmp_path / "file").write_text("")
     code, _, words = run("demo", "--out", tmp_path / "file" / "pictures")
     assert code == 1
     assert words.startswith("error: cannot make the folder")
+
+
+def test_column_names_are_only_names(tmp_path):
+    source = tmp_path / "odd.csv"
+    source.write_text("speed [m/s],x[/],$a_$\n1,2,3\n4,5,6\n1,2,4\n")
+    code, text, errors = run(
+        "cluster", source, "-b", 2, "-o", tmp_path / "o.csv", "--plot", tmp_path / "o.png"
+    )
+    assert (code, errors) == (0, "")
+    assert "speed [m/s], x[/], $a_$" in text
+    code, text, _ = run("cluster", source, "-b", 2, "--columns", "x[/], $a_$", "--json")
+    assert code == 0
+    assert '"columns": ["x[/]", "$a_$"]' in text
+
+
+def test_a_header_in_another_encoding_is_refused_in_words(tmp_path):
+    source = tmp_path / "latin.csv"
+    source.write_bytes("höhe,breite\n1,2\n".encode("latin-1"))
+    code, _, errors = run("cluster", source, "-b", 2)
+    assert code == 1
+    assert "latin.csv" in errors
+    assert "Traceback" not in errors
+
+
+def test_whole_numbers_beside_real_ones_are_not_rounded(tmp_path):
+    source = tmp_path / "ids.csv"
+    source.write_text(f"id,x\n{2**53 + 1},0.5\n3,1.5\n")
+    code, _, errors = run("cluster", source, "-b", 2)
+    assert code == 1
+    assert "column 'id' holds 9007199254740993 in row 0" in errors

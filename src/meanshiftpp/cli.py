@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp.errors import InvalidInputError, MeanShiftPPError, need
+from meanshiftpp._console import counted, duration, errors_in_words, say, status
+from meanshiftpp.cli_image import segment
+from meanshiftpp.errors import InvalidInputError, need
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,7 +128,7 @@ def cluster(
     Prints a short table, and writes a label for each row to OUT: 0 is the largest cluster.
     """
     sides = None if bandwidth is None else _sides(bandwidth)
-    with _errors_in_words():
+    with errors_in_words():
         from meanshiftpp.stream import check_output, read_points, write_labels
 
         if output:
@@ -134,32 +136,37 @@ def cluster(
         if plot:
             check_output(plot, PICTURES)
             need("matplotlib", "plot")
-        with _status(f"reading {file}"):
+        with status(f"reading {file}"):
             start = perf_counter()
-            table = read_points(file, columns.split(",") if columns else None)
+            table = read_points(
+                file, [name.strip() for name in columns.split(",")] if columns else None
+            )
             read_seconds = perf_counter() - start
-        with _status(f"clustering {len(table.points):,} points"), _cells_named(file, table):
+        with status(f"clustering {len(table.points):,} points"), _cells_named(file, table):
             found = _find(table.points, sides, tol, max_iter, min_cluster_size, threads)
         modes, labels, cluster_seconds = found
         summary = _summary(file, table, modes, labels)
         summary.seconds = {"read": read_seconds, "cluster": cluster_seconds}
         if output:
-            with _status(f"writing {output}"):
+            with status(f"writing {output}"):
                 summary.label_column = write_labels(output, table, labels)
                 summary.output = str(output)
         if plot:
-            with _status(f"drawing {plot}"):
+            with status(f"drawing {plot}"):
                 _draw(plot, table, modes, labels, summary)
                 summary.plot = str(plot)
     _show(summary, as_json)
+
+
+app.command()(segment)
 
 
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("demo"),
 ) -> None:
-    """Cluster a million points and Iris, and draw both."""
-    with _errors_in_words():
+    """Cluster a million points and Iris, segment a photograph, and draw them."""
+    with errors_in_words():
         from meanshiftpp.demo import run
 
         run(out)
@@ -201,7 +208,7 @@ def _find(
     start = perf_counter()
     modes, labels = fit_labels(points, bandwidth, tol=tol, max_iter=max_iter, n_threads=threads)
     if not modes.converged:
-        _say(f"warning: points still moved after {modes.n_iter} iterations; see --max-iter")
+        say(f"warning: points still moved after {modes.n_iter} iterations; see --max-iter")
     if min_size > 1:
         modes = modes.keep(min_size)
         labels[labels >= len(modes)] = -1  # labels are ordered by size
@@ -237,7 +244,7 @@ def _draw(
         weights=modes.weights,
         columns=table.columns,
         title=Path(summary.file).name,
-        subtitle=f"{summary.points:,} points, {_counted(summary.clusters, 'cluster')}, "
+        subtitle=f"{summary.points:,} points, {counted(summary.clusters, 'cluster')}, "
         f"bandwidth {_bandwidth(summary)}",
     )
     with atomic_path(path) as target:
@@ -254,12 +261,15 @@ def _show(summary: Summary, as_json: bool) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table as Lines
+    from rich.text import Text
 
-    lines = Lines(box=box.SIMPLE, show_header=False, title=summary.file, title_justify="left")
+    # As Text, names are names: rich would take the brackets of "speed [m/s]" for its own.
+    title = Text(summary.file)
+    lines = Lines(box=box.SIMPLE, show_header=False, title=title, title_justify="left")
     lines.add_column(style="dim")
     lines.add_column(overflow="fold")
     for name, value in _lines(summary):
-        lines.add_row(name, value)
+        lines.add_row(name, Text(value))
     Console(highlight=False).print(lines)
 
 
@@ -271,8 +281,9 @@ def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "clusters", f"{summary.clusters:,}"
     yield "sizes", _sizes(summary.sizes)
     if summary.noise:
-        yield "noise", _counted(summary.noise, "point")
-    yield "time", f"{_time(summary.seconds['cluster'])}, reading {_time(summary.seconds['read'])}"
+        yield "noise", counted(summary.noise, "point")
+    took, reading = (duration(summary.seconds[part]) for part in ("cluster", "read"))
+    yield "time", f"{took}, reading {reading}"
     if summary.output:
         column = f", column {summary.label_column}" if summary.label_column else ""
         yield "labels", f"{summary.output}{column}"
@@ -291,27 +302,6 @@ def _sizes(sizes: list[int]) -> str:
     return f"{first}  and {rest:,} more" if rest > 0 else first or "none"
 
 
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
-
-
-def _say(words: str) -> None:
-    typer.echo(words, err=True)
-
-
-@contextmanager
-def _status(words: str) -> Iterator[None]:
-    """Show on a terminal what is going on."""
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"{words} ..."):
-        yield
-
-
 @contextmanager
 def _cells_named(file: Path, table: Table) -> Iterator[None]:
     """Turn the X[4, 1] of an error into the row and column of the file."""
@@ -324,16 +314,3 @@ def _cells_named(file: Path, table: Table) -> Iterator[None]:
         row, column = int(place[1]), table.columns[int(place[2])]
         where = f"{file}, row {row + 1}, column {column!r}"
         raise InvalidInputError(where + str(error)[place.end() :]) from error
-
-
-@contextmanager
-def _errors_in_words() -> Iterator[None]:
-    """Say what is wrong in a line, and exit with 1; a traceback is for our own mistakes."""
-    try:
-        yield
-    except (MeanShiftPPError, MemoryError) as error:
-        _say(f"error: {error or 'out of memory'}")
-        raise typer.Exit(1) from error
-    except ModuleNotFoundError as error:
-        _say(f"error: this needs {error.name}: pip install {error.name}")
-        raise typer.Exit(1) from error

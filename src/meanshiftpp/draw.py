@@ -6,7 +6,9 @@ visible on a photograph of 20 megapixels as on a small one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp.errors import InvalidInputError, need
 
-__all__ = ["as_rgb", "fill", "outlines", "overlay", "palette_strip", "region_colors"]
+__all__ = [
+    "as_rgb",
+    "contact_sheet",
+    "fill",
+    "outlines",
+    "overlay",
+    "palette_strip",
+    "region_colors",
+]
 
 Picture = NDArray[np.uint8]  # (height, width, 3), or 4 with alpha
 
+LINE = 800  # one pixel of line for so many of the picture's side
 _DARK = 70.0  # regions darker than this get a lighter outline, the others a darker one
 _LUMA = np.array([0.299, 0.587, 0.114])
 
@@ -81,7 +92,7 @@ def outlines(labels: NDArray[np.integer[Any]], width: int | None = None) -> NDAr
     labels : ndarray of shape (height, width)
         A label image.
     width : int, optional
-        Of the line, in pixels. By default one for each thousand pixels of the picture's side.
+        Of the line, in pixels. By default it grows with the picture.
 
     Examples
     --------
@@ -96,8 +107,8 @@ def outlines(labels: NDArray[np.integer[Any]], width: int | None = None) -> NDAr
     return _widened(line, _line_width(labels) if width is None else width)
 
 
-def fill(labels: NDArray[np.integer[Any]], colors: ArrayLike) -> Picture:
-    """Draw every region in its colour, with a thin outline; masked pixels (below 0) transparent.
+def fill(labels: NDArray[np.integer[Any]], colors: ArrayLike, *, lines: bool = True) -> Picture:
+    """Draw every region in its colour; masked pixels (below 0) are transparent.
 
     Parameters
     ----------
@@ -105,6 +116,8 @@ def fill(labels: NDArray[np.integer[Any]], colors: ArrayLike) -> Picture:
         A label image.
     colors : array-like of shape (n_labels, 3)
         RGB from 0 to 255, for example those of `region_colors`.
+    lines : bool
+        With a thin outline around each region, darker or lighter than its colour.
 
     Returns
     -------
@@ -120,11 +133,12 @@ def fill(labels: NDArray[np.integer[Any]], colors: ArrayLike) -> Picture:
     """
     plain = np.nan_to_num(np.asarray(colors, np.float64)).clip(0, 255)
     dark = (plain @ _LUMA < _DARK)[:, None]
-    lines = np.where(dark, plain * 0.6 + 90.0, plain * 0.6)
+    edges = np.where(dark, plain * 0.6 + 90.0, plain * 0.6)
     # One table for both: the outline colours come after the fill colours, both after the mask's.
-    table = np.vstack([[0, 0, 0], plain, lines]).round().astype(np.uint8)
+    table = np.vstack([[0, 0, 0], plain, edges]).round().astype(np.uint8)
     which = labels + 1
-    which[outlines(labels) & (which > 0)] += len(plain)
+    if lines:
+        which[outlines(labels) & (which > 0)] += len(plain)
     picture: Picture = table[which]
     if (labels >= 0).all():
         return picture
@@ -176,7 +190,7 @@ def palette_strip(colors: ArrayLike, shares: ArrayLike, width: int = 1200) -> Pi
     strip = images.new("RGB", (width, bar + 2 * margin + rows * row), "white")
     pen = drawing.Draw(strip)
     edges = [0, *np.rint(parts.cumsum() / parts.sum() * width).astype(int).tolist()]
-    for colour, (left, right) in zip(colours, _pairs(edges), strict=True):
+    for colour, (left, right) in zip(colours, pairwise(edges), strict=True):
         if right > left:
             pen.rectangle((left, 0, right - 1, bar - 1), tuple(colour.tolist()))
     font = need("PIL.ImageFont", "image").load_default(26)
@@ -185,16 +199,47 @@ def palette_strip(colors: ArrayLike, shares: ArrayLike, width: int = 1200) -> Pi
         x, y = margin + i % columns * step, bar + margin + i // columns * row
         colour = tuple(colours[i].tolist())
         pen.rounded_rectangle((x, y + 9, x + 48, y + 57), 8, colour, (0, 0, 0))
-        words = f"#{'%02X%02X%02X' % colour}  {parts[i]:.1%}"
+        share = f"{parts[i]:.1%}" if parts[i] >= 0.001 else "under 0.1%"
+        words = f"#{bytes(colour).hex().upper()}  {share}"
         pen.text((x + 62, y + 33), words, (0, 0, 0), font, anchor="lm")
     return np.asarray(strip)
+
+
+def contact_sheet(
+    panels: Sequence[tuple[str, str, Picture]], columns: int = 2, gap: int = 24
+) -> Picture:
+    """Lay pictures of one size out on a sheet, each with a title and a line of words below it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.draw import contact_sheet
+    >>> red = np.full((100, 200, 3), [200, 30, 30], np.uint8)
+    >>> contact_sheet([("one", "a square", red), ("two", "another", red)]).shape
+    (220, 472, 3)
+    """
+    images, drawing = need("PIL.Image", "image"), need("PIL.ImageDraw", "image")
+    fonts = need("PIL.ImageFont", "image")
+    height, width = panels[0][2].shape[:2]
+    words = 72
+    rows = -(-len(panels) // columns)
+    size = (gap + columns * (width + gap), gap + rows * (height + words + gap))
+    sheet = images.new("RGB", size, "#FCFCFA")
+    pen = drawing.Draw(sheet)
+    for i, (title, line, picture) in enumerate(panels):
+        x = gap + i % columns * (width + gap)
+        y = gap + i // columns * (height + words + gap)
+        sheet.paste(images.fromarray(picture), (x, y))
+        pen.text((x, y + height + 10), title, "#22252A", fonts.load_default(24))
+        pen.text((x, y + height + 42), line, "#70757D", fonts.load_default(18))
+    return np.asarray(sheet)
 
 
 # -- within -----------------------------------------------------------------------------------
 
 
 def _line_width(labels: NDArray[Any]) -> int:
-    return max(1, round(labels.size**0.5 / 1000))
+    return max(1, round(math.sqrt(labels.size) / LINE))
 
 
 def _widened(line: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
@@ -213,13 +258,12 @@ def _stretched(bands: NDArray[Any]) -> Picture:
     finite = values[np.isfinite(values).all(axis=2)]
     if not len(finite):
         return np.zeros(bands.shape, np.uint8)
-    if bands.dtype.kind == "f" and 0 <= finite.min() and finite.max() <= 1:
+    if bands.dtype.kind == "f" and finite.min() >= 0 and finite.max() <= 1:
         low, high = np.float64(0), np.float64(1)
     else:
         low, high = np.percentile(finite, [1, 99], axis=0)
     scaled = (values - low) / np.maximum(high - low, 1e-300) * 255
-    return np.nan_to_num(scaled, posinf=255, neginf=0).clip(0, 255).round().astype(np.uint8)
-
-
-def _pairs(edges: list[int]) -> Iterator[tuple[int, int]]:
-    return zip(edges[:-1], edges[1:], strict=True)
+    shown: Picture = (
+        np.nan_to_num(scaled, posinf=255, neginf=0).clip(0, 255).round().astype(np.uint8)
+    )
+    return shown

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,13 @@ class Picture:
 
     values: NDArray[Any]
     channel_axis: int | None = -1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Height and width, and depth before them: the shape without the channels."""
+        if self.values.ndim == 2 or self.channel_axis is None:
+            return self.values.shape
+        return np.moveaxis(self.values, self.channel_axis, -1).shape[:-1]
 
 
 def read(path: str | os.PathLike[str]) -> Picture:
@@ -126,16 +134,16 @@ def _errors_named(path: Path) -> Iterator[None]:
     except images.UnidentifiedImageError as error:
         raise InvalidInputError(f"{str(path)!r} is no picture in a format known here") from error
     except images.DecompressionBombError as error:
-        raise _too_large(path, str(error).partition(" pixels")[0]) from error
+        pixels = re.search(r"(\d+) pixels", str(error))
+        raise _too_large(path, int(pixels[1]) if pixels else math.inf) from error
     except Exception as error:  # decoders fail in any way their formats know
         raise InvalidInputError(f"{str(path)!r} is damaged: {error}") from error
 
 
-def _too_large(path: Path, words: str) -> InvalidInputError:
-    most = _most_pixels()
+def _too_large(path: Path, pixels: float) -> InvalidInputError:
     return InvalidInputError(
-        f"{str(path)!r} is refused: {words} pixels, while {most:,} is the most that is "
-        "unpacked; raise PIL.Image.MAX_IMAGE_PIXELS if you trust the file"
+        f"{str(path)!r} is refused: {pixels:,} pixels would be unpacked, and Pillow's limit is "
+        f"{_most_pixels():,}; if you trust the file, raise PIL.Image.MAX_IMAGE_PIXELS"
     )
 
 
@@ -168,8 +176,8 @@ def _read_tiff(path: Path) -> Picture:
     tiff = need("tifffile", "image")
     with tiff.TiffFile(path) as file:
         series = file.series[0]
-        if math.prod(series.shape) > _most_pixels() * 4:
-            raise _too_large(path, f"it has {' x '.join(map(str, series.shape))}")
+        if math.prod(series.shape) > 4 * _most_pixels():  # as much memory as RGBA bytes take
+            raise _too_large(path, math.prod(series.shape))
         if file.pages[0].colormap is not None:
             return Picture(_read_with_pillow(path))
         try:

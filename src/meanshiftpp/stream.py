@@ -177,7 +177,7 @@ def _read_table(path: Path, suffix: str, columns: Sequence[str] | None) -> Table
     arrow = need("pyarrow", "io")
     try:
         table = _read_csv(path) if suffix == ".csv" else _read_parquet(path)
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{str(path)!r} is no {suffix} table: {error}") from error
     names = table.column_names
     if columns is None:
@@ -192,7 +192,7 @@ def _read_table(path: Path, suffix: str, columns: Sequence[str] | None) -> Table
         raise InvalidInputError(f"{str(path)!r} has no column of numbers, only {_listed(names)}")
     points = np.empty((table.num_rows, 0))
     if chosen:
-        points = np.column_stack([_numbers(table.column(j)) for j in chosen])
+        points = _stack([_numbers(table.column(j)) for j in chosen], [names[j] for j in chosen])
     return _not_empty(Table(points, tuple(names[j] for j in chosen), table), path)
 
 
@@ -242,6 +242,20 @@ def _numbers(column: Any) -> NDArray[Any]:
         column = column.cast(arrow.float64())
     numbers: NDArray[Any] = column.to_numpy()  # a missing value becomes NaN
     return numbers
+
+
+def _stack(columns: list[NDArray[Any]], names: list[str]) -> NDArray[Any]:
+    """Put columns side by side; whole numbers that their common type cannot hold are refused."""
+    points = np.column_stack(columns)
+    for j, (column, name) in enumerate(zip(columns, names, strict=True)):
+        if points.dtype.kind == "f" and column.dtype.kind in "iu" and column.dtype.itemsize == 8:
+            bad = np.flatnonzero(np.abs(points[:, j]) >= 2**53)
+            if bad.size:
+                raise InvalidInputError(
+                    f"column {name!r} holds {column[bad[0]]} in row {bad[0]}, which float64 cannot "
+                    "be relied on to hold; leave the column out or subtract an offset"
+                )
+    return points
 
 
 def _position(name: str, names: Sequence[str], path: Path) -> int:
