@@ -61,9 +61,8 @@ class AreaTable {
     }
 
     // The sum over such a square.
-    template <int Radius>
-    Sums sum(i64 y, i64 x) const {
-        return box(at(y - Radius, 0), at(y + Radius + 1, 0), x - Radius, x + Radius + 1);
+    Sums sum(i64 y, i64 x, i64 radius) const {
+        return box(at(y - radius, 0), at(y + radius + 1, 0), x - radius, x + radius + 1);
     }
 
   private:
@@ -86,20 +85,19 @@ struct Contrast {
 inline constexpr float kColourSteps = 128;  // of a colour unit, in the summed-area tables
 
 // The distance in colour between the squares to either side of a pixel, the largest over four directions.
-template <int Radius>
-float colour_step(const AreaTable<4>& colour, i64 y, i64 x) {
-    constexpr i64 directions[4][2] = {{0, Radius}, {Radius, 0}, {Radius, Radius}, {Radius, -Radius}};
-    const bool inside = colour.holds(y, x, 2 * Radius);
+inline float colour_step(const AreaTable<4>& colour, i64 y, i64 x, i64 radius) {
+    const i64 directions[4][2] = {{0, radius}, {radius, 0}, {radius, radius}, {radius, -radius}};
+    const bool inside = colour.holds(y, x, 2 * radius);
+    const float scale = 1.0f / static_cast<float>((2 * radius + 1) * (2 * radius + 1));
     float largest = 0;
     for (const auto& [dy, dx] : directions) {
         float step[4];
         if (inside) {
-            constexpr float kScale = 1.0f / ((2 * Radius + 1) * (2 * Radius + 1));
-            const auto a = colour.sum<Radius>(y - dy, x - dx), b = colour.sum<Radius>(y + dy, x + dx);
+            const auto a = colour.sum(y - dy, x - dx, radius), b = colour.sum(y + dy, x + dx, radius);
             for (int k = 0; k < 4; ++k)
-                step[k] = static_cast<float>(static_cast<i32>(a.of[k] - b.of[k])) * kScale;
+                step[k] = static_cast<float>(static_cast<i32>(a.of[k] - b.of[k])) * scale;
         } else {
-            const auto a = colour.mean(y - dy, x - dx, Radius), b = colour.mean(y + dy, x + dx, Radius);
+            const auto a = colour.mean(y - dy, x - dx, radius), b = colour.mean(y + dy, x + dx, radius);
             for (int k = 0; k < 4; ++k) step[k] = a[k] - b[k];
         }
         largest = std::max(largest, step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
@@ -107,37 +105,50 @@ float colour_step(const AreaTable<4>& colour, i64 y, i64 x) {
     return std::sqrt(largest);
 }
 
+// How far the squares reach. Found on images of 481 x 321; in larger ones the same edges and textures are
+// larger too.
+struct Reach {
+    i64 far, near, fine, coarse;
+    explicit Reach(const Shape& shape) {
+        const double scale = std::max(1.0, std::sqrt(static_cast<double>(shape.slice()) / (481.0 * 321.0)));
+        auto scaled = [&](int radius) { return std::min<i64>(std::lrint(radius * scale), 100); };
+        far = scaled(5);
+        near = scaled(1);
+        fine = scaled(2);
+        coarse = scaled(6);
+    }
+};
+
 // Measures a stripe of rows after the other; each has tables of its own, with as many rows around it as the
 // squares reach.
 class ContrastMeter {
   public:
     ContrastMeter(const float* colours, const Array<u32>& regions, const Shape& shape, Contrast& contrast)
-        : colours_(colours), regions_(regions), shape_(shape), contrast_(contrast) {}
+        : colours_(colours), regions_(regions), shape_(shape), reach_(shape), contrast_(contrast) {}
 
     void stripe(i64 z, i64 first, i64 last) {
         const float* slice = colours_ + 3 * z * shape_.slice();
         const i64 width = shape_.width;
-        auto reach = [&](i64 rows) {
+        auto around = [&](i64 rows) {
             return Range{std::max<i64>(first - rows, 0), std::min(last + rows, shape_.height)};
         };
-        const Range wide = reach(2 * kFar + 1), near = reach(kTexture + 1);
+        const Range texture = around(reach_.coarse + 1);
+        const Range wide = around(std::max(2 * reach_.far + 1, reach_.coarse + reach_.fine + 2));
         colour_.build(wide.begin, wide.end, width,
                       [&](i64 y, i64 x, int k) {  // the fourth only fills up the vector
                           return k == 3 ? 0 : static_cast<i32>(slice[3 * (y * width + x) + k] * kColourSteps);
                       });
-        rough_.build(near.begin, near.end, width, [&](i64 y, i64 x, int) {
+        rough_.build(texture.begin, texture.end, width, [&](i64 y, i64 x, int) {
             return static_cast<i32>(
-                std::abs(slice[3 * (y * width + x)] * kColourSteps - colour_.mean(y, x, 2)[0]));
+                std::abs(slice[3 * (y * width + x)] * kColourSteps - colour_.mean(y, x, reach_.fine)[0]));
         });
         for (i64 y = first; y < last; ++y) measure({z * shape_.slice() + y * width, z, y, 0});
     }
 
   private:
-    static constexpr int kFar = 5, kNear = 1, kTexture = 6;
-
     void measure(Pixel pixel) {
         for (; pixel.x < shape_.width; ++pixel.x, ++pixel.p) {
-            contrast_.texture[pixel.p] = rough_.mean(pixel.y, pixel.x, kTexture)[0] / kColourSteps;
+            contrast_.texture[pixel.p] = rough_.mean(pixel.y, pixel.x, reach_.coarse)[0] / kColourSteps;
             bool border = false;
             pixel.each_touching(shape_, [&](i64 q) { border |= regions_[q] != regions_[pixel.p]; });
             contrast_.edge[pixel.p] = border ? edge(pixel.y, pixel.x) : 0.0f;
@@ -145,12 +156,14 @@ class ContrastMeter {
     }
 
     float edge(i64 y, i64 x) const {
-        return (colour_step<kFar>(colour_, y, x) + colour_step<kNear>(colour_, y, x)) / (2 * kColourSteps);
+        const float steps = colour_step(colour_, y, x, reach_.far) + colour_step(colour_, y, x, reach_.near);
+        return steps / (2 * kColourSteps);
     }
 
     const float* colours_;
     const Array<u32>& regions_;
     const Shape& shape_;
+    const Reach reach_;
     Contrast& contrast_;
     AreaTable<4> colour_;
     AreaTable<1> rough_;
@@ -158,11 +171,12 @@ class ContrastMeter {
 
 inline Contrast measure_contrast(const float* colours, const Array<u32>& regions, const Shape& shape,
                                  int n_threads) {
-    constexpr i64 kStripe = 96;
+    const i64 rows =
+        std::max<i64>(96, 4 * Reach(shape).far);  // of a stripe: well above what it needs around it
     Contrast contrast;
     contrast.texture.resize(static_cast<size_t>(shape.size()));
     contrast.edge.resize(static_cast<size_t>(shape.size()));
-    const i64 stripes = (shape.height + kStripe - 1) / kStripe;
+    const i64 stripes = (shape.height + rows - 1) / rows;
     const int team = team_size(shape.size(), 1 << 14, n_threads);
     parallel(team, [&](int t) {
         ContrastMeter meter(colours, regions, shape, contrast);

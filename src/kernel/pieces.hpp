@@ -145,7 +145,8 @@ class Absorber {
                 const u32 piece = waiting[size][k];
                 if (sets_.find(piece) != piece || size_[piece] != size) continue;
                 const u32 joined = join_nearest(piece);
-                if (joined != piece && size_[joined] < min_size) waiting[size_[joined]].push_back(joined);
+                if (size_[joined] > size && size_[joined] < min_size)
+                    waiting[size_[joined]].push_back(joined);
             }
         std::vector<u32> number;
         const u32 count = number_sets(sets_, number);

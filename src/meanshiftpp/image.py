@@ -22,7 +22,7 @@ from meanshiftpp.modes import Modes, fit_labels
 SPACES = ("rgb", "lab", "luv", "hsv")
 CLUSTER_BANDWIDTH = {"rgb": 24.0, "lab": 8.0, "luv": 10.0, "hsv": 8.0}
 PIECE_BANDWIDTH = {"rgb": 6.0, "lab": 2.5, "luv": 3.0, "hsv": 2.5}
-PIECE_SIZE = 20  # smaller pieces join a neighbour before regions are compared
+PIECE_SIZE = 20  # of 481 x 321 pixels; smaller pieces join a neighbour before regions are compared
 _SCALE = 15.0  # spread that bands without a colour space are brought to
 _LAB_WEIGHTS = (0.5, 1.0, 1.0)
 
@@ -143,7 +143,8 @@ def hierarchy(
     colours = pixels.three()
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape
-    tree = _kernel.Hierarchy(colours, labels, shape, weights, PIECE_SIZE, max_level, threads)
+    piece = round(PIECE_SIZE * max(1.0, shape[1] * shape[2] / (481 * 321)))
+    tree = _kernel.Hierarchy(colours, labels, shape, weights, piece, max_level, threads)
     return Hierarchy(tree, colours, pixels, start_label)
 
 

@@ -152,7 +152,7 @@ def seek(
     """
     if len(grid) == 0:
         raise InvalidInputError("an empty grid has no modes: bin some points first")
-    if isinstance(tol, str) or not tol >= 0:
+    if not isinstance(tol, int | float | np.number) or not tol >= 0:
         raise InvalidInputError(f"tol must be a number from 0, got {tol!r}")
     if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
         raise InvalidInputError(f"max_iter must be a whole number from 1, got {max_iter!r}")
