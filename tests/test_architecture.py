@@ -43,7 +43,7 @@ MAY_IMPORT = {
     },
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
-    "__init__": {"errors", "reference", "grid", "modes", "cluster", "image", "plot"},
+    "__init__": {"errors", "reference", "grid", "modes", "cluster", "image", "video", "plot"},
 }
 
 # What a module may import of others, besides the standard library and NumPy.
@@ -145,7 +145,7 @@ def test_no_module_takes_the_place_of_a_public_name():
         "    if isinstance(getattr(meanshiftpp, name), types.ModuleType): print(name)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(run.stdout.split()) == {"errors", "plot", "reference"}
+    assert set(run.stdout.split()) == {"errors", "plot", "reference", "video"}
 
 
 def test_an_unknown_name_is_an_attribute_error():

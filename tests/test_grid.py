@@ -453,7 +453,7 @@ def test_files_that_cannot_be_had_say_so(saved, tmp_path):
 
 
 def test_a_saved_grid_can_be_read_by_others_and_keeps_its_link(saved, tmp_path):
-    grid, path = saved
+    _, path = saved
     (tmp_path / "plain").write_text("")
     assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
     (tmp_path / "link").symlink_to(path)

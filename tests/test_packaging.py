@@ -17,7 +17,10 @@ import meanshiftpp
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "meanshiftpp"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-DOCUMENTED = ["grid", "modes", "cluster", "image", "reference", "errors"]
+DOCUMENTED = [
+    *("grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
+    *("stream", "plot", "reference", "errors"),
+]
 
 
 def fenced(path: Path, language: str) -> list[str]:

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meanshiftpp import errors, plot, reference
+    from meanshiftpp import errors, plot, reference, video
     from meanshiftpp.cluster import MeanShiftPP
     from meanshiftpp.grid import Grid
     from meanshiftpp.image import Hierarchy, Palette, hierarchy, palette, quantize, segment
@@ -46,6 +46,7 @@ __all__ = [
     "reference",
     "seek",
     "segment",
+    "video",
 ]
 
 
