@@ -130,7 +130,10 @@ class Method:
 @lru_cache
 def _own_code() -> str:
     folder = Path(meanshiftpp.__file__).parent
-    files = [Path(_kernel.__file__), folder / "image.py", folder / "modes.py"]
+    files = [
+        Path(_kernel.__file__),
+        *(folder / f"{name}.py" for name in ("_pixels", "image", "modes")),
+    ]
     return f"{crc32(b''.join(path.read_bytes() for path in files)):08x}"
 
 

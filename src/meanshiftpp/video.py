@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
 from meanshiftpp._input import thread_count
+from meanshiftpp._pixels import SPACES
 from meanshiftpp.draw import region_colors
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.frames import Frames, read_frames, write_frames
 from meanshiftpp.grid import Grid
-from meanshiftpp.image import CLUSTER_BANDWIDTH, SPACES, hierarchy
+from meanshiftpp.image import CLUSTER_BANDWIDTH, hierarchy
 from meanshiftpp.modes import Modes, seek
 
 __all__ = ["Frames", "VideoSegmenter", "fade", "read_frames", "write_frames"]
