@@ -40,6 +40,7 @@ struct Plan {
 // Cells of some points taken evenly, a row each; what is not finite is left to be found by the pass itself.
 inline std::vector<double> sample_cells(const Points& points, const double* bandwidth, i64 step) {
     std::vector<double> cells;
+    cells.reserve(static_cast<size_t>((points.n / step + 3) * points.d));
     with_type(points.dtype, [&](auto zero) {
         for (i64 i = 0; i < points.n; i += step)
             for (int j = 0; j < points.d; ++j) {
@@ -97,11 +98,10 @@ inline double guess_cells(const std::vector<double>& cells, const Plan& plan) {
 }
 
 inline Plan make_plan(const Points& points, const double* bandwidth, Way asked) {
-    constexpr i64 kSample = 8192;
     constexpr u64 kForcedDense = u64{1} << 24, kRankedSlots = u64{1} << 31;
     Plan plan;
     if (asked == Way::wide || points.d > kMaxFixedAxes || points.n == 0) return plan;
-    const i64 step = std::max<i64>(1, points.n / kSample);
+    const i64 step = std::max<i64>(1, points.n / std::clamp<i64>(points.n / 32, 1024, 8192));
     auto cells = sample_cells(points, bandwidth, step);
     const bool bytes = points.dtype == Dtype::u8;
     if (bytes)  // the box of all values, so that tables can answer for every one
