@@ -39,10 +39,6 @@ struct Pixel {
     }
 };
 
-inline Pixel pixel_at(const Shape& shape, i64 p) {
-    return {p, p / shape.slice(), p % shape.slice() / shape.width, p % shape.width};
-}
-
 template <class Fn>
 void each_pixel(const Shape& shape, Fn&& fn) {
     Pixel pixel{0, 0, 0, 0};
@@ -125,28 +121,30 @@ inline u32 connected_pieces(const i32* clusters, const Shape& shape, Array<u32>&
 class Absorber {
   public:
     Absorber(const float* colours, const Shape& shape, Array<u32>& pieces, u32 count)
-        : shape_(shape), pieces_(pieces), size_(count), sum_(count), sets_(count) {
+        : shape_(shape), pieces_(pieces), known_(count), sets_(count) {
         each_stretch(pieces, [&](u32 piece, i64 begin, i64 end) {
-            std::array<double, 3> sum = sum_[piece];
+            std::array<double, 3> sum = known_[piece].mean;
             for (i64 p = begin; p < end; ++p)
                 for (int c = 0; c < 3; ++c) sum[c] += colours[3 * p + c];
-            sum_[piece] = sum;
-            size_[piece] += end - begin;
+            known_[piece].mean = sum;
+            known_[piece].size += end - begin;
         });
+        for (Known& piece : known_)
+            for (double& mean : piece.mean) mean /= static_cast<double>(piece.size);
     }
 
     u32 run(i64 min_size) {
         list_pixels(min_size);
         std::vector<std::vector<u32>> waiting(static_cast<size_t>(std::max<i64>(min_size, 1)));
-        for (u32 piece = 0; piece < size_.size(); ++piece)
-            if (size_[piece] < min_size) waiting[size_[piece]].push_back(piece);
+        for (u32 piece = 0; piece < known_.size(); ++piece)
+            if (known_[piece].size < min_size) waiting[known_[piece].size].push_back(piece);
         for (i64 size = 1; size < min_size; ++size)
             for (size_t k = 0; k < waiting[size].size(); ++k) {
                 const u32 piece = waiting[size][k];
-                if (sets_.find(piece) != piece || size_[piece] != size) continue;
+                if (sets_.find(piece) != piece || known_[piece].size != size) continue;
                 const u32 joined = join_nearest(piece);
-                if (size_[joined] > size && size_[joined] < min_size)
-                    waiting[size_[joined]].push_back(joined);
+                if (known_[joined].size > size && known_[joined].size < min_size)
+                    waiting[known_[joined].size].push_back(joined);
             }
         std::vector<u32> number;
         const u32 count = number_sets(sets_, number);
@@ -156,50 +154,68 @@ class Absorber {
     }
 
   private:
-    // The pixels of small pieces, one list after the other; joined pieces chain their lists.
+    // A copy of the pieces with a margin of nothing around, in which a neighbour is a fixed step away; and in
+    // it the pixels of small pieces, one list after the other. Joined pieces chain their lists.
     void list_pixels(i64 min_size) {
-        first_.assign(size_.size() + 1, 0);
-        for (size_t piece = 0; piece < size_.size(); ++piece)
-            first_[piece + 1] = first_[piece] + (size_[piece] < min_size ? size_[piece] : 0);
+        const i64 deep = shape_.depth > 1 ? 1 : 0;
+        const i64 row = shape_.width + 2, slice = row * (shape_.height + 2);
+        steps_ = {-1, 1, -row, row};
+        if (deep) steps_.insert(steps_.end(), {-slice, slice});
+        padded_.assign(static_cast<size_t>(slice * (shape_.depth + 2 * deep)), kNoRegion);
+        first_.assign(known_.size() + 1, 0);
+        for (size_t piece = 0; piece < known_.size(); ++piece)
+            first_[piece + 1] = first_[piece] + (known_[piece].size < min_size ? known_[piece].size : 0);
         pixels_.resize(static_cast<size_t>(first_.back()));
-        std::vector<i64> at(first_.begin(), first_.end() - 1);
-        each_stretch(pieces_, [&](u32 piece, i64 begin, i64 end) {
-            for (i64 p = begin; p < end && size_[piece] < min_size; ++p) pixels_[at[piece]++] = p;
-        });
-        next_.assign(size_.size(), kNoRegion);
-        last_.resize(size_.size());
+        std::vector<i64> end(first_.begin(), first_.end() - 1);
+        const u32* piece = pieces_.data();
+        for (i64 z = 0; z < shape_.depth; ++z)
+            for (i64 y = 0; y < shape_.height; ++y) {
+                i64 at = (z + deep) * slice + (y + 1) * row + 1;
+                for (i64 x = 0; x < shape_.width; ++x, ++at, ++piece) {
+                    padded_[at] = *piece;
+                    if (*piece != kNoRegion && known_[*piece].size < min_size) pixels_[end[*piece]++] = at;
+                }
+            }
+        next_.assign(known_.size(), kNoRegion);
+        last_.resize(known_.size());
         std::iota(last_.begin(), last_.end(), 0u);
     }
 
     double distance(u32 a, u32 b) const {
         double square = 0;
-        for (int c = 0; c < 3; ++c) {
-            const double delta =
-                sum_[a][c] / static_cast<double>(size_[a]) - sum_[b][c] / static_cast<double>(size_[b]);
-            square += delta * delta;
-        }
+        for (int c = 0; c < 3; ++c)
+            square += (known_[a].mean[c] - known_[b].mean[c]) * (known_[a].mean[c] - known_[b].mean[c]);
         return square;
     }
 
-    u32 join_nearest(u32 piece) {
-        u32 best = kNoRegion;
+    u32 nearest_neighbour(u32 piece) {
+        u32 best = kNoRegion, seen = kNoRegion;
         double nearest = 0;
         for (u32 part = piece; part != kNoRegion; part = next_[part])
             for (i64 k = first_[part]; k < first_[part + 1]; ++k)
-                pixel_at(shape_, pixels_[k]).each_touching(shape_, [&](i64 q) {
-                    if (pieces_[q] == kNoRegion) return;
-                    const u32 other = sets_.find(pieces_[q]);
-                    if (other == piece || other == best) return;
+                for (const i64 step : steps_) {
+                    const u32 touching = padded_[pixels_[k] + step];
+                    if (touching == kNoRegion || touching == part || touching == seen) continue;
+                    seen = touching;
+                    const u32 other = sets_.find(touching);
+                    if (other == piece || other == best) continue;
                     const double away = distance(piece, other);
-                    if (best == kNoRegion || away < nearest || (away == nearest && other < best)) {
-                        best = other;
-                        nearest = away;
-                    }
-                });
+                    if (best != kNoRegion && (away > nearest || (away == nearest && other > best))) continue;
+                    best = other;
+                    nearest = away;
+                }
+        return best;
+    }
+
+    u32 join_nearest(u32 piece) {
+        const u32 best = nearest_neighbour(piece);
         if (best == kNoRegion) return piece;  // alone within the mask
         const u32 root = sets_.join(piece, best), gone = root == piece ? best : piece;
-        size_[root] += size_[gone];
-        for (int c = 0; c < 3; ++c) sum_[root][c] += sum_[gone][c];
+        const double share = static_cast<double>(known_[gone].size) /
+                             static_cast<double>(known_[root].size + known_[gone].size);
+        for (int c = 0; c < 3; ++c)
+            known_[root].mean[c] += (known_[gone].mean[c] - known_[root].mean[c]) * share;
+        known_[root].size += known_[gone].size;
         next_[last_[root]] = gone;
         last_[root] = last_[gone];
         return root;
@@ -207,9 +223,14 @@ class Absorber {
 
     const Shape& shape_;
     Array<u32>& pieces_;
-    std::vector<i64> size_;
-    std::vector<std::array<double, 3>> sum_;
+    struct Known {
+        i64 size = 0;
+        std::array<double, 3> mean{};
+    };
+    std::vector<Known> known_;
     Sets sets_;
+    std::vector<i64> steps_;  // to the pixels that touch one
+    Array<u32> padded_;
     std::vector<i64> first_, pixels_;
     std::vector<u32> next_, last_;
 };

@@ -21,7 +21,7 @@ from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.modes import Modes, fit_labels
 
 CLUSTER_BANDWIDTH = {"rgb": 24.0, "lab": 8.0, "luv": 10.0, "hsv": 8.0}
-PIECE_BANDWIDTH = {"rgb": 6.0, "lab": 2.5, "luv": 3.0, "hsv": 2.5}
+PIECE_BANDWIDTH = {"rgb": 8.0, "lab": 3.0, "luv": 4.0, "hsv": 3.0}
 PIECE_SIZE = 20  # of 481 x 321 pixels; smaller pieces join a neighbour before regions are compared
 _LAB_WEIGHTS = (0.5, 1.0, 1.0)
 
