@@ -166,7 +166,8 @@ inline void unite(Workers& workers, Binned& binned) {
     }
     resize(merged, m);
     auto translate = [&](Array<i32>& rows) {
-        for (i32& row : rows) row = kept[place[row]];
+        for (i32& row : rows)
+            if (row >= 0) row = kept[place[row]];  // an empty slot of a dense table has no row
     };
     const Array<i32>* done = nullptr;
     for (auto& part : parts) {
