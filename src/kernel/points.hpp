@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
-#include <sstream>
 #include <string>
 
 #include "kernel/fixed.hpp"
@@ -74,18 +74,20 @@ double widen(const Points& points, i64 row, int column) {
     return wide;
 }
 
+// No stream of the standard library: linked statically, it may not have been initialised.
 [[noreturn]] inline void reject(i64 row, int column, double x, double bandwidth) {
-    std::ostringstream text;
-    text.precision(17);
-    text << "X[" << row << ", " << column << "] is ";
-    if (std::isnan(x))
-        text << "NaN: every coordinate must be a finite number";
-    else if (std::isinf(x))
-        text << (x < 0 ? "-inf" : "inf") << " (infinity): every coordinate must be a finite number";
-    else
-        text << x << ", too large for bandwidth " << bandwidth
-             << ": |x / bandwidth| must stay below 2**51; subtract an offset or take a larger bandwidth";
-    throw BadInput(text.str());
+    auto digits = [](double value) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.17g", value);
+        return std::string(text);
+    };
+    const std::string where = "X[" + std::to_string(row) + ", " + std::to_string(column) + "] is ";
+    if (std::isnan(x)) throw BadInput(where + "NaN: every coordinate must be a finite number");
+    if (std::isinf(x))
+        throw BadInput(where + (x < 0 ? "-inf" : "inf") +
+                       " (infinity): every coordinate must be a finite number");
+    throw BadInput(where + digits(x) + ", too large for bandwidth " + digits(bandwidth) +
+                   ": |x / bandwidth| must stay below 2**51; subtract an offset or take a larger bandwidth");
 }
 
 }  // namespace mspp

@@ -1,0 +1,631 @@
+"""The loops on an NVIDIA GPU: the functions of `_kernel`, for CuPy arrays, with the same results.
+
+The kernels are in `_cuda.cu`; NVRTC compiles each when it is first used, and CuPy keeps the binary
+on disk. Points and labels never leave the GPU; the host waits for a few numbers only (the box of
+the data, the number of cells), and everything runs on CuPy's current stream.
+
+Points get a row of sums as on the CPU: in a dense table over the box of the data, in a hash table
+where the box is too large for that, by sorting where most points have a cell of their own, and
+cell by cell ("wide") beyond six features. All of it gives the same bits.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp import _kernel
+from meanshiftpp._input import COUNT_LIMIT
+from meanshiftpp.errors import InvalidInputError, need
+
+cp: Any = need("cupy", "gpu")
+
+MAX_AXES = 6  # kernels for up to this many axes are unrolled
+CACHED_SLOTS = 1 << 17  # tables up to this size gain from sums in shared memory
+SAMPLE = 1 << 14
+BATCH_STEPS = 256  # steps of a search between two looks for Ctrl-C
+LIST_BLOCKS = 256
+FEW_MODES = 4096  # ranked by comparing each with each
+_NULL = np.uint64(0)
+_WAYS = ("auto", "dense", "hash", "sorted", "wide")
+_SOURCE = Path(__file__).with_suffix(".cu")
+_TYPES = {
+    "float32": "float",
+    "float64": "double",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "uint16": "unsigned short",
+    "int16": "short",
+    "uint32": "unsigned int",
+    "int32": "int",
+    "uint64": "unsigned long long",
+    "int64": "long long",
+}
+
+Array = Any  # a CuPy array
+
+
+# -- launching ------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _compiled(name: str, cooperative: bool, device: int) -> Any:
+    module = cp.RawModule(
+        code=_SOURCE.read_text("utf-8"),
+        options=("--std=c++17", "--fmad=false"),
+        name_expressions=(name,) if "<" in name else None,
+        enable_cooperative_groups=cooperative,
+    )
+    return module.get_function(name)
+
+
+@functools.cache
+def _device(index: int) -> dict[str, int]:
+    attributes = cp.cuda.Device(index).attributes
+    return {
+        "processors": attributes["MultiProcessorCount"],
+        "shared": attributes["MaxSharedMemoryPerBlockOptin"],
+    }
+
+
+def _here() -> dict[str, int]:
+    return _device(cp.cuda.runtime.getDevice())
+
+
+def _launch(
+    name: str, size: int, *args: Any, threads: int = 256, blocks: int = 0, shared: int = 0
+) -> None:
+    """Run a kernel with a thread for each of `size`, or with that many blocks."""
+    kernel = _compiled(name, False, cp.cuda.runtime.getDevice())
+    if shared > 48 * 1024:
+        kernel.max_dynamic_shared_size_bytes = shared
+    kernel((blocks or -(-size // threads) or 1,), (threads,), args, shared_mem=shared)
+
+
+def _by_value(numbers: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return numbers, filled up to the size of the struct they are passed as, as that struct."""
+    filled = np.concatenate([numbers, np.zeros(size - len(numbers), numbers.dtype)])
+    return filled.view(f"V{filled.nbytes}")
+
+
+def _points_args(points: Array) -> tuple[Any, ...]:
+    item = points.dtype.itemsize
+    return points, np.int64(len(points)), *(np.int64(s // item) for s in points.strides)
+
+
+def _wide_args(points: Array) -> tuple[Any, ...]:
+    first, n, rows, columns = _points_args(points)
+    return first, n, np.int32(points.shape[1]), rows, columns
+
+
+def _type(points: Array) -> str:
+    return _TYPES[points.dtype.name]
+
+
+def _blocks() -> int:
+    return 16 * _here()["processors"]
+
+
+# -- the box of the data --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Box:
+    """Cells numbered in mixed radix, the last axis fastest."""
+
+    low: NDArray[np.float64]
+    extent: NDArray[np.float64]
+    whole: bool  # holds every point, not only a sample
+
+    @property
+    def strides(self) -> NDArray[np.float64]:
+        return np.r_[np.cumprod(self.extent[:0:-1])[::-1], 1.0]
+
+    @property
+    def slots(self) -> float:
+        return float(np.prod(self.extent))
+
+    def with_bandwidth(self, h: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _by_value(np.concatenate([h, self.low, self.extent, self.strides]), 24)
+
+
+def _sampled_box(points: Array, h: NDArray[np.float64]) -> _Box | None:
+    """Return the box of some points taken evenly, with a margin; None where it has no numbers."""
+    n, d = points.shape
+    step = max(1, n // SAMPLE)
+    ends = cp.empty((2, d), cp.float64)
+    name = f"sample_box<{_type(points)}, {d}>"
+    args = (*_points_args(points), _by_value(h, 24), np.int64(step), ends)
+    _launch(name, 1, *args, threads=1024, blocks=1)
+    low, high = ends.get()
+    margin = 0.0 if step == 1 else np.maximum(1.0, np.floor((high - low) / 8))
+    return _numbered(low - margin, high + margin, step == 1)
+
+
+def _whole_box(points: Array, h: NDArray[np.float64]) -> _Box | None:
+    ends = cp.stack([points.min(axis=0), points.max(axis=0)]).get().astype(np.float64) / h
+    if not np.isfinite(ends).all():
+        return None
+    return _numbered(*np.floor(ends), whole=True)
+
+
+def _numbered(low: NDArray[np.float64], high: NDArray[np.float64], whole: bool) -> _Box | None:
+    box = _Box(low, high - low + 1, whole)
+    inside = (np.abs(low) < 2**51).all() and (np.abs(high) < 2**51).all()
+    return box if inside and box.slots < 2**53 else None
+
+
+# -- binning --------------------------------------------------------------------------------------
+
+
+class Assignment:
+    """Where the points went: the cell behind each id that was written for them."""
+
+    def __init__(self, rows: int, occupied: Array, n_cells: int) -> None:
+        self.rows, self.occupied, self.n_cells = rows, occupied, n_cells
+        self.cells: Array | None = None  # of the occupied rows; None: in order
+        self.outside: Array | None = None  # the cell of each point outside the box
+        self.sparse = True  # some ids have no cell
+
+    def take(self, values: Array, ids: Array, labels: Array) -> None:
+        """OUT labels[i] = values[cell of point i], -1 without one; `labels` may be `ids`."""
+        inside = values if self.cells is None else values[self.cells]
+        of = cp.full(self.rows, -1, cp.int32) if self.sparse else cp.empty(self.rows, cp.int32)
+        m = len(self.occupied)
+        _launch("spread", m, self.occupied, inside, np.int64(m), of)
+        outside: Any = _NULL
+        if self.outside is not None:
+            padded = cp.concatenate([values, cp.full(1, -1, cp.int32)])
+            outside = padded[self.outside]  # -1 picks the last
+        here = _here()
+        size = 4 * self.rows
+        keep = size <= here["shared"] and len(ids) > 64 * self.rows
+        blocks = here["processors"] * (1 if size > here["shared"] // 2 else 2) if keep else 0
+        _launch(
+            "take",
+            -(-len(ids) // 4),
+            ids,
+            np.int64(len(ids)),
+            of,
+            np.int32(self.rows),
+            np.int32(keep),
+            outside,
+            labels,
+            threads=1024 if keep else 256,
+            blocks=blocks,
+            shared=size if keep else 0,
+        )
+
+
+def bin_points(
+    points: Array,
+    bandwidth: NDArray[np.float64],
+    weights: Array | None,
+    ids: Array | None,
+    n_threads: int = 1,
+    way: str = "auto",
+    isa: str | None = None,
+) -> tuple[Array, Array, Array, Assignment]:
+    """Bin points; see `_kernel.bin_points`. Threads and instruction sets are the CPU's."""
+    if way not in _WAYS:
+        raise ValueError(f"way must be one of {', '.join(_WAYS)}")
+    with points.device:
+        _refuse_inexact(points)
+        grid = _bin(points, bandwidth, weights, ids, way)
+        peak = 0  # without weights, no cell can hold more than there are points
+        if len(grid[1]) and (weights is not None or len(points) > COUNT_LIMIT):
+            peak = int(grid[1].max())
+        if peak > COUNT_LIMIT:
+            raise InvalidInputError(
+                f"a cell holds a weight of {peak}, more than the 2**32 - 1 whose sum is exact; "
+                "take a smaller bandwidth or smaller weights"
+            )
+        return grid
+
+
+def _bin(
+    points: Array, h: NDArray[np.float64], weights: Array | None, ids: Array | None, way: str
+) -> tuple[Array, Array, Array, Assignment]:
+    n, d = points.shape
+    box = None
+    if n and d <= MAX_AXES and way != "wide":
+        box = _sampled_box(points, h)
+    tries = 0
+    while box is not None:
+        chosen = _choose(points, h, box) if way == "auto" else way
+        table = _fill(points, h, weights, ids, box, chosen, tries)
+        if table is not None:
+            return _collect(points, h, weights, box, table)
+        tries += 1
+        if not box.whole:
+            box = _whole_box(points, h)
+    return _bin_wide(points, h, weights, ids)
+
+
+def _choose(points: Array, h: NDArray[np.float64], box: _Box) -> str:
+    n, d = points.shape
+    few = box.slots <= min(max(2**22, 8 * n), 2**31 - 1)
+    if few and _has_room(8 * (d + 1) * int(box.slots)):
+        return "dense"
+    sample = points[:: max(1, n // SAMPLE)]
+    keys = _keys(sample, h, box)
+    return "sorted" if len(cp.unique(keys)) > 0.9 * len(keys) else "hash"
+
+
+def _has_room(size: int) -> bool:
+    """Whether a table of that many bytes is a fair share of the GPU's memory."""
+    if size <= 2**26:
+        return True
+    free = cp.cuda.runtime.memGetInfo()[0] + cp.get_default_memory_pool().free_bytes()
+    return bool(size <= free // 4)
+
+
+def _keys(points: Array, h: NDArray[np.float64], box: _Box) -> Array:
+    keys = cp.empty(len(points), cp.uint64)
+    name = f"keys_of<{_type(points)}, {points.shape[1]}>"
+    args = (*_points_args(points), box.with_bandwidth(h), keys)
+    _launch(name, 0, *args, blocks=_blocks())
+    return keys
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Rows of sums, some of them occupied."""
+
+    sums: Array
+    keys: Array | None  # of each row; None: a row is a key
+    lift: int  # what stored keys are higher by
+    counts: Array  # occupied rows in each block's part
+    occupied: int
+    outside: Array  # the points outside the box
+
+
+def _fill(
+    points: Array,
+    h: NDArray[np.float64],
+    weights: Array | None,
+    ids: Array | None,
+    box: _Box,
+    way: str,
+    tries: int,
+) -> _Table | None:
+    """Sum all points into a table; None where the box or the table proved too small."""
+    n, d = points.shape
+    keys, mask, lift, given = None, 0, 0, ids
+    if way == "dense":
+        rows = int(box.slots)
+    elif way == "hash":
+        rows = 1 << max(12, math.ceil(math.log2(min(n, box.slots))) - 2 + 2 * tries)
+        keys, mask, lift = cp.zeros(rows, cp.uint64), rows - 1, 1
+    else:
+        all_keys = _keys(points, h, box)
+        unique, place = cp.unique(all_keys, return_inverse=True)
+        rows, keys = len(unique), unique
+        given = cp.empty(n, cp.int32) if ids is None else ids
+        given[:] = place.ravel()
+        del all_keys, place
+    table = cp.zeros((rows, d + 1), cp.uint64)
+    report = cp.zeros(2 + LIST_BLOCKS, cp.uint64)
+    outside = cp.empty(max(4096, n // 16), cp.int64)
+    common = (*_points_args(points), box.with_bandwidth(h))
+    rest = (_NULL if given is None else given, outside, np.int64(len(outside)), report)
+    if way == "dense" and weights is None and rows <= CACHED_SLOTS:
+        _bin_cached(points, common, table, rest)
+    else:
+        name = f"bin_global<{_type(points)}, {d}, {('dense', 'hash', 'sorted').index(way)}>"
+        w = _NULL if weights is None else weights
+        hashed = _NULL if keys is None else keys
+        _launch(name, 0, *common, w, hashed, np.uint64(mask), table, *rest, blocks=_blocks())
+    _launch("count_rows", 0, table, np.int64(rows), np.int32(d), report[2:], blocks=LIST_BLOCKS)
+    count, full, *occupied = report.get().tolist()
+    if full or count > len(outside):
+        return None
+    return _Table(table, keys, lift, report[2:], sum(occupied), outside[:count])
+
+
+def _bin_cached(points: Array, common: Any, table: Array, rest: Any) -> None:
+    d = points.shape[1]
+    entry = 4 * (2 * d + 2)
+    entries = min(_here()["shared"] // entry, 2 * len(table) + 64) // 2 * 2
+    blocks = min(_here()["processors"], -(-len(points) // 2048))
+    name = f"bin_cached<{_type(points)}, {d}>"
+    _launch(
+        name,
+        0,
+        *common,
+        table,
+        *rest,
+        np.int32(entries),
+        threads=1024,
+        blocks=blocks,
+        shared=entries * entry,
+    )
+
+
+def _collect(
+    points: Array, h: NDArray[np.float64], weights: Array | None, box: _Box, table: _Table
+) -> tuple[Array, Array, Array, Assignment]:
+    """Make a sorted grid of the occupied rows of a table, and of the points outside the box."""
+    m, d = table.occupied, np.int32(points.shape[1])
+    rows, outside = np.int64(len(table.sums)), table.outside
+    occupied = cp.empty(m, cp.int64)
+    args = (table.sums, rows, d, table.counts, occupied)
+    _launch("list_rows", 0, *args, blocks=LIST_BLOCKS)
+    keys: Any = _NULL
+    if table.keys is not None:
+        keys = table.keys
+        occupied = occupied[cp.argsort(keys[occupied])]
+    grid = _empty_grid(m, points.shape[1])
+    order = (occupied, keys, np.int32(table.lift), np.int64(m), d)
+    _launch("collect", m, *order, box.with_bandwidth(h), table.sums, *grid)
+    assignment = Assignment(len(table.sums), occupied, m)
+    assignment.sparse = weights is not None
+    if not len(outside):
+        return (*grid, assignment)
+    w = None if weights is None else weights[outside]
+    own = cp.empty(len(outside), cp.int32)
+    more = _bin_wide(points[outside], h, w, own, rows=outside)
+    place, cells, counts, sums = _merged(
+        *(cp.concatenate(pair) for pair in zip(grid, more[:3], strict=True))
+    )
+    assignment.cells, assignment.n_cells = place[:m], len(counts)
+    beyond = cp.concatenate([place[m:], cp.full(1, -1, cp.int32)])
+    labels = cp.empty(len(outside), cp.int32)
+    more[3].take(cp.arange(len(place) - m, dtype=cp.int32), own, labels)
+    assignment.outside = beyond[labels]
+    return cells, counts, sums, assignment
+
+
+def _bin_wide(
+    points: Array,
+    h: NDArray[np.float64],
+    weights: Array | None,
+    ids: Array | None,
+    rows: Array | None = None,
+) -> tuple[Array, Array, Array, Assignment]:
+    """Bin cell by cell, for any number of axes and any box; `rows` are their rows in X."""
+    n, d = points.shape
+    side = cp.asarray(h)
+    cells = cp.empty((n, d), cp.int64)
+    bad = cp.full(1, n, cp.int64)
+    _launch(f"cells_of<{_type(points)}>", n * d, *_wide_args(points), side, cells, bad)
+    if n and int(bad[0]) < n:
+        _reject(points, h, rows)
+    place, first = _rank(cells)
+    table = cp.zeros((len(first), d + 1), cp.uint64)
+    given = place if ids is None else ids
+    given[:] = place
+    w = _NULL if weights is None else weights
+    _launch(f"add_rows<{_type(points)}>", n, *_wide_args(points), side, w, given, table)
+    occupied = cp.flatnonzero(table[:, 0])
+    kept = table[occupied]
+    assignment = Assignment(len(table), occupied, len(occupied))
+    counts, sums = cp.ascontiguousarray(kept[:, 0]), cp.ascontiguousarray(kept[:, 1:])
+    return cells[first[occupied]], counts, sums, assignment
+
+
+def _reject(points: Array, h: NDArray[np.float64], rows: Array | None) -> None:
+    """Raise what the CPU says of the first row that holds no usable number."""
+    q = points.astype(cp.float64) / cp.asarray(h)
+    bad = cp.flatnonzero(~(cp.abs(q) < 2**51).all(axis=1))
+    at = int(bad.min() if rows is None else bad[rows[bad].argmin()])
+    row = at if rows is None else int(rows[at])
+    try:
+        _kernel.bin_points(points[at : at + 1].get(), h, None, None, 1)
+    except InvalidInputError as error:
+        raise InvalidInputError(str(error).replace("X[0,", f"X[{row},", 1)) from None
+
+
+def _refuse_inexact(points: Array) -> None:
+    if points.dtype.kind not in "iu" or points.dtype.itemsize < 8:
+        return
+    for j in range(points.shape[1] if len(points) else 0):
+        if int(points[:, j].max()) > 2**53 or int(points[:, j].min()) < -(2**53):
+            row = int(cp.argmax((points[:, j] > 2**53) | (points[:, j] < -(2**53))))
+            _reject_integer(points, row)
+
+
+def _reject_integer(points: Array, row: int) -> None:
+    try:
+        one = np.ones(points.shape[1])
+        _kernel.bin_points(points[row : row + 1].get(), one, None, None, 1)
+    except InvalidInputError as error:
+        raise InvalidInputError(str(error).replace("X[0,", f"X[{row},", 1)) from None
+
+
+# -- cells ----------------------------------------------------------------------------------------
+
+
+def _empty_grid(m: int, d: int) -> tuple[Array, Array, Array]:
+    return cp.empty((m, d), cp.int64), cp.empty(m, cp.uint64), cp.empty((m, d), cp.uint64)
+
+
+def _rank(cells: Array) -> tuple[Array, Array]:
+    """Return the rank of each row among the distinct ones in order, and where each is first met."""
+    place = cp.zeros(len(cells), cp.int64)
+    first = cp.zeros(min(len(cells), 1), cp.int64)
+    for column in cells.T:
+        values, inverse = cp.unique(column, return_inverse=True)
+        key = place * max(len(values), 1) + inverse.ravel()
+        _, first, inverse = cp.unique(key, return_index=True, return_inverse=True)
+        place = inverse.ravel()
+    return place.astype(cp.int32), first
+
+
+def _merged(cells: Array, counts: Array, sums: Array) -> tuple[Array, Array, Array, Array]:
+    m, d = cells.shape
+    place, first = _rank(cells)
+    to_counts = cp.zeros(len(first), cp.uint64)
+    to_cells, to_sums = cp.zeros((len(first), d), cp.int64), cp.zeros((len(first), d), cp.uint64)
+    args = (place, cells, counts, sums, np.int64(m), np.int32(d), to_cells, to_counts, to_sums)
+    _launch("merge_rows", m, *args)
+    return place, to_cells, to_counts, to_sums
+
+
+def merge_cells(cells: Array, counts: Array, sums: Array) -> tuple[Array, Array, Array]:
+    """Sort the rows and add up those of the same cell."""
+    with cells.device:
+        _, *merged = _merged(*map(cp.ascontiguousarray, (cells, counts, sums)))
+        return tuple(merged)  # type: ignore[return-value]
+
+
+def _extent(cells: Array, counts: Array | None = None) -> tuple[Any, Any, int]:
+    """Return the lowest and the highest cell along each axis, and the sum of the counts."""
+    m, d = cells.shape
+    found = cp.zeros(2 * d + 1, cp.uint64)
+    w = _NULL if counts is None else counts
+    args = (cells, w, np.int64(m), np.int32(d), found)
+    _launch("extent_of", m, *args, blocks=min(_blocks(), -(-m // 256)))
+    *ends, total = found.get()
+    sign = np.uint64(1 << 63)
+    low, high = np.array(ends[:d]) ^ ~sign, np.array(ends[d:]) ^ sign
+    return low.view(np.int64), high.view(np.int64), int(total)
+
+
+def _layout(low: Any, high: Any, spare: int) -> tuple[NDArray[np.int64] | None, int]:
+    """Return strides and lows of a box with spare cells around; None where keys have no room."""
+    extent = [int(b) - int(a) + 1 + 2 * spare for a, b in zip(low, high, strict=True)]
+    slots = math.prod(extent)
+    if len(extent) > MAX_AXES or slots >= 2**63:
+        return None, slots
+    strides = [math.prod(extent[j + 1 :]) for j in range(len(extent))]
+    return _by_value(np.array([*strides, *map(int, low)], np.int64), 12), slots
+
+
+# -- the search -----------------------------------------------------------------------------------
+
+
+def seek_modes(
+    cells: Array, counts: Array, sums: Array, tol: float, max_iter: int, n_threads: int = 1
+) -> tuple[Array, Array, Array, Array, int, bool]:
+    """Search a grid; see `_kernel.seek_modes`. Where cells cannot be numbered, the CPU does it."""
+    with cells.device:
+        low, high, total = _extent(cells, counts)
+        layout, slots = _layout(low, high, 1)
+        if layout is None or total >> 41:
+            host = (array.get() for array in (cells, counts, sums))
+            *found, n_iter, converged = _kernel.seek_modes(*host, tol, max_iter, n_threads)
+            labels, at, fractions, weights = map(cp.asarray, found)
+            return labels, at, fractions, weights, n_iter, converged
+        return _Search(cells, counts, sums, layout, slots, total).run(tol, max_iter)
+
+
+class _Search:
+    """The arrays of a search, and its launches: see "the search" in _cuda.cu."""
+
+    reach = 1
+
+    def __init__(
+        self,
+        cells: Array,
+        counts: Array,
+        sums: Array,
+        layout: NDArray[np.int64],
+        slots: int,
+        total: int,
+    ) -> None:
+        self.m, self.d = cells.shape
+        self.bits = min(32, 61 - total.bit_length())
+        self.layout = layout
+        table = 16 * (self.d + 1)
+        self.hashed = slots > max(1 << 16, 64 * self.m) or not _has_room(table * slots)
+        rows = 1 << max(10, (4 * self.m - 1).bit_length()) if self.hashed else slots
+        self.mask = rows - 1
+        self._allocate(rows)
+        self._start(cells, counts, sums)
+
+    def _allocate(self, rows: int) -> None:
+        """Lay out struct State and what struct Arrays points to, in one zeroed piece of memory."""
+        m, d = self.m, self.d
+        keys = rows if self.hashed else 0
+        pairs = [keys, rows * (d + 1), m, -(-m // 2), m * d, m]  # keys, rows, list, group, ...
+        sizes = [14, *(size for size in pairs for _ in range(2))]
+        sizes += [-(-m // 2), m, -(-rows // 2), -(-m // 2)]  # arrived, target, entry, parent
+        starts = np.cumsum([0, *sizes])
+        self.memory = cp.zeros(int(starts[-1]), cp.uint64)
+        self.state, self.parent = self.memory[:14], self.memory[int(starts[-2]) :]
+        self.arrays = _by_value(self.memory.data.ptr + 8 * starts[1:-1].astype(np.uint64), 16)
+
+    def _name(self, kernel: str) -> str:
+        return f"{kernel}<{self.d}, {'true' if self.hashed else 'false'}>"
+
+    def _numbers(self) -> tuple[Any, ...]:
+        return self.layout, np.int32(self.reach), np.int32(self.bits)
+
+    def _start(self, cells: Array, counts: Array, sums: Array) -> None:
+        grid = (*map(cp.ascontiguousarray, (cells, counts, sums)), np.int64(self.m))
+        args = (*grid, self.arrays, np.uint64(self.mask), *self._numbers(), self.state)
+        _launch(self._name("set_out"), self.m, *args)
+
+    def run(self, tol: float, max_iter: int) -> tuple[Array, Array, Array, Array, int, bool]:
+        name = self._name("search").replace(">", f", {self.reach if self.reach == 1 else 0}>")
+        kernel = _compiled(name, True, cp.cuda.runtime.getDevice())
+        blocks = min(3 * _here()["processors"], -(-self.m // 128))
+        steps, at_rest = 0, False
+        while steps < max_iter and not at_rest:
+            until = min(max_iter, steps + BATCH_STEPS)
+            mask, tolerance = np.uint64(self.mask), np.float64(tol)
+            args = (self.state, self.arrays, mask, *self._numbers(), tolerance, np.uint32(until))
+            kernel((blocks,), (256,), args)
+            found = self.state.get()
+            steps, now, at_rest, full = (int(k) for k in found.view(np.uint32)[24:28])
+            if full:
+                raise RuntimeError("the table of cells was too small; please report this")
+        return (*self._modes(now, int(found[1 + now])), steps, bool(at_rest))
+
+    def _modes(self, now: int, k: int) -> tuple[Array, Array, Array, Array]:
+        """Return labels, cells, fractions and weights, heaviest first, ties in cell order."""
+        listed = cp.empty((2, k), cp.uint64)  # key and count
+        where = (self.arrays, np.int32(now), np.int64(k))
+        _launch(self._name("list_modes"), k, *where, *listed)
+        ranks: Any = _NULL
+        if k > FEW_MODES:
+            ranks = cp.empty(k, cp.int64)
+            ranks[cp.lexsort(cp.stack([listed[0], ~listed[1]]))] = cp.arange(k)
+        cells, weights, _ = _empty_grid(k, self.d)
+        fractions = cp.empty((k, self.d), cp.float64)
+        labels = cp.empty((2, self.m), cp.int32)  # of groups, of cells
+        out = (weights, cells, fractions, labels[0])
+        _launch(self._name("read_modes"), k, *where, *self._numbers(), *listed, ranks, *out)
+        _launch("end_labels", self.m, self.parent, np.int64(self.m), *labels)
+        return labels[1], cells, fractions, weights
+
+
+# -- new points -----------------------------------------------------------------------------------
+
+
+def find_cells(cells: Array, counts: Array, query: Array, n_threads: int = 1) -> Array:
+    """Find each query cell, else its heaviest neighbour, else -1; see `_kernel.find_cells`."""
+    with query.device:
+        found = cp.full(len(query), -1, cp.int64)
+        if not len(query) or not len(cells):
+            return found
+        ends = [_extent(part) for part in (cells, query)]
+        low, high = np.minimum(ends[0][0], ends[1][0]) - 1, np.maximum(ends[0][1], ends[1][1])
+        layout, _ = _layout(low, high, 1)
+        if layout is None:
+            host = (array.get() for array in (cells, counts, query))
+            return cp.asarray(_kernel.find_cells(*host, n_threads))
+        rows = 1 << max(10, (4 * len(cells) - 1).bit_length())
+        keys, index = cp.zeros(rows, cp.uint64), cp.empty(rows, cp.uint32)
+        d, at, mask = cells.shape[1], layout, np.uint64(rows - 1)
+        m = np.int64(len(cells))
+        _launch(f"index_cells<{d}>", len(cells), cells, m, at, keys, mask, index)
+        args = (query, np.int64(len(query)), at, keys, mask, index, counts, np.int32(1), found)
+        _launch(f"near_cells<{d}>", len(query), *args)
+        return found
+
+
+def nearest_modes(points: Array, bandwidth: NDArray[np.float64], modes: Array) -> Array:
+    """Return the mode nearest to each point; both in units of the bandwidth."""
+    with points.device:
+        labels = cp.empty(len(points), cp.int32)
+        args = (cp.asarray(bandwidth), cp.ascontiguousarray(modes), np.int64(len(modes)), labels)
+        _launch(f"nearest_mode<{_type(points)}>", len(points), *_wide_args(points), *args)
+        return labels
