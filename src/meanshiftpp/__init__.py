@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from meanshiftpp import errors, plot, reference, video
     from meanshiftpp.cluster import MeanShiftPP
+    from meanshiftpp.density import GridDensity
     from meanshiftpp.grid import Grid
     from meanshiftpp.image import Hierarchy, Palette, hierarchy, palette, quantize, segment
     from meanshiftpp.modes import Modes, seek
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 _HOME = {
     "Grid": "grid",
+    "GridDensity": "density",
     "Hierarchy": "image",
     "MeanShiftPP": "cluster",
     "Modes": "modes",
@@ -34,6 +36,7 @@ _HOME = {
 }
 __all__ = [
     "Grid",
+    "GridDensity",
     "Hierarchy",
     "MeanShiftPP",
     "Modes",
