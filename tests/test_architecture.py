@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "frames": {"errors", "files", "draw", "picture"},
     "grid": {"errors", "_kernel", "_input", "files"},
     "modes": {"errors", "_kernel", "_input", "grid"},
-    "cluster": {"errors", "grid", "modes"},
+    "cluster": {"errors", "_input", "grid", "modes"},
     "_pixels": {"errors", "_kernel", "_input"},
     "image": {"errors", "_kernel", "_input", "_pixels", "modes"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},

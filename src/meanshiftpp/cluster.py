@@ -19,9 +19,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from meanshiftpp._input import as_bandwidth
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid
-from meanshiftpp.modes import Modes, fit_labels, seek
+from meanshiftpp.modes import MAX_RESOLUTION, Modes, fine_bandwidth, fit_labels, seek
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,8 +42,12 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         the 3 x 3 x ... cells around it, so a window is three bandwidths wide. ``None`` takes
         `normal_reference` of the data: a fair start for features that are roughly bell-shaped
         within a cluster, no more.
+    resolution : int, default=1
+        Cells the window reaches to every side. 1 is the paper's. With r, a cell is 3 / (2 r + 1) of
+        the bandwidth and the window 2 r + 1 cells wide: still three bandwidths, but better centred
+        on its points, so that less depends on where the cells begin. It costs a few times as much.
     tol : float, default=1e-3
-        Stop once the points together moved less than this in one step, in cells.
+        Stop once the points together moved less than this in one step, in bandwidths.
     max_iter : int, default=300
         Largest number of steps. A search that needs more ends with a ``ConvergenceWarning``.
     cluster_all : bool, default=True
@@ -70,7 +75,8 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     bandwidth_ : ndarray of shape (n_features,), float64
         The bandwidth of each feature.
     grid_ : Grid
-        All that is kept of the data.
+        All that is kept of the data. Its cells are smaller than `bandwidth_` where `resolution` is
+        more than 1.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -102,6 +108,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "resolution": [Interval(Integral, 1, MAX_RESOLUTION, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cluster_all": ["boolean"],
@@ -117,6 +124,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self,
         bandwidth: float | ArrayLike | None = None,
         *,
+        resolution: int = 1,
         tol: float = 1e-3,
         max_iter: int = 300,
         cluster_all: bool = True,
@@ -124,6 +132,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
     ) -> None:
         self.bandwidth = bandwidth
+        self.resolution = resolution
         self.tol = tol
         self.max_iter = max_iter
         self.cluster_all = cluster_all
@@ -150,9 +159,11 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         X = self._checked(X, reset=True)
         weight = _checked_weight(sample_weight, len(X))
+        bandwidth = self._bandwidth(X, weight)
         modes, labels = fit_labels(
             X,
-            self._bandwidth(X, weight),
+            bandwidth,
+            resolution=self.resolution,
             sample_weight=weight,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -162,7 +173,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             idle = np.flatnonzero(weight == 0)  # these made no cell: they are as new points
             if idle.size:
                 labels[idle] = modes.label(X[idle], cluster_all=False)
-        return self._keep(modes, labels)
+        return self._keep(modes, labels, bandwidth)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -194,11 +205,19 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         weight, threads = _checked_weight(sample_weight, len(X)), self._threads()
         settled = started and self.bandwidth is None
         bandwidth = self.bandwidth_ if settled else self._bandwidth(X, weight)
-        grid = Grid.from_points(X, bandwidth, sample_weight=weight, n_threads=threads)
+        fine = fine_bandwidth(bandwidth, self.resolution)
+        grid = Grid.from_points(X, fine, sample_weight=weight, n_threads=threads)
         if started:
             grid = self.grid_ + grid
-        modes = seek(grid, tol=self.tol, max_iter=self.max_iter, n_threads=threads)
-        return self._keep(modes, modes.label(X, cluster_all=self.cluster_all, n_threads=threads))
+        modes = seek(
+            grid,
+            resolution=self.resolution,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_threads=threads,
+        )
+        labels = modes.label(X, cluster_all=self.cluster_all, n_threads=threads)
+        return self._keep(modes, labels, bandwidth)
 
     def fit_predict(
         self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
@@ -247,13 +266,16 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         checked: NDArray[Any] = validate_data(self, X, ensure_all_finite=False, **how)
         return checked
 
-    def _bandwidth(self, X: NDArray[Any], weight: NDArray[Any] | None) -> Any:
-        return normal_reference(X, weight) if self.bandwidth is None else self.bandwidth
+    def _bandwidth(self, X: NDArray[Any], weight: NDArray[Any] | None) -> NDArray[np.float64]:
+        h = normal_reference(X, weight) if self.bandwidth is None else self.bandwidth
+        return as_bandwidth(h, X.shape[1])
 
     def _threads(self) -> int | None:
         return None if self.n_jobs is None else int(effective_n_jobs(self.n_jobs))
 
-    def _keep(self, modes: Modes, labels: NDArray[np.int32]) -> Self:
+    def _keep(
+        self, modes: Modes, labels: NDArray[np.int32], bandwidth: NDArray[np.float64]
+    ) -> Self:
         """Take the result over, all at once: what failed before leaves the last fit as it was."""
         if not modes.converged:
             warnings.warn(
@@ -271,7 +293,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.cluster_weights_ = modes.weights
         self.n_iter_ = modes.n_iter
         self.grid_ = modes.grid
-        self.bandwidth_ = modes.grid.bandwidth
+        self.bandwidth_ = bandwidth
         return self
 
 
