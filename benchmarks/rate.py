@@ -1,11 +1,11 @@
-"""The theorem's rate, measured: how the largest error of GridDensity falls with the number of points.
+"""The theorem's rate, measured: how the largest error of GridDensity falls with more points.
 
     python -m benchmarks.rate [--most 1e7] [--picture docs/images/rate.png]
 
-The densities are products of  c (1 - |t|^a)  over [-1, 1] along each of d axes: Hölder continuous on
-the whole space with exponent a and no better one, because of the cusp at 0. The bandwidth is
-n^(-1/(2a+d)). The estimate is constant in a cell and the density falls from the middle outwards, so
-the error is largest at a corner of some cell: the supremum is computed, not sampled.
+The densities are products of  c (1 - |t|^a)  over [-1, 1] along each of d axes: Hölder continuous
+on the whole space with exponent a and no better one, because of the cusp at 0. The bandwidth is
+n^(-1/(2a+d)). The estimate is constant in a cell and the density falls from the middle outwards,
+so the error is largest at a corner of some cell: the supremum is computed, not sampled.
 """
 
 from __future__ import annotations
@@ -44,6 +44,17 @@ class Cusp:
         h = self.bandwidth(n)
         return h**self.a + np.sqrt((1 - np.log(h)) / (n * h**self.d))
 
+    def guarantee(self, n: float, h: float, delta: float) -> float:
+        """Give a bound on the error with nothing left open: it fails with probability delta.
+
+        The first term is the most the density varies in a cell, the others are Bernstein's
+        inequality for all the cells that the support can meet.
+        """
+        peak = self.along(np.zeros(1))[0] ** self.d
+        cells = (2 * np.ceil(1 / h)) ** self.d
+        log, filled = np.log(2 * cells / delta), n * h**self.d
+        return peak * self.d * h**self.a + np.sqrt(2 * peak * log / filled) + 2 * log / 3 / filled
+
     def along(self, t: Reals) -> Reals:
         """Give the density along one axis."""
         return (self.a + 1) / (2 * self.a) * np.maximum(1 - np.abs(t) ** self.a, 0)
@@ -60,11 +71,16 @@ def sup_error(model: GridDensity, truth: Cusp) -> float:
     sides = model.grid_.bandwidth
     reach = model.resolution_ + 1
     axes = [np.arange(-np.ceil(1 / h) - reach, np.ceil(1 / h) + reach) for h in sides]
-    ends = [np.sort(np.abs([cells, cells + 1]), axis=0) * h for cells, h in zip(axes, sides)]
+    ends = [
+        np.sort(np.abs([cells, cells + 1]), axis=0) * h
+        for cells, h in zip(axes, sides, strict=True)
+    ]
     highest, lowest = (
         reduce(np.multiply.outer, [truth.along(end[k]) for end in ends]).ravel() for k in (0, 1)
     )
-    middles = np.meshgrid(*[(cells + 0.5) * h for cells, h in zip(axes, sides)], indexing="ij")
+    middles = np.meshgrid(
+        *[(cells + 0.5) * h for cells, h in zip(axes, sides, strict=True)], indexing="ij"
+    )
     points = np.stack([m.ravel() for m in middles], axis=1)
     estimate = np.exp(model.score_samples(points))
     return float(max(np.abs(estimate - highest).max(), np.abs(estimate - lowest).max()))
@@ -146,7 +162,9 @@ TITLE = {"size": 15, "weight": "bold", "va": "top"}
 def draw(panel, truth: Cusp, found: dict[int, list[float]]):
     sizes, colour = list(found), COLOURS[truth.d]
     middle = np.array([np.median(found[n]) for n in sizes])
-    off = np.array([[m - min(found[n]), max(found[n]) - m] for n, m in zip(sizes, middle)]).T
+    off = np.array(
+        [[m - min(found[n]), max(found[n]) - m] for n, m in zip(sizes, middle, strict=True)]
+    ).T
     bound = np.array([truth.bound(n) for n in sizes])
     bound *= np.exp(np.log(middle / bound).mean())
     panel.plot(sizes, bound, color=colour, lw=1.4, alpha=0.6)

@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "grid": {"errors", "_kernel", "_input", "files"},
     "modes": {"errors", "_kernel", "_input", "grid"},
     "cluster": {"errors", "_input", "grid", "modes"},
+    "density": {"errors", "_kernel", "_input", "grid", "cluster"},
     "_pixels": {"errors", "_kernel", "_input"},
     "image": {"errors", "_kernel", "_input", "_pixels", "modes"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},
@@ -44,13 +45,16 @@ MAY_IMPORT = {
     },
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
-    "__init__": {"errors", "reference", "grid", "modes", "cluster", "image", "video", "plot"},
+    "__init__": {
+        *("errors", "reference", "grid", "modes", "cluster", "density", "image", "video", "plot"),
+    },
 }
 
 # What a module may import of others, besides the standard library and NumPy.
 MAY_USE = {
     "modes": {"scipy"},
     "cluster": {"sklearn", "joblib"},
+    "density": {"sklearn", "joblib"},
     "stream": {"pyarrow"},
     "plot": {"matplotlib"},
     "demo": {"sklearn"},

@@ -1,4 +1,4 @@
-"""The density that a grid is: counts divided by total and volume, the estimator of the paper's theorem.
+"""The density of a grid, counts over total and volume: the estimator of the paper's theorem.
 
 Cells add up, so densities do: one pass over the data, chunk by chunk if need be, and what is kept
 is a grid. Everything up to the logarithm is a whole number, so the density integrates to 1 exactly
@@ -137,6 +137,8 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         >>> np.exp(GridDensity.from_grid(a + b).score_samples([[0.0]])).round(6)
         array([0.333333])
         """
+        if len(grid) == 0:
+            raise InvalidInputError("an empty grid has no density: bin some points first")
         model = cls(resolution=resolution)
         model._validate_params()
         model.bandwidth = grid.bandwidth * (2 * resolution + 1)
@@ -154,16 +156,17 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         y : ignored
             For scikit-learn's pipelines.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights, not negative. A whole weight counts as that many equal points.
+            Weights, not negative. A whole weight counts as that many equal points, none as no
+            point.
 
         Returns
         -------
         self : GridDensity
             The fitted estimator.
         """
-        X = self._checked(X, reset=True)
-        window = self._window(X, sample_weight)
-        return self._keep(self._binned(X, self._side(window), sample_weight), window)
+        X, weight = _weighted(self._checked(X, reset=True), sample_weight)
+        window = self._window(X, weight)
+        return self._keep(self._binned(X, self._side(window), weight), window)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -190,13 +193,14 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         X = self._checked(X, reset=not started, ensure_min_samples=0)
         if len(X) == 0:
             return self
+        X, weight = _weighted(X, sample_weight)
+        settled = started and self.bandwidth is None
+        window = self.bandwidth_ if settled else self._window(X, weight)
         if not started:
-            return self.fit(X, sample_weight=sample_weight)
-        settled = self.bandwidth is None
-        window = self.bandwidth_ if settled else self._window(X, sample_weight)
+            return self._keep(self._binned(X, self._side(window), weight), window)
         same = self.resolution == self.resolution_ and np.array_equal(window, self.bandwidth_)
         side = self.grid_.bandwidth if same else self._side(window)  # if not, they do not add up
-        return self._keep(self.grid_ + self._binned(X, side, sample_weight), window)
+        return self._keep(self.grid_ + self._binned(X, side, weight), window)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Give the logarithm of the density at each point.
@@ -243,7 +247,7 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         """
         return float(self.score_samples(X).sum())
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> NDArray[np.float64]:
+    def sample(self, n_samples: Any = 1, random_state: Any = None) -> NDArray[np.float64]:
         """Draw points from the density, exactly.
 
         A cell is drawn by its weight, then a place in the window around it, all equally likely.
@@ -261,46 +265,39 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             The points.
         """
         check_is_fitted(self, "grid_")
-        if (
-            isinstance(n_samples, bool)
-            or not isinstance(n_samples, Integral | np.integer)
-            or n_samples < 0
-        ):
+        if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or n_samples < 0:
             raise InvalidInputError(f"n_samples must be a whole number from 0, got {n_samples!r}")
         random, grid, reach = check_random_state(random_state), self.grid_, self.resolution_
         upto = np.cumsum(grid.counts).astype(np.int64)
         drawn = random.randint(0, upto[-1], n_samples, dtype=np.int64)
         cells = grid.cells[np.searchsorted(upto, drawn, side="right")]
         cells = cells + random.randint(-reach, reach + 1, cells.shape)
-        points = (cells + random.random_sample(cells.shape)) * grid.bandwidth
+        points: NDArray[np.float64] = (cells + random.random_sample(cells.shape)) * grid.bandwidth
         # Rounding can carry a point at an edge into the next cell, where there may be nothing.
         astray = np.floor(points / grid.bandwidth) != cells
-        return np.where(astray, (cells + 0.5) * grid.bandwidth, points)
+        points[astray] = ((cells + 0.5) * grid.bandwidth)[astray]
+        return points
 
     def _checked(self, X: Any, **how: Any) -> NDArray[Any]:
         """Check shape, names and type; NaN and infinity the kernel finds in the pass it makes."""
         checked: NDArray[Any] = validate_data(self, X, ensure_all_finite=False, **how)
         return checked
 
-    def _window(self, X: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[np.float64]:
+    def _window(self, X: NDArray[Any], weight: NDArray[Any] | None) -> NDArray[np.float64]:
         if self.bandwidth is not None:
             return as_bandwidth(self.bandwidth, X.shape[1])
-        return density_bandwidth(
-            X, sample_weight, resolution=self.resolution, smoothness=self.smoothness
-        )
+        return density_bandwidth(X, weight, resolution=self.resolution, smoothness=self.smoothness)
 
     def _side(self, window: NDArray[np.float64]) -> NDArray[np.float64]:
         return window / (2 * self.resolution + 1)
 
     def _binned(
-        self, X: NDArray[Any], side: NDArray[np.float64], sample_weight: ArrayLike | None
+        self, X: NDArray[Any], side: NDArray[np.float64], weight: NDArray[Any] | None
     ) -> Grid:
-        return Grid.from_points(X, side, sample_weight=sample_weight, n_threads=self._threads())
+        return Grid.from_points(X, side, sample_weight=weight, n_threads=self._threads())
 
     def _keep(self, grid: Grid, window: NDArray[np.float64]) -> Self:
         """Take the result over, all at once: what failed before leaves the last fit as it was."""
-        if len(grid) == 0:
-            raise InvalidInputError("a density needs points: the total weight is zero")
         self.grid_ = grid
         self.bandwidth_ = window
         self.resolution_ = self.resolution
@@ -355,11 +352,7 @@ def density_bandwidth(
     >>> density_bandwidth(np.random.default_rng(0).normal(0, [1, 10], (10_000, 2))).round(2)
     array([0.35, 3.5 ])
     """
-    points = np.asarray(X)
-    weight = None
-    if sample_weight is not None:
-        counts, unit = as_weights(sample_weight, len(points))
-        weight = counts * unit
+    points, weight = _weighted(np.asarray(X), sample_weight)
     total, mean, spread = _moments(points, weight)
     d, n = points.shape[1], max(total, 1.0)
     flat = (4 * math.pi) ** (d / 2)  # a normal density of variance 1, squared, integrates to 1/flat
@@ -367,6 +360,20 @@ def density_bandwidth(
     at_most = (576 / (d + 2) * flat / n) ** (1 / (4 + d))
     factor = min(constant * n ** (-1 / (2 * smoothness + d)), at_most)
     return _rounded(factor, spread, np.abs(mean))
+
+
+def _weighted(
+    X: NDArray[Any], sample_weight: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Check weights, and leave out the points of no weight: they are as if not there."""
+    if sample_weight is None:
+        return X, None
+    as_weights(sample_weight, len(X))
+    weight = np.asarray(sample_weight)
+    counted = weight > 0
+    if not counted.any():
+        raise InvalidInputError("sample_weight must have a weight above zero, but all are zero")
+    return (X, weight) if counted.all() else (X[counted], weight[counted])
 
 
 def _rounded(
