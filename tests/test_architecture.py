@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "grid": {"errors", "_kernel", "_input", "files"},
     "modes": {"errors", "_kernel", "_input", "grid"},
     "cluster": {"errors", "_input", "grid", "modes"},
-    "density": {"errors", "_kernel", "_input", "grid", "cluster"},
+    "density": {"errors", "_kernel", "_input", "grid", "scale"},
     "_pixels": {"errors", "_kernel", "_input"},
     "image": {"errors", "_kernel", "_input", "_pixels", "modes"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},

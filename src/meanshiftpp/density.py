@@ -20,9 +20,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from meanshiftpp import _kernel
 from meanshiftpp._input import as_bandwidth, as_weights, thread_count
-from meanshiftpp.cluster import _moments
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid, bin_points
+from meanshiftpp.scale import normal_reference, scale_of_points
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -132,6 +132,7 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
         Examples
         --------
+        >>> import numpy as np
         >>> from meanshiftpp import Grid, GridDensity
         >>> a, b = (Grid.from_points(X, bandwidth=2.0) for X in ([[1.0], [3.0]], [[1.5]]))
         >>> np.exp(GridDensity.from_grid(a + b).score_samples([[0.0]])).round(6)
@@ -350,16 +351,15 @@ def density_bandwidth(
     >>> import numpy as np
     >>> from meanshiftpp.density import density_bandwidth
     >>> density_bandwidth(np.random.default_rng(0).normal(0, [1, 10], (10_000, 2))).round(2)
-    array([0.35, 3.5 ])
+    array([0.35, 3.49])
     """
     points, weight = _weighted(np.asarray(X), sample_weight)
-    total, mean, spread = _moments(points, weight)
-    d, n = points.shape[1], max(total, 1.0)
-    flat = (4 * math.pi) ** (d / 2)  # a normal density of variance 1, squared, integrates to 1/flat
-    constant = (12 * (2 * resolution + 1) ** 2 * flat) ** (1 / (2 + d))
-    at_most = (576 / (d + 2) * flat / n) ** (1 / (4 + d))
-    factor = min(constant * n ** (-1 / (2 * smoothness + d)), at_most)
-    return _rounded(factor, spread, np.abs(mean))
+    scale = scale_of_points(points, weight)
+    d, n = points.shape[1], max(scale.total, 1.0)
+    finer = (2 * resolution + 1) ** (2 / (2 + d))
+    factor = normal_reference(d, 1) * finer * n ** (-1 / (2 * smoothness + d))
+    at_most = (576 / (d + 2) * (4 * math.pi) ** (d / 2) / n) ** (1 / (4 + d))
+    return scale.bandwidth(min(factor, at_most))
 
 
 def _weighted(
@@ -374,14 +374,3 @@ def _weighted(
     if not counted.any():
         raise InvalidInputError("sample_weight must have a weight above zero, but all are zero")
     return (X, weight) if counted.all() else (X[counted], weight[counted])
-
-
-def _rounded(
-    factor: float, spread: NDArray[np.float64], magnitude: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    varies = spread > np.ldexp(magnitude, -40)
-    h = np.where(varies, factor * spread, magnitude)
-    h[~np.isfinite(h) | (h == 0)] = 1.0  # with NaN or infinity in X, the binning will say where
-    mantissa, exponent = np.frexp(h)
-    rounded: NDArray[np.float64] = np.ldexp(np.rint(np.ldexp(mantissa, 24)), exponent - 24)
-    return rounded
