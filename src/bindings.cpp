@@ -142,13 +142,16 @@ struct Pulse {
 };
 
 static nb::tuple seek_modes(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums,
-                            int reach, double tol, int max_iter, int n_threads) {
+                            int reach, double tol, int max_iter, int n_threads, const std::string& way) {
     const GridView grid = view_of(cells, counts, sums);
     if (reach < 1 || reach > kMaxReach) throw nb::value_error("no such reach");
+    const Sums sums_way = way == "rows" ? Sums::rows : way == "planes" ? Sums::planes : Sums::automatic;
+    if (sums_way == Sums::automatic && way != "auto")
+        throw nb::value_error("way must be auto, rows or planes");
     Modes modes;
     {
         nb::gil_scoped_release release;
-        modes = seek(grid, reach, tol, max_iter, n_threads, Pulse());
+        modes = seek(grid, reach, tol, max_iter, n_threads, sums_way, Pulse());
     }
     const size_t k = modes.weights.size(), d = cells.shape(1), m = cells.shape(0);
     return nb::make_tuple(to_numpy(std::move(modes.cell_labels), {m}),
@@ -233,7 +236,7 @@ NB_MODULE(_kernel, m) {
           nb::arg("n_threads"));
     m.def("merge_cells", &merge_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"));
     m.def("seek_modes", &seek_modes, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"), nb::arg("reach"),
-          nb::arg("tol"), nb::arg("max_iter"), nb::arg("n_threads"));
+          nb::arg("tol"), nb::arg("max_iter"), nb::arg("n_threads"), nb::arg("way") = "auto");
     m.def("find_cells", &find_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("query"), nb::arg("reach"),
           nb::arg("n_threads"));
     bind_density(m);

@@ -251,15 +251,18 @@ struct Span {
 
 // For every row of query cells within a range of them: row(first, last, rows), rows being the spans of target
 // cells whose first d-1 coordinates are each at most `reach` away from the row's. Branches near which nothing
-// is stirred are passed over.
+// is stirred are passed over. With a smaller depth it ends that many levels down: rows are then subtrees.
 template <class RowFn>
 class Walk {
   public:
     Walk(const Trie& query, const Trie& target, RowFn row, i64 reach = 1)
+        : Walk(query, target, std::move(row), reach, query.levels().size()) {}
+    Walk(const Trie& query, const Trie& target, RowFn row, i64 reach, size_t depth)
         : query_(query),
           target_(target),
           row_(std::move(row)),
           reach_(reach),
+          depth_(depth),
           near_(query.levels().size() + 1) {}
 
     void run(Range cells) {
@@ -284,7 +287,7 @@ class Walk {
   private:
     void visit(size_t l, Span nodes) {
         nodes = {std::max(nodes.begin, bounds_[l].begin), std::min(nodes.end, bounds_[l].end)};
-        if (l == query_.levels().size()) return row_(nodes.begin, nodes.end, near_[l]);
+        if (l == depth_) return row_(nodes.begin, nodes.end, near_[l]);
         const auto& query = query_.levels()[l];
         const auto& target = target_.levels()[l];
         for (u32 q = nodes.begin; q < nodes.end; ++q) {
@@ -306,6 +309,7 @@ class Walk {
     const Trie& target_;
     RowFn row_;
     i64 reach_;
+    size_t depth_;
     std::vector<Span> bounds_;  // per level: the nodes that hold the range of cells asked for
     std::vector<std::vector<Span>>
         near_;  // per level: what is left to see of each neighbouring node's children

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "kernel/window.hpp"
 
@@ -60,7 +61,7 @@ class Movement {
 template <int D>
 class Search {
   public:
-    Search(const GridView& grid, const Box& box, int reach, u64 total, double tol, int n_threads)
+    Search(const GridView& grid, const Box& box, int reach, u64 total, double tol, int n_threads, Sums sums)
         : d_(grid.d),
           reach_(reach),
           box_(box),
@@ -69,6 +70,7 @@ class Search {
           moved_keys_(box),
           tol_(tol),
           n_threads_(n_threads),
+          sums_(sums),
           bits_(std::min(kOffsetBits, window_bits(reach) - static_cast<int>(std::bit_width(total)))) {
         const int drop = kOffsetBits - bits_;
         lanes_.resize(static_cast<size_t>(grid.m * width()));
@@ -114,18 +116,37 @@ class Search {
         const int team = team_size(m, 4096, n_threads_);
         std::vector<Movement> moved(static_cast<size_t>(team), Movement(tol_));
         std::atomic<bool> in_motion{false};
+        const Filled<D> targets{keys_, lanes_.data()};
+        const std::optional<PlaneBox> box = by_planes();
         parallel(team, [&](int t) {
             const Range cells = part(m, t, team);
             if (quiet_) rest(cells);
             Shift shift(*this, moved[t]);
-            RowSums<D, Shift> rows(keys_, {keys_, lanes_.data()}, reach_, shift);
-            Walk(trie_, trie_, std::move(rows), reach_).run(cells);
+            if (box) {
+                PlaneSums<D, Shift> planes(trie_, keys_, trie_, targets, *box, cells, reach_, shift);
+                Walk(trie_, trie_, std::move(planes), reach_, trie_.levels().size() - 2).run(cells);
+            } else {
+                Walk(trie_, trie_, RowSums<D, Shift>(keys_, targets, reach_, shift), reach_).run(cells);
+            }
             if (shift.in_motion) in_motion = true;
         });
         for (int t = 1; t < team; ++t) moved[0].add(moved[t]);
         const bool at_rest = !in_motion.load() || settled(moved[0]);
         regroup();
         return at_rest;
+    }
+
+    // The plane to slide, where that is the cheaper way; both give the same sums. Near the end, when little
+    // is stirred, only the walk over rows can pass the rest over.
+    std::optional<PlaneBox> by_planes() const {
+        if (d() < 3 || sums_ == Sums::rows || (sums_ == Sums::automatic && quiet_)) return {};
+        const PlaneBox box(trie_, keys_);
+        const auto& levels = trie_.levels();
+        const PlaneCost cost{static_cast<double>(keys_.size()),
+                             static_cast<double>(levels.back().value.size()),
+                             static_cast<double>(levels[levels.size() - 2].value.size())};
+        if (sums_ == Sums::planes || cost.planes(box, d(), reach_) < cost.rows(d(), reach_)) return box;
+        return {};
     }
 
     // What is not near anything stirred stays where it is: Walk passes it over.
@@ -338,12 +359,14 @@ class Search {
     bool quiet_ = false;             // little moves: only what is near a stirred cell is looked at
     Trie trie_;
     double tol_;
-    int n_threads_, bits_;
+    int n_threads_;
+    Sums sums_;
+    int bits_;
 };
 
 // Modes of a grid, looking `reach` cells to every side. pulse() is called before each step and may throw to
 // end the search.
-inline Modes seek(const GridView& grid, int reach, double tol, int max_iter, int n_threads,
+inline Modes seek(const GridView& grid, int reach, double tol, int max_iter, int n_threads, Sums sums,
                   const std::function<void()>& pulse) {
     Modes modes;
     modes.converged = true;
@@ -356,8 +379,9 @@ inline Modes seek(const GridView& grid, int reach, double tol, int max_iter, int
         throw BadInput("the grid holds a weight of " + std::to_string(total) +
                        ", the search can add up less than 2**" + std::to_string(total_bits) +
                        " exactly; scale the weights down");
-    return with_keys(
-        box, [&](auto D) { return Search<D>(grid, box, reach, total, tol, n_threads).run(max_iter, pulse); });
+    return with_keys(box, [&](auto D) {
+        return Search<D>(grid, box, reach, total, tol, n_threads, sums).run(max_iter, pulse);
+    });
 }
 
 }  // namespace mspp

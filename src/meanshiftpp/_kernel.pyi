@@ -62,6 +62,7 @@ def seek_modes(
     tol: float,
     max_iter: int,
     n_threads: int,
+    way: str = "auto",
 ) -> tuple[
     NDArray[np.int32],  # label of each cell
     NDArray[np.int64],  # cell of each mode
