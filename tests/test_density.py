@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 import scipy.stats
 from benchmarks.rate import CASES, Cusp, errors, slope
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -26,6 +26,7 @@ from meanshiftpp.errors import GridMismatchError, InvalidInputError
 from .strategies import MAX_FEATURES, cases, cuts, dyadic_cases, weights, whole
 
 RESOLUTIONS = st.sampled_from((0, 0, 1, 2, 5))
+some = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,7 @@ def around(cells, reach):
     return np.unique(np.concatenate([cells + step for step in steps]), axis=0)
 
 
+@some
 @given(case=cases(), reach=RESOLUTIONS, threads=st.integers(1, 3), data=st.data())
 def test_window_counts_are_the_counts_within_reach(case, reach, threads, data):
     grid = Grid.from_points(case.X, case.bandwidth)
@@ -65,6 +67,7 @@ def test_window_counts_are_the_counts_within_reach(case, reach, threads, data):
     assert np.array_equal(found, (near * grid.counts).sum(axis=1))
 
 
+@some
 @given(case=cases(), resolution=RESOLUTIONS)
 def test_the_density_is_weight_over_total_and_volume(case, resolution):
     """The definition, written out in NumPy over all pairs of points."""
@@ -77,6 +80,7 @@ def test_the_density_is_weight_over_total_and_volume(case, resolution):
     assert np.allclose(model.score_samples(case.X), expected, rtol=1e-12, atol=1e-12)
 
 
+@some
 @given(case=cases(), data=st.data())
 def test_the_density_integrates_to_one(case, data):
     """In whole numbers: over all cells, the windows' counts are the total (2r+1)^d times."""
@@ -145,6 +149,7 @@ def test_a_bandwidth_can_be_searched(points):
 # -- the laws --------------------------------------------------------------------------------------
 
 
+@some
 @given(case=cases(), resolution=RESOLUTIONS, data=st.data())
 def test_chunks_make_the_density_of_the_whole(case, resolution, data):
     parts = np.split(case.X, data.draw(cuts(len(case.X))))
@@ -160,6 +165,7 @@ def test_chunks_make_the_density_of_the_whole(case, resolution, data):
     assert np.array_equal(loaded.score_samples(case.X), once.score_samples(case.X))
 
 
+@some
 @given(case=cases(), resolution=RESOLUTIONS, data=st.data())
 def test_a_whole_weight_is_that_many_points(case, resolution, data):
     w = data.draw(weights(len(case.X)))
@@ -183,6 +189,7 @@ def test_order_and_threads_change_nothing(points, resolution):
     assert np.array_equal(model.score_samples(points)[order], other.score_samples(points[order]))
 
 
+@some
 @given(case=dyadic_cases(), resolution=st.sampled_from((0, 1)), data=st.data())
 def test_moving_by_whole_cells_moves_the_density(case, resolution, data):
     """Windows of one cell or three, of dyadic sides: nothing is rounded."""
@@ -204,6 +211,7 @@ def test_a_grid_goes_on_growing(points):
 # -- drawing from it -------------------------------------------------------------------------------
 
 
+@some
 @given(case=cases(), resolution=RESOLUTIONS, seed=st.integers(0, 99))
 def test_what_is_drawn_is_where_the_density_is(case, resolution, seed):
     model = GridDensity(case.bandwidth, resolution=resolution).fit(case.X)
