@@ -29,24 +29,34 @@ MAY_IMPORT = {
     "frames": {"errors", "files", "draw", "picture"},
     "grid": {"errors", "_kernel", "_input", "files"},
     "modes": {"errors", "_kernel", "_input", "grid"},
-    "cluster": {"errors", "_input", "grid", "modes"},
+    "scale": {"grid"},
+    "alike": {"grid", "modes"},
+    "steps": {"errors", "_input", "grid", "scale"},
+    "sweeps": {
+        *("errors", "_input", "grid", "modes", "scale", "steps", "alike", "plot_sweep"),
+    },
+    "bandwidth": {"errors", "_input", "grid", "modes", "scale", "steps", "alike", "sweeps"},
+    "cluster": {"errors", "_input", "grid", "modes", "bandwidth"},
     "density": {"errors", "_kernel", "_input", "grid", "scale"},
     "_pixels": {"errors", "_kernel", "_input"},
-    "image": {"errors", "_kernel", "_input", "_pixels", "modes"},
+    "image": {"errors", "_kernel", "_input", "_pixels", "modes", "bandwidth"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},
     "stream": {"errors", "files", "grid", "modes"},
     "plot": {"errors", "grid", "modes"},
+    "plot_sweep": {"errors", "plot"},
     "demo": {"errors", "cluster", "plot", "stream", "image", "draw", "picture"},
     "_console": {"errors"},
+    "cli_sweep": {"errors", "_console", "files", "stream", "sweeps"},
     "cli_image": {"errors", "_console", "files", "draw", "picture", "frames", "image", "video"},
     "cli": {
-        *("errors", "grid", "modes", "cluster", "stream", "plot", "demo", "__init__"),
-        *("_console", "cli_image"),
+        *("errors", "grid", "modes", "bandwidth", "stream", "plot", "demo", "__init__"),
+        *("_console", "cli_image", "cli_sweep"),
     },
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
     "__init__": {
         *("errors", "reference", "grid", "modes", "cluster", "density", "image", "video", "plot"),
+        *("bandwidth", "sweeps"),
     },
 }
 
@@ -57,11 +67,13 @@ MAY_USE = {
     "density": {"sklearn", "joblib"},
     "stream": {"pyarrow"},
     "plot": {"matplotlib"},
+    "plot_sweep": {"matplotlib"},
     "demo": {"sklearn"},
     "video": {"scipy"},
     "_console": {"typer", "rich"},
     "cli": {"typer", "rich"},
     "cli_image": {"typer", "rich"},
+    "cli_sweep": {"typer", "rich"},
 }
 
 # Heavy or optional: none of these comes with a plain `import meanshiftpp`.

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from meanshiftpp import errors, plot, reference, video
+    from meanshiftpp.bandwidth import select_bandwidth
     from meanshiftpp.cluster import MeanShiftPP
     from meanshiftpp.density import GridDensity
     from meanshiftpp.grid import Grid
     from meanshiftpp.image import Hierarchy, Palette, hierarchy, palette, quantize, segment
     from meanshiftpp.modes import Modes, seek
+    from meanshiftpp.sweeps import Sweep, sweep
 
 __version__ = "0.1.0.dev0"
 _HOME = {
@@ -28,11 +30,14 @@ _HOME = {
     "MeanShiftPP": "cluster",
     "Modes": "modes",
     "Palette": "image",
+    "Sweep": "sweeps",
     "hierarchy": "image",
     "palette": "image",
     "quantize": "image",
     "seek": "modes",
     "segment": "image",
+    "select_bandwidth": "bandwidth",
+    "sweep": "sweeps",
 }
 __all__ = [
     "Grid",
@@ -41,6 +46,7 @@ __all__ = [
     "MeanShiftPP",
     "Modes",
     "Palette",
+    "Sweep",
     "errors",
     "hierarchy",
     "palette",
@@ -49,6 +55,8 @@ __all__ = [
     "reference",
     "seek",
     "segment",
+    "select_bandwidth",
+    "sweep",
     "video",
 ]
 
