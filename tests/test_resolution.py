@@ -60,7 +60,9 @@ def test_predict_looks_as_far_as_the_search(d: int, reach: int):
 
 
 def search(grid: Grid, reach: int, n_threads: int, way: str) -> tuple:
-    return _kernel.seek_modes(grid.cells, grid.counts, grid.sums, reach, 1e-3, 300, n_threads, way)
+    return _kernel.seek_modes(
+        grid.cells, grid.counts, grid.sums, grid.period, reach, 1e-3, 300, n_threads, way
+    )
 
 
 @pytest.mark.parametrize("reach", [1, 2, 4, 7])

@@ -16,7 +16,9 @@
 #include <functional>
 #include <optional>
 
+#include "kernel/movement.hpp"
 #include "kernel/window.hpp"
+#include "kernel/wrap.hpp"
 
 namespace mspp {
 
@@ -35,36 +37,15 @@ struct Modes {
     bool converged = false;
 };
 
-// A sum of displacements that only has to be compared with a tolerance, in integers so that any order will
-// do.
-class Movement {
-  public:
-    explicit Movement(double tol) : tol_(tol) {}
-    void add(double distance) {
-        if (distance >= tol_)
-            exceeds_ = exceeds_ || distance > 0;
-        else
-            parts_ += static_cast<u64>(distance / tol_ * 0x1p32);
-    }
-    void add(const Movement& other) {
-        exceeds_ |= other.exceeds_;
-        parts_ = std::min(parts_, u64{1} << 62) + std::min(other.parts_, u64{1} << 62);
-    }
-    bool exceeds() const { return exceeds_ || parts_ >= (u64{1} << 32); }
-
-  private:
-    double tol_;
-    u64 parts_ = 0;  // in units of tol / 2^32
-    bool exceeds_ = false;
-};
-
 template <int D>
 class Search {
   public:
-    Search(const GridView& grid, const Box& box, int reach, u64 total, double tol, int n_threads, Sums sums)
+    Search(const GridView& grid, const Box& box, Periods periods, int reach, u64 total, double tol,
+           int n_threads, Sums sums)
         : d_(grid.d),
           reach_(reach),
           box_(box),
+          ghosts_(box, periods, reach),
           keys_(make_keys<D>(grid.cells, grid.m, box)),
           next_keys_(box),
           moved_keys_(box),
@@ -110,37 +91,56 @@ class Search {
     // One step of Algorithm 2; true when the search has ended with it.
     bool step() {
         const i64 m = keys_.size();
-        trie_.build(keys_, quiet_ ? stirred_.data() : nullptr);
+        const View seen = look();
         positions_.resize(static_cast<size_t>(m * d()));
         next_keys_.resize(m);
         const int team = team_size(m, 4096, n_threads_);
         std::vector<Movement> moved(static_cast<size_t>(team), Movement(tol_));
         std::atomic<bool> in_motion{false};
-        const Filled<D> targets{keys_, lanes_.data()};
-        const std::optional<PlaneBox> box = by_planes();
+        const std::optional<PlaneBox> box = by_planes(seen);
         parallel(team, [&](int t) {
             const Range cells = part(m, t, team);
             if (quiet_) rest(cells);
             Shift shift(*this, moved[t]);
             if (box) {
-                PlaneSums<D, Shift> planes(trie_, keys_, trie_, targets, *box, cells, reach_, shift);
-                Walk(trie_, trie_, std::move(planes), reach_, trie_.levels().size() - 2).run(cells);
+                PlaneSums<D, Shift> planes(trie_, keys_, seen.trie, seen.cells, *box, cells, reach_, shift);
+                Walk(trie_, seen.trie, std::move(planes), reach_, trie_.levels().size() - 2).run(cells);
             } else {
-                Walk(trie_, trie_, RowSums<D, Shift>(keys_, targets, reach_, shift), reach_).run(cells);
+                Walk(trie_, seen.trie, RowSums<D, Shift>(keys_, seen.cells, reach_, shift), reach_)
+                    .run(cells);
             }
             if (shift.in_motion) in_motion = true;
         });
         for (int t = 1; t < team; ++t) moved[0].add(moved[t]);
         const bool at_rest = !in_motion.load() || settled(moved[0]);
+        if (!ghosts_.none())
+            for (i64 i = 0; i < m; ++i) ghosts_.put_back(next_keys_, i, bits_, &positions_[i * d()]);
         regroup();
         return at_rest;
     }
 
+    // What the cells see around them: themselves, and on axes with a period their ghosts.
+    struct View {
+        const Trie& trie;
+        Filled<D> cells;
+    };
+    View look() {
+        trie_.build(keys_, quiet_ ? stirred_.data() : nullptr);
+        if (ghosts_.none()) return {trie_, {keys_, lanes_.data()}};
+        ghosts_.build(keys_);
+        ghosts_.fill(keys_, lanes_, bits_, seen_lanes_);
+        seen_stirred_.assign(static_cast<size_t>(ghosts_.keys().size()), 1);
+        if (quiet_)
+            for (size_t k = 0; k < seen_stirred_.size(); ++k) seen_stirred_[k] = stirred_[ghosts_.origin(k)];
+        seen_trie_.build(ghosts_.keys(), seen_stirred_.data());
+        return {seen_trie_, {ghosts_.keys(), seen_lanes_.data()}};
+    }
+
     // The plane to slide, where that is the cheaper way; both give the same sums. Near the end, when little
     // is stirred, only the walk over rows can pass the rest over.
-    std::optional<PlaneBox> by_planes() const {
+    std::optional<PlaneBox> by_planes(const View& seen) const {
         if (d() < 3 || sums_ == Sums::rows || (sums_ == Sums::automatic && quiet_)) return {};
-        const PlaneBox box(trie_, keys_);
+        const PlaneBox box(seen.trie, seen.cells.keys);
         const auto& levels = trie_.levels();
         const PlaneCost cost{static_cast<double>(keys_.size()),
                              static_cast<double>(levels.back().value.size()),
@@ -345,6 +345,7 @@ class Search {
     int d_;
     i64 reach_;
     const Box& box_;
+    Ghosts<D> ghosts_;
     Keys<D> keys_, next_keys_;       // the occupied cells, sorted; where each of them goes
     Keys<D> moved_keys_;             // the occupied cells of the next step
     Array<u64> lanes_, next_lanes_;  // per cell: N, A_1 .. A_d
@@ -356,23 +357,26 @@ class Search {
     Array<u32> source_;              // per cell: a cell of the step before that came to it
     Array<char> stirred_;            // per cell, while quiet: whether its content has changed
     std::vector<u32> left_;          // cells that were left in this step
+    Array<u64> seen_lanes_;          // as lanes_, with those of ghosts
+    Array<char> seen_stirred_;       // as stirred_
     bool quiet_ = false;             // little moves: only what is near a stirred cell is looked at
-    Trie trie_;
+    Trie trie_, seen_trie_;
     double tol_;
     int n_threads_;
     Sums sums_;
     int bits_;
 };
 
-// Modes of a grid, looking `reach` cells to every side. pulse() is called before each step and may throw to
-// end the search.
-inline Modes seek(const GridView& grid, int reach, double tol, int max_iter, int n_threads, Sums sums,
-                  const std::function<void()>& pulse) {
+// Modes of a grid whose axes may have periods, looking `reach` cells to every side. pulse() is called before
+// each step and may throw to end the search.
+inline Modes seek(const GridView& grid, Periods periods, int reach, double tol, int max_iter, int n_threads,
+                  Sums sums, const std::function<void()>& pulse) {
     Modes modes;
     modes.converged = true;
     if (grid.m == 0) return modes;
     Box box(grid.d);
     box.add(grid.cells, grid.m);
+    periods.widen(box, reach);
     const u64 total = std::accumulate(grid.counts, grid.counts + grid.m, u64{0});
     const int total_bits = window_bits(reach) - kTieBits;  // a position keeps the tie bits at least
     if (total >> total_bits)
@@ -380,7 +384,7 @@ inline Modes seek(const GridView& grid, int reach, double tol, int max_iter, int
                        ", the search can add up less than 2**" + std::to_string(total_bits) +
                        " exactly; scale the weights down");
     return with_keys(box, [&](auto D) {
-        return Search<D>(grid, box, reach, total, tol, n_threads, sums).run(max_iter, pulse);
+        return Search<D>(grid, box, periods, reach, total, tol, n_threads, sums).run(max_iter, pulse);
     });
 }
 

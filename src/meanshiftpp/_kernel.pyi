@@ -51,13 +51,16 @@ def convert_colours(
 def instruction_sets() -> list[str]:
     """Names the loops over points are compiled for and this machine runs, best first."""
 
-def merge_cells(cells: Cells, counts: Counts, sums: Sums) -> tuple[Cells, Counts, Sums]:
-    """Sort the rows and add up those of the same cell."""
+def merge_cells(
+    cells: Cells, counts: Counts, sums: Sums
+) -> tuple[Cells, Counts, Sums, NDArray[np.uint32]]:
+    """Sort the rows and add up those of the same cell; the last array is where each row went."""
 
 def seek_modes(
     cells: Cells,
     counts: Counts,
     sums: Sums,
+    period: NDArray[np.int64],
     reach: int,
     tol: float,
     max_iter: int,
@@ -72,9 +75,21 @@ def seek_modes(
     bool,
 ]: ...
 def find_cells(
-    cells: Cells, counts: Counts, query: Cells, reach: int, n_threads: int
+    cells: Cells,
+    counts: Counts,
+    query: Cells,
+    period: NDArray[np.int64],
+    reach: int,
+    n_threads: int,
 ) -> NDArray[np.int64]:
     """Index of each (sorted, distinct) query cell, else of the heaviest within reach, else -1."""
 
-def window_counts(cells: Cells, counts: Counts, query: Cells, reach: int, n_threads: int) -> Counts:
+def window_counts(
+    cells: Cells,
+    counts: Counts,
+    query: Cells,
+    period: NDArray[np.int64],
+    reach: int,
+    n_threads: int,
+) -> Counts:
     """Sum of the counts at most `reach` cells away from each (sorted, distinct) query cell."""

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import as_bandwidth, as_points, thread_count
+from meanshiftpp._input import as_bandwidth, as_points, snap, thread_count
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.grid import Grid, bin_points
+from meanshiftpp.grid import Grid, Periodic, bin_points
 
 DEFAULT_TOL = 1e-3
 DEFAULT_MAX_ITER = 300
@@ -65,8 +65,25 @@ class Modes:
 
     @property
     def centers(self) -> NDArray[np.float64]:
-        """Where the modes are, in the data's units: array of shape (n_modes, n_features)."""
-        return (self.cells + self.fractions) * self.grid.bandwidth
+        """Where the modes are, in the data's units: array of shape (n_modes, n_features).
+
+        On a feature with a period they are between 0 and the period.
+        """
+        return self._places(self.cells + self.fractions) * self.grid.bandwidth
+
+    @property
+    def bandwidth(self) -> NDArray[np.float64]:
+        """A third of the window's width: at a resolution of 1, the side of a cell."""
+        return self.grid.bandwidth * ((2 * self.resolution + 1) / 3)
+
+    def _places(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bring places, in cells, between 0 and the period where there is one."""
+        period = self.grid.period
+        if not period.any():
+            return places
+        inside = places % np.maximum(period, 1)
+        inside[inside >= period] = 0.0  # a last bit below 0 is rounded up to the period
+        return np.where(period > 0, inside, places)
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -103,10 +120,12 @@ class Modes:
                 f"got {points.shape[1]}"
             )
         labels = np.empty(len(points), np.int32)
-        seen, assignment = bin_points(points, self.grid.bandwidth, ids=labels, n_threads=n_threads)
-        threads = thread_count(n_threads)
+        grid, threads = self.grid, thread_count(n_threads)
+        seen, assignment = bin_points(
+            points, grid.bandwidth, period=grid.period, ids=labels, n_threads=threads
+        )
         found = _kernel.find_cells(
-            self.grid.cells, self.grid.counts, seen.cells, self.resolution, threads
+            grid.cells, grid.counts, seen.cells, grid.period, self.resolution, threads
         )
         known = found >= 0
         values = np.full(len(seen), _FAR)
@@ -120,8 +139,11 @@ class Modes:
     def _nearest(self, points: NDArray[np.generic]) -> NDArray[np.int32]:
         from scipy.spatial import KDTree  # slow to import, and seldom needed
 
-        h = self.grid.bandwidth
-        _, nearest = KDTree(self.cells + self.fractions).query(points.astype(np.float64) / h)
+        period = self.grid.period
+        places = points.astype(np.float64) / self.grid.bandwidth
+        box = period.astype(np.float64) if period.any() else None  # 0: as if without end
+        tree = KDTree(self._places(self.cells + self.fractions), boxsize=box)
+        _, nearest = tree.query(self._places(places))
         return np.asarray(nearest, dtype=np.int32)
 
 
@@ -165,6 +187,11 @@ def seek(
     if len(grid) == 0:
         raise InvalidInputError("an empty grid has no modes: bin some points first")
     reach = as_resolution(resolution)
+    if ((grid.period > 0) & (grid.period < 2 * reach + 1)).any():
+        raise InvalidInputError(
+            f"a period must be as long as a window, {2 * reach + 1} cells, but periods have "
+            f"{grid.period[grid.period > 0].tolist()}; take a smaller bandwidth"
+        )
     if not isinstance(tol, int | float | np.number) or not tol >= 0:
         raise InvalidInputError(f"tol must be a number from 0, got {tol!r}")
     if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
@@ -173,6 +200,7 @@ def seek(
         grid.cells,
         grid.counts,
         grid.sums,
+        grid.period,
         reach,
         float(tol) * ((2 * reach + 1) / 3),
         min(int(max_iter), 2**31 - 1),
@@ -209,11 +237,20 @@ def fine_bandwidth(bandwidth: float | ArrayLike, resolution: int) -> NDArray[np.
     return h if r == 1 else 3 * h / (2 * r + 1)
 
 
+def fine_cells(
+    bandwidth: float | ArrayLike, periodic: Periodic, d: int, resolution: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Give the side of the cells for a resolution, and the cells in each period."""
+    fine = fine_bandwidth(as_bandwidth(bandwidth, d), resolution)
+    return snap(fine, periodic, d, window=2 * resolution + 1)
+
+
 def fit_labels(
     X: ArrayLike,
     bandwidth: float | ArrayLike,
     *,
     resolution: int = 1,
+    periodic: Periodic = None,
     sample_weight: ArrayLike | None = None,
     tol: float = DEFAULT_TOL,
     max_iter: int = DEFAULT_MAX_ITER,
@@ -225,9 +262,11 @@ def fit_labels(
     """
     points = as_points(X)
     labels = np.empty(len(points), np.int32)
+    fine, period = fine_cells(bandwidth, periodic, points.shape[1], resolution)
     grid, assignment = bin_points(
         points,
-        fine_bandwidth(as_bandwidth(bandwidth, points.shape[1]), resolution),
+        fine,
+        period=period,
         sample_weight=sample_weight,
         ids=labels,
         n_threads=n_threads,
