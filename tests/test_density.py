@@ -13,6 +13,7 @@ import scipy.stats
 from benchmarks.rate import CASES, Cusp, errors, slope
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -25,6 +26,7 @@ from meanshiftpp.errors import GridMismatchError, InvalidInputError
 
 from .strategies import MAX_FEATURES, cases, cuts, dyadic_cases, weights, whole
 
+turns = st.integers(-400, 800)
 RESOLUTIONS = st.sampled_from((0, 0, 1, 2, 5))
 some = settings(max_examples=100, deadline=None, derandomize=True)
 
@@ -50,6 +52,10 @@ def test_scikit_learn_checks(estimator, check):
 # -- what it is ------------------------------------------------------------------------------------
 
 
+def windows(grid, asked, reach, threads=1):
+    return _kernel.window_counts(grid.cells, grid.counts, asked, grid.period, reach, threads)
+
+
 def around(cells, reach):
     """All cells at most `reach` away from some of these, sorted."""
     steps = itertools.product(range(-reach, reach + 1), repeat=cells.shape[1])
@@ -62,7 +68,7 @@ def test_window_counts_are_the_counts_within_reach(case, reach, threads, data):
     grid = Grid.from_points(case.X, case.bandwidth)
     asked = data.draw(whole(data.draw(st.integers(0, 30)), grid.n_features, 12))
     asked = np.unique(np.concatenate([asked, grid.cells + asked[:1].sum(axis=0)]), axis=0)
-    found = _kernel.window_counts(grid.cells, grid.counts, asked, reach, threads)
+    found = windows(grid, asked, reach, threads)
     near = (np.abs(asked[:, None] - grid.cells) <= reach).all(axis=2)
     assert np.array_equal(found, (near * grid.counts).sum(axis=1))
 
@@ -89,7 +95,7 @@ def test_the_density_integrates_to_one(case, data):
     model = GridDensity(case.bandwidth, resolution=resolution).fit(case.X)
     grid = model.grid_
     everywhere = around(grid.cells, resolution)
-    counts = _kernel.window_counts(grid.cells, grid.counts, everywhere, resolution, 1)
+    counts = windows(grid, everywhere, resolution)
     assert int(counts.sum()) == len(case.X) * (2 * resolution + 1) ** grid.n_features
     assert (counts > 0).all()
 
@@ -206,6 +212,53 @@ def test_a_grid_goes_on_growing(points):
         grid = Grid.from_points(points[:1000], side)
         model = GridDensity.from_grid(grid, resolution=3).partial_fit(points[1000:])
         assert model.grid_ == Grid.from_points(points, side)
+
+
+# -- periods ---------------------------------------------------------------------------------------
+
+
+@some
+@given(
+    angles=hnp.arrays(np.int64, st.tuples(st.integers(1, 20), st.just(2)), elements=turns),
+    resolution=st.sampled_from((0, 1, 2)),
+    step=st.integers(-4, 4),
+)
+def test_a_period_has_no_edge(angles, resolution, step):
+    """Turning the data turns the density, and all of the period's windows hold all the weight."""
+    cells = 2 * resolution + 1
+    settings = {"bandwidth": [45 * cells, 5.0], "resolution": resolution}
+    model = GridDensity(**settings, periodic=[360, None]).fit(angles)
+    assert model.grid_.period.tolist() == [8, 0]
+    turned = angles + np.array([45 * step, 0])
+    other = GridDensity(**settings, periodic=[360, None]).fit(turned)
+    assert np.array_equal(model.score_samples(angles), other.score_samples(turned))
+    assert np.array_equal(
+        model.score_samples(angles), model.score_samples(angles + np.array([720, 0]))
+    )
+    everywhere = around(model.grid_.cells, resolution)
+    everywhere = np.unique(np.c_[everywhere[:, 0] % 8, everywhere[:, 1]], axis=0)
+    counts = windows(model.grid_, everywhere, resolution)
+    assert int(counts.sum()) == len(angles) * cells**2
+    drawn = model.sample(200, random_state=0)
+    assert ((drawn[:, 0] >= 0) & (drawn[:, 0] < 360)).all()
+    assert np.isfinite(model.score_samples(drawn)).all()
+
+
+def test_a_grid_brings_its_periods(points):
+    grid = Grid.from_points(points * 60, 10, periodic=[360, None])
+    model = GridDensity.from_grid(grid, resolution=2)
+    assert np.array_equal(model.bandwidth_, grid.bandwidth * 5)
+    assert model.partial_fit(points * 60).grid_ == grid + grid
+    with pytest.raises(GridMismatchError, match="period"):
+        model.set_params(periodic=None).partial_fit(points)
+    with pytest.raises(InvalidInputError, match="73 cells"):
+        GridDensity.from_grid(grid, resolution=36)
+
+
+def test_the_rule_fits_into_the_period():
+    model = GridDensity(resolution=1, periodic=[1.0]).fit([[0.0], [0.9]])
+    assert model.bandwidth_ == pytest.approx(1)
+    assert np.exp(model.score_samples([[0.3], [17.4]])) == pytest.approx(1)
 
 
 # -- drawing from it -------------------------------------------------------------------------------
@@ -364,11 +417,14 @@ def test_bad_points_are_named(points):
     [
         *({"bandwidth": b} for b in (0, -1, math.nan, math.inf, "wide", [1], [1, -1], [[1, 1]])),
         *({"resolution": r} for r in (-1, 65, 0.5, "fine", None)),
+        *({"periodic": p} for p in (0, -1, math.nan, [1], [1, -1], "round", [5.0, "x"])),
         *({"smoothness": a} for a in (0, 1.1, math.nan, None)),
     ],
 )
 def test_bad_parameters_are_refused(points, parameters):
-    with pytest.raises(ValueError, match="|".join(parameters)):
+    with pytest.raises(
+        ValueError, match="period" if "periodic" in parameters else next(iter(parameters))
+    ):
         GridDensity(**parameters).fit(points)
 
 

@@ -1,24 +1,30 @@
 // The weight around cells: for each query cell, the counts of the grid's cells near it, added up.
 #pragma once
 
-#include "kernel/cells.hpp"
+#include "kernel/wrap.hpp"
 
 namespace mspp {
 
 // For each query cell: the sum of the counts of the grid's cells that are at most `reach` away along every
 // axis. Both lists are sorted and distinct.
-inline Array<u64> window_counts(const GridView& grid, const i64* query, i64 m, i64 reach, int n_threads) {
+inline Array<u64> window_counts(const GridView& grid, Periods periods, const i64* query, i64 m, i64 reach,
+                                int n_threads) {
     Array<u64> found(static_cast<size_t>(m), 0);
     if (m == 0 || grid.m == 0) return found;
     Box box(grid.d);
     box.add(query, m);
     box.add(grid.cells, grid.m);
-    // What a row holds within reach is a difference of two running sums.
-    Array<u64> before(static_cast<size_t>(grid.m) + 1);
-    before[0] = 0;
-    std::partial_sum(grid.counts, grid.counts + grid.m, before.begin() + 1);
+    periods.widen(box, reach);
     with_keys(box, [&](auto D) {
-        const auto keys = make_keys<D>(grid.cells, grid.m, box), asked = make_keys<D>(query, m, box);
+        const auto own = make_keys<D>(grid.cells, grid.m, box), asked = make_keys<D>(query, m, box);
+        Ghosts<D> ghosts(box, periods, reach);
+        if (!ghosts.none()) ghosts.build(own);
+        const auto& keys = ghosts.none() ? own : ghosts.keys();
+        // What a row holds within reach is a difference of two running sums.
+        Array<u64> before(static_cast<size_t>(keys.size()) + 1);
+        before[0] = 0;
+        for (i64 k = 0; k < keys.size(); ++k)
+            before[k + 1] = before[k] + grid.counts[ghosts.none() ? k : i64{ghosts.origin(k)}];
         Trie trie, asked_trie;
         trie.build(keys);
         asked_trie.build(asked);

@@ -19,9 +19,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import as_bandwidth, as_weights, thread_count
+from meanshiftpp._input import as_bandwidth, as_periods, as_weights, snap, thread_count
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.grid import Grid, bin_points
+from meanshiftpp.grid import Grid, Periodic, bin_points
 from meanshiftpp.scale import normal_reference, scale_of_points
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         The window is made of ``2 * resolution + 1`` cells along each feature. 0 is the paper's
         estimator, a histogram. More makes the estimate smoother and less dependent on where cells
         start, for more cells to keep.
+    periodic : sequence of n_features periods, each a number or None, default=None
+        After how much a feature comes back to where it was, in its own unit: 360 for an angle in
+        degrees. The cells are changed to the nearest size of which a whole number fits.
     smoothness : float, default=1.0
         How smooth the density is thought to be, as exponent of its Hölder condition, above 0 and
         up to 1. Used only where `bandwidth` is ``None``.
@@ -93,6 +96,7 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "resolution": [Interval(Integral, 0, MAX_RESOLUTION, closed="both")],
+        "periodic": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "smoothness": [Interval(Real, 0, 1, closed="right")],
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
@@ -106,11 +110,13 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         bandwidth: float | ArrayLike | None = None,
         *,
         resolution: int = 0,
+        periodic: Periodic = None,
         smoothness: float = 1.0,
         n_jobs: int | None = None,
     ) -> None:
         self.bandwidth = bandwidth
         self.resolution = resolution
+        self.periodic = periodic
         self.smoothness = smoothness
         self.n_jobs = n_jobs
 
@@ -142,9 +148,18 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError("an empty grid has no density: bin some points first")
         model = cls(resolution=resolution)
         model._validate_params()
-        model.bandwidth = grid.bandwidth * (2 * resolution + 1)
+        window, period = 2 * resolution + 1, grid.period
+        if ((period > 0) & (period < window)).any():
+            raise InvalidInputError(
+                f"a period must be as long as a window, {window} cells, but periods have "
+                f"{period[period > 0].tolist()}; take a lower resolution"
+            )
+        model.bandwidth = grid.bandwidth * window
+        if period.any():
+            lengths = zip(period, grid.bandwidth, strict=True)
+            model.periodic = [float(k * h) if k else None for k, h in lengths]
         model.n_features_in_ = grid.n_features
-        return model._keep(grid, model.bandwidth)
+        return model._keep(grid)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -166,8 +181,7 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         X, weight = _weighted(self._checked(X, reset=True), sample_weight)
-        window = self._window(X, weight)
-        return self._keep(self._binned(X, self._side(window), weight), window)
+        return self._keep(self._binned(X, *self._cells(self._window(X, weight)), weight))
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -196,12 +210,13 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             return self
         X, weight = _weighted(X, sample_weight)
         settled = started and self.bandwidth is None
-        window = self.bandwidth_ if settled else self._window(X, weight)
+        side, period = self._cells(self.bandwidth_ if settled else self._window(X, weight))
         if not started:
-            return self._keep(self._binned(X, self._side(window), weight), window)
-        same = self.resolution == self.resolution_ and np.array_equal(window, self.bandwidth_)
-        side = self.grid_.bandwidth if same else self._side(window)  # if not, they do not add up
-        return self._keep(self.grid_ + self._binned(X, side, weight), window)
+            return self._keep(self._binned(X, side, period, weight))
+        there = self.grid_.bandwidth
+        if (np.abs(side - there) <= 2 * np.spacing(there)).all():
+            side = there  # from the window to its cells, the last bit can differ
+        return self._keep(self.grid_ + self._binned(X, side, period, weight))
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Give the logarithm of the density at each point.
@@ -220,14 +235,21 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         X = self._checked(X, reset=False)
         grid, threads = self.grid_, self._threads()
         place = np.empty(len(X), np.int32)
-        seen, assignment = bin_points(X, grid.bandwidth, ids=place, n_threads=threads)
+        seen, assignment = bin_points(
+            X, grid.bandwidth, period=grid.period, ids=place, n_threads=threads
+        )
         assignment.take(np.arange(len(seen), dtype=np.int32), place, place)
         counts = _kernel.window_counts(
-            grid.cells, grid.counts, seen.cells, self.resolution_, thread_count(threads)
+            grid.cells,
+            grid.counts,
+            seen.cells,
+            grid.period,
+            self.resolution_,
+            thread_count(threads),
         )
         with np.errstate(divide="ignore"):
             log_counts = np.log(counts)
-        log_volume = np.log(grid.bandwidth * (2 * self.resolution_ + 1)).sum()
+        log_volume = np.log(self.bandwidth_).sum()
         log_density: NDArray[np.float64] = log_counts - math.log(grid.counts.sum()) - log_volume
         return log_density[place]
 
@@ -273,6 +295,7 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         drawn = random.randint(0, upto[-1], n_samples, dtype=np.int64)
         cells = grid.cells[np.searchsorted(upto, drawn, side="right")]
         cells = cells + random.randint(-reach, reach + 1, cells.shape)
+        cells = np.where(grid.period > 0, cells % np.maximum(grid.period, 1), cells)
         points: NDArray[np.float64] = (cells + random.random_sample(cells.shape)) * grid.bandwidth
         # Rounding can carry a point at an edge into the next cell, where there may be nothing.
         astray = np.floor(points / grid.bandwidth) != cells
@@ -287,21 +310,30 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def _window(self, X: NDArray[Any], weight: NDArray[Any] | None) -> NDArray[np.float64]:
         if self.bandwidth is not None:
             return as_bandwidth(self.bandwidth, X.shape[1])
-        return density_bandwidth(X, weight, resolution=self.resolution, smoothness=self.smoothness)
+        h = density_bandwidth(X, weight, resolution=self.resolution, smoothness=self.smoothness)
+        period = np.array(as_periods(self.periodic, X.shape[1]))
+        return np.where(period > 0, np.minimum(h, period), h)
 
-    def _side(self, window: NDArray[np.float64]) -> NDArray[np.float64]:
-        return window / (2 * self.resolution + 1)
+    def _cells(self, window: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Give the side of the cells a window is made of, and how many there are in each period."""
+        cells = 2 * self.resolution + 1
+        return snap(window / cells, self.periodic, len(window), window=cells)
 
     def _binned(
-        self, X: NDArray[Any], side: NDArray[np.float64], weight: NDArray[Any] | None
+        self,
+        X: NDArray[Any],
+        side: NDArray[np.float64],
+        period: NDArray[np.int64],
+        weight: NDArray[Any] | None,
     ) -> Grid:
-        return Grid.from_points(X, side, sample_weight=weight, n_threads=self._threads())
+        threads = self._threads()
+        return bin_points(X, side, period=period, sample_weight=weight, n_threads=threads)[0]
 
-    def _keep(self, grid: Grid, window: NDArray[np.float64]) -> Self:
+    def _keep(self, grid: Grid) -> Self:
         """Take the result over, all at once: what failed before leaves the last fit as it was."""
         self.grid_ = grid
-        self.bandwidth_ = window
         self.resolution_ = self.resolution
+        self.bandwidth_ = grid.bandwidth * (2 * self.resolution + 1)
         return self
 
     def _threads(self) -> int | None:
