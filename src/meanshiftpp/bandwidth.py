@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meanshiftpp._input import as_points, as_weights
+from meanshiftpp._input import OFFSET_BITS, as_points, as_weights
 from meanshiftpp.alike import CRUMB, MOST_CRUMBS, comparable, crumbs, large
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.grid import OFFSET_BITS, Grid
+from meanshiftpp.grid import Grid
 from meanshiftpp.modes import Modes, seek
 from meanshiftpp.scale import (
     Scale,

@@ -22,8 +22,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from meanshiftpp._input import as_bandwidth
 from meanshiftpp.bandwidth import select_bandwidth
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.grid import Grid
-from meanshiftpp.modes import MAX_RESOLUTION, Modes, fine_bandwidth, fit_labels, seek
+from meanshiftpp.grid import Periodic, bin_points
+from meanshiftpp.modes import MAX_RESOLUTION, Modes, fine_cells, fit_labels, seek
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,10 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Cells the window reaches to every side. 1 is the paper's. With r, a cell is 3 / (2 r + 1) of
         the bandwidth and the window 2 r + 1 cells wide: still three bandwidths, but better centred
         on its points, so that less depends on where the cells begin. It costs a few times as much.
+    periodic : sequence of n_features periods, each a number or None, default=None
+        After how much a feature comes back to where it was: 360 for a longitude in degrees, 1 for
+        a hue. The bandwidth is changed to the nearest that divides the period evenly, and centres
+        are between 0 and the period.
     tol : float, default=1e-3
         Stop once the points together moved less than this in one step, in bandwidths.
     max_iter : int, default=300
@@ -71,7 +75,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_iter_ : int
         Steps the search took.
     bandwidth_ : ndarray of shape (n_features,), float64
-        The bandwidth of each feature.
+        The bandwidth of each feature: a third of the window's width.
     grid_ : Grid
         All that is kept of the data. Its cells are smaller than `bandwidth_` where `resolution` is
         more than 1.
@@ -107,6 +111,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "resolution": [Interval(Integral, 1, MAX_RESOLUTION, closed="both")],
+        "periodic": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cluster_all": ["boolean"],
@@ -123,6 +128,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         bandwidth: float | ArrayLike | None = None,
         *,
         resolution: int = 1,
+        periodic: Periodic = None,
         tol: float = 1e-3,
         max_iter: int = 300,
         cluster_all: bool = True,
@@ -131,6 +137,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.bandwidth = bandwidth
         self.resolution = resolution
+        self.periodic = periodic
         self.tol = tol
         self.max_iter = max_iter
         self.cluster_all = cluster_all
@@ -162,6 +169,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             X,
             bandwidth,
             resolution=self.resolution,
+            periodic=self.periodic,
             sample_weight=weight,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -203,8 +211,8 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         weight, threads = _checked_weight(sample_weight, len(X)), self._threads()
         settled = started and self.bandwidth is None
         bandwidth = self.bandwidth_ if settled else self._bandwidth(X, weight)
-        fine = fine_bandwidth(bandwidth, self.resolution)
-        grid = Grid.from_points(X, fine, sample_weight=weight, n_threads=threads)
+        fine, period = fine_cells(bandwidth, self.periodic, X.shape[1], self.resolution)
+        grid, _ = bin_points(X, fine, period=period, sample_weight=weight, n_threads=threads)
         if started:
             grid = self.grid_ + grid
         modes = seek(
@@ -292,7 +300,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.cluster_weights_ = modes.weights
         self.n_iter_ = modes.n_iter
         self.grid_ = modes.grid
-        self.bandwidth_ = bandwidth
+        self.bandwidth_ = np.where(modes.grid.period > 0, modes.bandwidth, bandwidth)
         return self
 
 
