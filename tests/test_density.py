@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import scipy.stats
+from benchmarks import density as comparison
+from benchmarks import rate
 from benchmarks.rate import CASES, Cusp, errors, slope
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -395,6 +397,23 @@ def test_the_theorem_says_nothing_of_cells_across_an_edge():
     inside = np.exp(model.score_samples((np.arange(33)[:, None] + 0.5) * 0.03))
     assert np.abs(inside - 1).max() < 0.03
     assert np.exp(model.score_samples([[0.995]])) == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_the_figure_is_drawn(tmp_path, capsys):
+    picture = tmp_path / "figures" / "rate.png"
+    assert rate.main(["--most", "1e4", "--repeats", "2", "--picture", str(picture)]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + len(CASES)
+    with pytest.raises(SystemExit, match="2"):
+        rate.main(["--most", "10"])
+
+
+def test_the_comparison_has_every_figure(points):
+    cells = comparison.row("normal", points[:200], rounds=1).strip("| ").split(" | ")
+    assert cells[:2] == ["normal", "120"]
+    assert all(math.isfinite(float(cell)) for cell in cells[2:8])
+    assert all(cell.endswith("x") for cell in cells[8:])
 
 
 # -- bad input -------------------------------------------------------------------------------------

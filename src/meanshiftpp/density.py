@@ -172,8 +172,7 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         y : ignored
             For scikit-learn's pipelines.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights, not negative. A whole weight counts as that many equal points, none as no
-            point.
+            Weights, not negative. A whole weight counts as that many equal points, 0 as none.
 
         Returns
         -------
@@ -187,8 +186,9 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a chunk of points to those counted so far.
 
-        After the last chunk the density is exactly that of one `fit` to all of them, in any order.
-        A bandwidth of ``None`` is settled by the first chunk that has points.
+        After the last chunk the density is exactly that of one `fit` to all of them, in any order,
+        unless there are real weights, which are rounded chunk by chunk. A bandwidth of ``None`` is
+        settled by the first chunk that has points.
 
         Parameters
         ----------
@@ -239,14 +239,8 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             X, grid.bandwidth, period=grid.period, ids=place, n_threads=threads
         )
         assignment.take(np.arange(len(seen), dtype=np.int32), place, place)
-        counts = _kernel.window_counts(
-            grid.cells,
-            grid.counts,
-            seen.cells,
-            grid.period,
-            self.resolution_,
-            thread_count(threads),
-        )
+        around = grid.period, self.resolution_, thread_count(threads)
+        counts = _kernel.window_counts(grid.cells, grid.counts, seen.cells, *around)
         with np.errstate(divide="ignore"):
             log_counts = np.log(counts)
         log_volume = np.log(self.bandwidth_).sum()
