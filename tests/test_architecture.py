@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "_kernel": set(),
     "reference": set(),
     "_input": {"errors"},
+    "geo": {"errors"},
     "files": {"errors"},
     "draw": {"errors"},
     "picture": {"errors", "files"},
@@ -57,7 +58,7 @@ MAY_IMPORT = {
     # The public names come from here, lazily; for the type checker they are imported too.
     "__init__": {
         *("errors", "reference", "grid", "modes", "cluster", "density", "image", "video", "plot"),
-        *("bandwidth", "sweeps"),
+        *("bandwidth", "sweeps", "geo"),
     },
 }
 
@@ -163,7 +164,7 @@ def test_no_module_takes_the_place_of_a_public_name():
         "    if isinstance(getattr(meanshiftpp, name), types.ModuleType): print(name)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(run.stdout.split()) == {"errors", "plot", "reference", "video"}
+    assert set(run.stdout.split()) == {"errors", "geo", "plot", "reference", "video"}
 
 
 def test_an_unknown_name_is_an_attribute_error():

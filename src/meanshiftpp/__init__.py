@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meanshiftpp import errors, plot, reference, video
+    from meanshiftpp import errors, geo, plot, reference, video
     from meanshiftpp.bandwidth import select_bandwidth
     from meanshiftpp.cluster import MeanShiftPP
     from meanshiftpp.density import GridDensity
@@ -48,6 +48,7 @@ __all__ = [
     "Palette",
     "Sweep",
     "errors",
+    "geo",
     "hierarchy",
     "palette",
     "plot",
