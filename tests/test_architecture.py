@@ -23,41 +23,59 @@ MAY_IMPORT = {
     "_kernel": set(),
     "reference": set(),
     "_input": {"errors"},
+    "geo": {"errors"},
     "files": {"errors"},
     "draw": {"errors"},
     "picture": {"errors", "files"},
     "frames": {"errors", "files", "draw", "picture"},
-    "grid": {"errors", "_kernel", "_input", "files"},
+    "_gridfile": {"errors", "_input", "files"},
+    "grid": {"errors", "_kernel", "_input", "_gridfile"},
     "modes": {"errors", "_kernel", "_input", "grid"},
-    "cluster": {"errors", "grid", "modes"},
+    "scale": {"grid"},
+    "alike": {"grid", "modes"},
+    "steps": {"errors", "_input", "grid", "scale"},
+    "sweeps": {
+        *("errors", "_input", "grid", "modes", "scale", "steps", "alike", "plot_sweep"),
+    },
+    "bandwidth": {"errors", "_input", "grid", "modes", "scale", "steps", "alike", "sweeps"},
+    "cluster": {"errors", "_input", "grid", "modes", "bandwidth"},
+    "density": {"errors", "_kernel", "_input", "grid", "scale"},
     "_pixels": {"errors", "_kernel", "_input"},
-    "image": {"errors", "_kernel", "_input", "_pixels", "modes"},
+    "image": {"errors", "_kernel", "_input", "_pixels", "modes", "bandwidth"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},
     "stream": {"errors", "files", "grid", "modes"},
     "plot": {"errors", "grid", "modes"},
+    "plot_sweep": {"errors", "plot"},
     "demo": {"errors", "cluster", "plot", "stream", "image", "draw", "picture"},
     "_console": {"errors"},
+    "cli_sweep": {"errors", "_console", "files", "stream", "sweeps"},
     "cli_image": {"errors", "_console", "files", "draw", "picture", "frames", "image", "video"},
     "cli": {
-        *("errors", "grid", "modes", "cluster", "stream", "plot", "demo", "__init__"),
-        *("_console", "cli_image"),
+        *("errors", "grid", "modes", "bandwidth", "stream", "plot", "demo", "__init__"),
+        *("_console", "cli_image", "cli_sweep"),
     },
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
-    "__init__": {"errors", "reference", "grid", "modes", "cluster", "image", "video", "plot"},
+    "__init__": {
+        *("errors", "reference", "grid", "modes", "cluster", "density", "image", "video", "plot"),
+        *("bandwidth", "sweeps", "geo"),
+    },
 }
 
 # What a module may import of others, besides the standard library and NumPy.
 MAY_USE = {
     "modes": {"scipy"},
     "cluster": {"sklearn", "joblib"},
+    "density": {"sklearn", "joblib"},
     "stream": {"pyarrow"},
     "plot": {"matplotlib"},
+    "plot_sweep": {"matplotlib"},
     "demo": {"sklearn"},
     "video": {"scipy"},
     "_console": {"typer", "rich"},
     "cli": {"typer", "rich"},
     "cli_image": {"typer", "rich"},
+    "cli_sweep": {"typer", "rich"},
 }
 
 # Heavy or optional: none of these comes with a plain `import meanshiftpp`.
@@ -146,7 +164,7 @@ def test_no_module_takes_the_place_of_a_public_name():
         "    if isinstance(getattr(meanshiftpp, name), types.ModuleType): print(name)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(run.stdout.split()) == {"errors", "plot", "reference", "video"}
+    assert set(run.stdout.split()) == {"errors", "geo", "plot", "reference", "video"}
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -473,4 +473,31 @@ def test_a_version_that_cannot_be_is_refused(saved, version):
 def test_the_file_is_plain_npz(saved):
     _, path = saved
     names = {name.removesuffix(".npy") for name in zipfile.ZipFile(path).namelist()}
-    assert names == {"format", "version", "unit", "bandwidth", "cells", "counts", "sums"}
+    fields = {"unit", "bandwidth", "cells", "counts", "sums", "period"}
+    assert names == {"format", "version", *fields}
+
+
+def test_a_file_of_version_1_still_loads(saved):
+    """The first version had no periods."""
+    grid, path = saved
+    with path.open("wb") as file:
+        np.savez(
+            file,
+            format=np.array("meanshiftpp grid"),
+            version=np.array(1),
+            unit=np.array(grid.unit),
+            bandwidth=grid.bandwidth,
+            cells=grid.cells,
+            counts=grid.counts,
+            sums=grid.sums,
+        )
+    assert Grid.load(path) == grid
+    assert not Grid.load(path).period.any()
+
+
+@pytest.mark.parametrize("period", [[-3, 0, 0], [3, 3], [1, 1, 1], "x"])
+def test_a_period_that_cannot_be_is_refused(saved, period):
+    _, path = saved
+    rewrite(path, period=np.array(period))
+    with pytest.raises(GridFileError, match="damaged"):
+        Grid.load(path)

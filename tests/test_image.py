@@ -450,7 +450,7 @@ def test_hue_is_a_circle():
     image = np.zeros((20, 40, 3), np.uint8)
     image[:, :20] = 230, 20, 28
     image[:, 20:] = 230, 28, 20
-    assert segment(image, space="hsv", regions=False).max() == 0
+    assert segment(image, 8, space="hsv", regions=False).max() == 0
     image[:, 20:] = 20, 230, 28
     assert segment(image, space="hsv", regions=False).max() == 1
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 import os
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp.errors import InvalidInputError
 
+OFFSET_BITS = 32  # of a point's place in its cell
 COUNT_LIMIT = 2**32 - 1  # a fuller cell could overflow its 64-bit sums of 32-bit offsets
 _REAL_WEIGHT_BITS = 31
 
@@ -58,6 +60,54 @@ def as_bandwidth(bandwidth: float | ArrayLike, d: int) -> NDArray[np.float64]:
     if not (np.isfinite(h) & (h > 0)).all():
         raise InvalidInputError(f"bandwidth must be positive and finite, got {bandwidth!r}")
     return np.ascontiguousarray(np.broadcast_to(h, d)).copy()
+
+
+def as_periods(periodic: object, d: int) -> list[float]:
+    """Check the periods of the features; 0 stands for none."""
+    given = np.asarray(periodic, dtype=object)
+    values: list[Any] = given.tolist() if given.ndim == 1 else [periodic] * d
+    if given.ndim > 1 or len(values) != d:
+        raise InvalidInputError(
+            f"periodic must be None or {d} values, a period or None for each feature; "
+            f"got {periodic!r}"
+        )
+    for value in values:
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if value is not None and not (number and math.isfinite(value) and value > 0):
+            raise InvalidInputError(
+                f"a period must be a positive, finite number or None, got {value!r} in {periodic!r}"
+            )
+    return [0.0 if value is None else float(value) for value in values]
+
+
+def snap(
+    bandwidth: float | ArrayLike,
+    periodic: object,
+    d: int,
+    window: int = 3,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Take the nearest bandwidth that divides each period, and the number of cells in it.
+
+    A period must hold a window of so many cells: wider ones would see a cell twice.
+    """
+    h, period = as_bandwidth(bandwidth, d), np.zeros(d, np.int64)
+    for j, length in enumerate(as_periods(periodic, d)):
+        if length == 0:
+            continue
+        cells = float(np.rint(length / h[j]))
+        if cells < window:
+            raise InvalidInputError(
+                f"a period must be as long as a window, {window} cells, but the period {length:g} "
+                f"of feature {j} has {cells:g} of side {h[j]:g}; take a bandwidth of at most "
+                f"{length / 3:g} there"
+            )
+        if cells >= 2.0**51:
+            raise InvalidInputError(
+                f"the period {length:g} of feature {j} has {cells:g} cells of side {h[j]:g}, too "
+                "many to number; take a larger bandwidth"
+            )
+        period[j], h[j] = int(cells), length / cells
+    return h, period
 
 
 def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], float]:

@@ -51,11 +51,21 @@ def convert_colours(
 def instruction_sets() -> list[str]:
     """Names the loops over points are compiled for and this machine runs, best first."""
 
-def merge_cells(cells: Cells, counts: Counts, sums: Sums) -> tuple[Cells, Counts, Sums]:
-    """Sort the rows and add up those of the same cell."""
+def merge_cells(
+    cells: Cells, counts: Counts, sums: Sums
+) -> tuple[Cells, Counts, Sums, NDArray[np.uint32]]:
+    """Sort the rows and add up those of the same cell; the last array is where each row went."""
 
 def seek_modes(
-    cells: Cells, counts: Counts, sums: Sums, tol: float, max_iter: int, n_threads: int
+    cells: Cells,
+    counts: Counts,
+    sums: Sums,
+    period: NDArray[np.int64],
+    reach: int,
+    tol: float,
+    max_iter: int,
+    n_threads: int,
+    way: str = "auto",
 ) -> tuple[
     NDArray[np.int32],  # label of each cell
     NDArray[np.int64],  # cell of each mode
@@ -64,5 +74,22 @@ def seek_modes(
     int,
     bool,
 ]: ...
-def find_cells(cells: Cells, counts: Counts, query: Cells, n_threads: int) -> NDArray[np.int64]:
-    """Index of each (sorted, distinct) query cell, else of its heaviest neighbour, else -1."""
+def find_cells(
+    cells: Cells,
+    counts: Counts,
+    query: Cells,
+    period: NDArray[np.int64],
+    reach: int,
+    n_threads: int,
+) -> NDArray[np.int64]:
+    """Index of each (sorted, distinct) query cell, else of the heaviest within reach, else -1."""
+
+def window_counts(
+    cells: Cells,
+    counts: Counts,
+    query: Cells,
+    period: NDArray[np.int64],
+    reach: int,
+    n_threads: int,
+) -> Counts:
+    """Sum of the counts at most `reach` cells away from each (sorted, distinct) query cell."""

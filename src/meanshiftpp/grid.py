@@ -6,34 +6,38 @@ pass, is small, can be kept, merged, coarsened and searched again without the da
 A coordinate ``x`` lies in cell ``floor(x / h)``; where in that cell is kept as a 32-bit fixed-point
 offset. Sums of offsets are integers, so no order of adding changes them: chunks, threads, files
 and machines are all the same ``+``.
+
+An angle, a longitude or a hue has a period: there cells are numbered modulo the cells in it.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import COUNT_LIMIT, as_bandwidth, as_points, as_weights, thread_count
-from meanshiftpp.errors import (
-    FileAccessError,
-    GridFileError,
-    GridMismatchError,
-    InvalidInputError,
+from meanshiftpp._gridfile import read_fields, write_fields
+from meanshiftpp._input import (
+    COUNT_LIMIT,
+    OFFSET_BITS,
+    as_bandwidth,
+    as_points,
+    as_weights,
+    snap,
+    thread_count,
 )
-from meanshiftpp.files import atomic_path
+from meanshiftpp.errors import GridMismatchError, InvalidInputError
 
 if TYPE_CHECKING:
     from meanshiftpp._kernel import Assignment
 
-OFFSET_BITS = 32
-_FORMAT, _VERSION = "meanshiftpp grid", 1
+Periodic = float | Sequence[float | None] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +59,9 @@ class Grid:
         Sums of the points' offsets in their cell, in multiples of ``unit * 2**-32`` of a cell.
     unit : float
         The weight of one count: 1.0, or a power of two where real weights were given.
+    period : ndarray of shape (n_features,), int64
+        Cells in the period of each feature, 0 where it has none. Cells of a feature with a period
+        are numbered from 0 to that, less one.
 
     Examples
     --------
@@ -72,9 +79,12 @@ class Grid:
     counts: NDArray[np.uint64]
     sums: NDArray[np.uint64]
     unit: float = 1.0
+    period: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __post_init__(self) -> None:
-        for array in (self.bandwidth, self.cells, self.counts, self.sums):
+        if len(self.period) == 0:  # not given: no feature has one
+            object.__setattr__(self, "period", np.zeros(len(self.bandwidth), np.int64))
+        for array in self._arrays():
             array.flags.writeable = False
 
     # -- making one ---------------------------------------------------------------------------
@@ -86,6 +96,7 @@ class Grid:
         bandwidth: float | ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
+        periodic: Periodic = None,
         n_threads: int | None = None,
     ) -> Grid:
         """Bin points in one pass.
@@ -99,18 +110,36 @@ class Grid:
         sample_weight : array-like of shape (n_samples,), optional
             A whole number w counts exactly like w repetitions. Real weights are rounded to a
             multiple of a power of two near ``2**-31`` of their sum, to one multiple at least.
+        periodic : sequence of n_features periods, each a number or None, optional
+            After how much a feature comes back to where it was, in its own unit: 360 for a
+            longitude in degrees. The bandwidth is changed to the nearest that divides it.
         n_threads : int, optional
             By default every core this process may use. The result does not depend on it.
 
         Returns
         -------
         Grid
+
+        Examples
+        --------
+        >>> from meanshiftpp import Grid
+        >>> Grid.from_points([[-1.0], [359.5], [3.0]], bandwidth=7, periodic=[360])
+        Grid(2 cells, 1 feature, weight 3, bandwidth 7.05882, period 360)
         """
-        grid, _ = bin_points(X, bandwidth, sample_weight=sample_weight, n_threads=n_threads)
-        return grid
+        points = as_points(X)
+        h, period = snap(bandwidth, periodic, points.shape[1])
+        return bin_points(
+            points, h, period=period, sample_weight=sample_weight, n_threads=n_threads
+        )[0]
 
     @classmethod
-    def empty(cls, bandwidth: float | ArrayLike, n_features: int | None = None) -> Grid:
+    def empty(
+        cls,
+        bandwidth: float | ArrayLike,
+        n_features: int | None = None,
+        *,
+        periodic: Periodic = None,
+    ) -> Grid:
         """Make the grid of no points: what a sum starts from.
 
         Examples
@@ -122,12 +151,9 @@ class Grid:
         d = np.size(np.asarray(bandwidth)) if n_features is None else n_features
         if d < 1:
             raise InvalidInputError(f"a grid has at least one feature, got {d}")
-        return cls(
-            as_bandwidth(bandwidth, d),
-            np.empty((0, d), np.int64),
-            np.empty(0, np.uint64),
-            np.empty((0, d), np.uint64),
-        )
+        h, period = snap(bandwidth, periodic, d)
+        nothing = np.empty((0, d), np.int64), np.empty(0, np.uint64), np.empty((0, d), np.uint64)
+        return cls(h, *nothing, period=period)
 
     # -- what is in it ------------------------------------------------------------------------
 
@@ -163,8 +189,14 @@ class Grid:
         side = f"{h[0]:g}" if (h == h[0]).all() else np.array2string(h, precision=6, threshold=8)
         return (
             f"Grid({count(len(self), 'cell')}, {count(self.n_features, 'feature')}, "
-            f"weight {self.total:,}, bandwidth {side})"
+            f"weight {self.total:,}, bandwidth {side}{self._period_name()})"
         )
+
+    def _period_name(self) -> str:
+        if not self.period.any():
+            return ""
+        lengths = [f"{length:g}" if length else "None" for length in self.period * self.bandwidth]
+        return ", period " + (lengths[0] if len(lengths) == 1 else f"({', '.join(lengths)})")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Grid):
@@ -176,10 +208,10 @@ class Grid:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[type[Grid], tuple[Any, ...]]:
-        return Grid, (*self._arrays(), self.unit)
+        return Grid, (self.bandwidth, self.cells, self.counts, self.sums, self.unit, self.period)
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:
-        return self.bandwidth, self.cells, self.counts, self.sums
+        return self.bandwidth, self.cells, self.counts, self.sums, self.period
 
     # -- what can be done with it -------------------------------------------------------------
 
@@ -188,19 +220,16 @@ class Grid:
             return NotImplemented
         self._refuse_misfit(other)
         unit = self._unit_with(other)
-        cells, counts, sums = merge_cells(self._rows(unit), other._rows(unit))
-        if (peak := int(counts.max(initial=0))) > COUNT_LIMIT:
-            raise InvalidInputError(
-                f"the sum would have a cell of weight {peak:,}, more than the {COUNT_LIMIT:,} "
-                "whose sum is exact; take a smaller bandwidth"
-            )
-        return Grid(self.bandwidth, cells, counts, sums, unit)
+        merged = merge_cells(self._rows(unit), other._rows(unit))
+        _refuse_overflow(merged[1], "the sum")
+        return Grid(self.bandwidth, *merged, unit, self.period)
 
     def coarsen(self, k: int) -> Grid:
         """Make the grid of bandwidth ``k * bandwidth``, without the data.
 
         Cells and counts are those of a fresh binning at that bandwidth (where x / (k * h) rounds
-        as x / h / k does); each sum is within half a unit per merged cell of it.
+        as x / h / k does); each sum is within half a unit per merged cell of it. Where a feature
+        has a period, k has to divide the cells in it.
 
         Examples
         --------
@@ -213,6 +242,11 @@ class Grid:
                 f"coarsen expects a whole number from 1 to 2**31 - 1, got {k!r}"
             )
         k = int(k)
+        if (self.period % k).any():
+            raise InvalidInputError(
+                f"coarsen expects a number that divides the cells in each period, "
+                f"{self.period[self.period > 0].tolist()}, got {k}"
+            )
         cells, rest = np.divmod(self.cells, k)
         # (rest * count + sum / 2**32) / k as fixed point, in pieces that fit 64 bits.
         mask = np.uint64(COUNT_LIMIT)
@@ -227,7 +261,7 @@ class Grid:
             raise InvalidInputError(
                 f"with {k} times the bandwidth a cell would hold more than {COUNT_LIMIT:,} points"
             )
-        return Grid(self.bandwidth * k, *merged, self.unit)
+        return Grid(self.bandwidth * k, *merged, self.unit, self.period // k)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the grid to a file (an .npz archive, whatever its name).
@@ -241,27 +275,20 @@ class Grid:
         >>> Grid.load("demo.grid")
         Grid(2 cells, 1 feature, weight 2, bandwidth 0.5)
         """
-        with atomic_path(path) as beside, beside.open("wb") as file:
-            np.savez(
-                file,
-                format=np.array(_FORMAT),
-                version=np.array(_VERSION),
-                unit=np.array(self.unit),
-                bandwidth=self.bandwidth,
-                cells=self.cells,
-                counts=self.counts,
-                sums=self.sums,
-            )
+        write_fields(
+            path,
+            unit=np.array(self.unit),
+            bandwidth=self.bandwidth,
+            cells=self.cells,
+            counts=self.counts,
+            sums=self.sums,
+            period=self.period,
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Grid:
         """Read a grid back, checking that it is one and is whole."""
-        try:
-            with Path(path).open("rb") as file:
-                fields = _read_fields(file, path)
-        except OSError as error:
-            raise FileAccessError(f"cannot read {path}: {error.strerror or error}") from error
-        return _grid_of_fields(fields, path)
+        return cls(**read_fields(path))
 
     # -- within -------------------------------------------------------------------------------
 
@@ -274,6 +301,12 @@ class Grid:
             raise GridMismatchError(
                 f"grids of bandwidth {self.bandwidth} and {other.bandwidth} do not add up; "
                 "bin again with one bandwidth, or coarsen the finer one"
+            )
+
+        if not np.array_equal(self.period, other.period):
+            raise GridMismatchError(
+                f"grids of periods {self.period} and {other.period} (in cells) do not add up; "
+                "bin again with one period"
             )
 
     def _unit_with(self, other: Grid) -> float:
@@ -307,87 +340,54 @@ _Rows = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]
 def merge_cells(*parts: _Rows) -> _Rows:
     """Add up the rows of several grids that belong to the same cell."""
     cells, counts, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return _kernel.merge_cells(cells, counts, sums)
+    return _kernel.merge_cells(cells, counts, sums)[:3]
+
+
+def _refuse_overflow(counts: NDArray[np.uint64], what: str) -> None:
+    if (peak := int(counts.max(initial=0))) > COUNT_LIMIT:
+        raise InvalidInputError(
+            f"{what} would have a cell of weight {peak:,}, more than the {COUNT_LIMIT:,} "
+            "whose sum is exact; take a smaller bandwidth"
+        )
+
+
+class Wrapped:
+    """An assignment to cells before they were numbered modulo the period."""
+
+    def __init__(self, assignment: Assignment, place: NDArray[np.uint32]) -> None:
+        self._assignment, self._place = assignment, place
+
+    def take(
+        self, values: NDArray[np.int32], ids: NDArray[np.int32], labels: NDArray[np.int32]
+    ) -> None:
+        """As `Assignment.take`."""
+        self._assignment.take(values[self._place], ids, labels)
 
 
 def bin_points(
     X: ArrayLike,
     bandwidth: float | ArrayLike,
     *,
+    period: NDArray[np.int64] | None = None,
     sample_weight: ArrayLike | None = None,
     ids: NDArray[np.int32] | None = None,
     n_threads: int | None = None,
     way: str = "auto",
     isa: str | None = None,
-) -> tuple[Grid, Assignment]:
+) -> tuple[Grid, Assignment | Wrapped]:
     """Bin points; with `ids`, also note which cell each went to (see `Assignment.take`).
 
-    `way` and `isa` force a way of binning and an instruction set; the result is the same.
+    `period` is in cells. `way` and `isa` force a way of binning and an instruction set; the result
+    is the same.
     """
     points = as_points(X)
     h = as_bandwidth(bandwidth, points.shape[1])
     weights, unit = (None, 1.0) if sample_weight is None else as_weights(sample_weight, len(points))
     threads = thread_count(n_threads)
     cells, counts, sums, assignment = _kernel.bin_points(points, h, weights, ids, threads, way, isa)
-    return Grid(h, cells, counts, sums, unit), assignment
-
-
-def _read_fields(file: BinaryIO, path: object) -> dict[str, NDArray[Any]]:
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except Exception as error:  # a damaged archive can fail in any way the zip format knows
-        raise GridFileError(f"{path} is not a grid file, or is damaged: {error}") from error
-
-
-def _grid_of_fields(fields: dict[str, NDArray[Any]], path: object) -> Grid:
-    """Build a grid from a file's fields, trusting none of them."""
-    if str(fields.get("format")) != _FORMAT or "version" not in fields:
-        raise GridFileError(f"{path} is not a grid file")
-    version = fields["version"]
-    if version.shape != () or version.dtype.kind not in "iu" or version < 1:
-        raise GridFileError(f"{path} is damaged: its version is {version!r}")
-    if int(version) > _VERSION:
-        raise GridFileError(
-            f"{path} has format version {int(fields['version'])}, this release reads up to "
-            f"{_VERSION}; a newer meanshiftpp will read it"
-        )
-    try:
-        bandwidth = np.ascontiguousarray(fields["bandwidth"], np.float64)
-        cells = np.ascontiguousarray(fields["cells"], np.int64)
-        counts = np.ascontiguousarray(fields["counts"], np.uint64)
-        sums = np.ascontiguousarray(fields["sums"], np.uint64)
-        unit = float(fields["unit"])
-        as_bandwidth(bandwidth, cells.shape[1])
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise GridFileError(f"{path} is damaged: {error}") from error
-    _check_content(cells, counts, sums, unit, path)
-    return Grid(bandwidth, cells, counts, sums, unit)
-
-
-def _check_content(
-    cells: NDArray[np.int64],
-    counts: NDArray[np.uint64],
-    sums: NDArray[np.uint64],
-    unit: float,
-    path: object,
-) -> None:
-    if cells.ndim != 2 or sums.shape != cells.shape or counts.shape != cells.shape[:1]:
-        raise GridFileError(f"{path} is damaged: its arrays do not belong together")
-    full = counts << np.uint64(OFFSET_BITS)
-    whole = (
-        math.frexp(unit)[0] == 0.5
-        and (counts >= 1).all()
-        and (counts <= COUNT_LIMIT).all()
-        and (sums <= full[:, None]).all()
-        and (np.abs(cells) <= 2**51).all()
-    )
-    if not whole or not _strictly_rising(cells):
-        raise GridFileError(f"{path} is damaged: it holds counts, sums or cells that cannot be")
-
-
-def _strictly_rising(cells: NDArray[np.int64]) -> bool:
-    """Whether the rows are distinct and in lexicographic order."""
-    step = np.diff(cells, axis=0)
-    first = (step != 0).argmax(axis=1) if len(step) else np.empty(0, np.intp)
-    return bool((step[np.arange(len(step)), first] > 0).all())
+    if period is None or not period.any():
+        return Grid(h, cells, counts, sums, unit), assignment
+    cells = np.where(period > 0, cells % np.maximum(period, 1), cells)
+    cells, counts, sums, place = _kernel.merge_cells(cells, counts, sums)
+    _refuse_overflow(counts, "the grid")
+    return Grid(h, cells, counts, sums, unit, period), Wrapped(assignment, place)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from meanshiftpp import _kernel
 from meanshiftpp._input import thread_count
 from meanshiftpp._pixels import Pixels, principal, read_pixels
+from meanshiftpp.bandwidth import select_bandwidth
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.modes import Modes, fit_labels
 
@@ -48,7 +49,8 @@ def segment(
         Grey, RGB, RGBA (alpha 0 is masked out) or any number of bands; two dimensions or three (a
         volume). Bytes, 16-bit integers, or floats from 0 to 1.
     bandwidth : float, optional
-        Side of a cell in units of the colour space. By default one that suits `space`.
+        Side of a cell in units of the colour space. By default one that suits `space`; without
+        regions, one that suits the image, by `select_bandwidth`.
     space : {"lab", "rgb", "luv", "hsv"} or None
         Colours are compared in this space: L from 0 to 100, RGB from 0 to 255; "hsv" on its cone,
         where hue is a circle. None takes the values as they are, as is done with images that have
@@ -100,7 +102,7 @@ def segment(
         )
         return tree.cut(detail, min_size=min_size)
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
-    _, labels = _cluster(pixels, bandwidth, CLUSTER_BANDWIDTH, spatial, n_threads)
+    _, labels = _cluster(pixels, bandwidth, None, spatial, n_threads)
     return _shaped(labels, pixels, start_label)
 
 
@@ -268,16 +270,20 @@ def palette(
 def _cluster(
     pixels: Pixels,
     bandwidth: float | None,
-    defaults: dict[str, float],
+    defaults: dict[str, float] | None,
     spatial: float | None,
     n_threads: int | None,
 ) -> tuple[Modes, NDArray[np.int32]]:
-    """Cluster the pixels; label -1 outside the mask."""
+    """Cluster the pixels; label -1 outside the mask. Without defaults, the image has its own."""
     points = pixels.features
     if bandwidth is None:
         if pixels.space is None:
             points = principal(points, pixels.mask)
-        bandwidth = defaults[pixels.space or "lab"]
+        if defaults is not None:
+            bandwidth = defaults[pixels.space or "lab"]
+        else:
+            seen = points if pixels.mask is None else points[pixels.mask]
+            bandwidth = _own_bandwidth(seen, n_threads)
     sides: Any = bandwidth
     if spatial is not None:
         axes = np.indices(pixels.shape, np.float32).reshape(len(pixels.shape), -1).T
@@ -289,6 +295,11 @@ def _cluster(
     labels = np.full(len(points), -1, np.int32)
     labels[pixels.mask] = inside
     return modes, labels
+
+
+def _own_bandwidth(points: NDArray[Any], n_threads: int | None) -> float:
+    """Choose a bandwidth for the pixels there are: one, because colours have one unit."""
+    return float(select_bandwidth(points, per_feature=False, n_threads=n_threads).max())
 
 
 def _colours_of(pixels: Pixels, modes: Modes, labels: NDArray[np.int32]) -> NDArray[Any]:

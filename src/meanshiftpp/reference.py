@@ -119,6 +119,8 @@ def mean_shift_pp(
     X: npt.ArrayLike,
     bandwidth: npt.ArrayLike,
     *,
+    reach: int = 1,
+    period: npt.ArrayLike = 0,
     sample_weight: npt.ArrayLike | None = None,
     tol: float = 1e-3,
     max_iter: int = 300,
@@ -131,6 +133,10 @@ def mean_shift_pp(
         The points.
     bandwidth : float or array-like of shape (d,)
         Side of a cell, for all features or one each.
+    reach : int
+        Cells around a point's cell that count, to every side: 1 in the paper.
+    period : int or array-like of shape (d,)
+        Cells after which a feature comes back to where it was; 0 if it does not.
     sample_weight : array-like of shape (n,), optional
         A point of weight w counts w times; above 0.
     tol : float
@@ -157,20 +163,26 @@ def mean_shift_pp(
     if w.shape != x.shape[:1] or not (w > 0).all():
         raise ValueError(f"expected {len(x)} weights above 0, got {sample_weight!r}")
 
+    K = np.broadcast_to(np.asarray(period, dtype=np.int64), x.shape[1:])
+
     def step(y: Floats, t: int) -> Floats:
-        occupied, cell_of = _group(np.floor(y) if t == 1 else np.floor(y + EDGE))
+        cells = np.floor(y) if t == 1 else np.floor(y + EDGE)
+        turns = _turns(cells, K)  # y stays on the line; its cell is y's without whole periods
+        occupied, cell_of = _group(cells - turns)
         C = np.zeros(len(occupied))  # the weight in each occupied cell
         S = np.zeros(occupied.shape)  # and the sum of the positions there
         np.add.at(C, cell_of, w)
-        np.add.at(S, cell_of, w[:, None] * y)
-        near = _neighbours(occupied, occupied).astype(np.float64)
-        mean: Floats = (near @ S) / (near @ C)[:, None]
-        return mean[cell_of]
+        np.add.at(S, cell_of, w[:, None] * (y - turns))
+        near = _neighbours(occupied, occupied, reach, K).astype(np.float64)
+        mean: Floats = (near @ S + _images(occupied, near * C, K)) / (near @ C)[:, None]
+        return mean[cell_of] + turns
 
     # Raw points and means are binned by different rules, so only the second step can tell that
     # nothing moves any more: the first one never ends the search.
     y, n_iter, converged = _repeat(step, x / h, w, tol, max_iter, min_iter=2)
-    return Result(y * h, _number(np.floor(y + EDGE), w), n_iter, converged)
+    cells = np.floor(y + EDGE)
+    turns = _turns(cells, K)
+    return Result((y - turns) * h, _number(cells - turns, w), n_iter, converged)
 
 
 def grid_of_points(
@@ -269,11 +281,13 @@ def predict(
     cell_labels: Labels,
     centers: Floats,
     *,
+    reach: int = 1,
+    period: npt.ArrayLike = 0,
     cluster_all: bool = True,
 ) -> Labels:
     """Label new points by the cells of the old ones.
 
-    A point in an occupied cell gets that cell's label. In an empty cell next to occupied ones it
+    A point in an occupied cell gets that cell's label. In an empty cell near occupied ones it
     gets the label of the heaviest of these, the first in lexicographic order among equals.
     Elsewhere it gets the nearest center's, or -1.
 
@@ -291,6 +305,10 @@ def predict(
         Label of each of them.
     centers : ndarray of shape (k, d)
         Center of each cluster, in data units.
+    reach : int
+        How many cells away a cell is still near.
+    period : int or array-like of shape (d,)
+        Cells after which a feature comes back to where it was; 0 if it does not.
     cluster_all : bool
         Whether a point far from all cells gets the nearest center's label, or else -1.
 
@@ -312,17 +330,21 @@ def predict(
     """
     x, h = _arrays(X, bandwidth)
     weight = np.asarray(weights)
+    K = np.broadcast_to(np.asarray(period, dtype=np.int64), x.shape[1:])
     answer = np.full(len(x), -1, dtype=np.int32)
     for i, q in enumerate(x / h):
-        cell = np.floor(q).astype(np.int64)
+        floor = np.floor(q)
+        cell = (floor - _turns(floor, K)).astype(np.int64)
         here = np.flatnonzero((cells == cell).all(axis=1))
-        around = np.flatnonzero(_neighbours(cell[None], cells)[0])
+        around = np.flatnonzero(_neighbours(cell[None], cells, reach, K)[0])
         if len(here):
             answer[i] = cell_labels[here[0]]
         elif len(around):
             answer[i] = cell_labels[around[weight[around].argmax()]]
         elif cluster_all and len(centers):
-            answer[i] = np.linalg.norm(centers / h - q, axis=1).argmin()
+            apart = centers / h - q
+            apart -= K * np.rint(apart / np.maximum(K, 1))
+            answer[i] = np.linalg.norm(apart, axis=1).argmin()
     return answer
 
 
@@ -357,12 +379,32 @@ def _group(cells: npt.NDArray[np.float64] | Integers) -> tuple[Integers, npt.NDA
     return occupied, cell_of.reshape(-1)
 
 
-def _neighbours(a: Integers, b: Integers) -> npt.NDArray[np.bool_]:
-    """Whether b[j] is a[i] + v for a v in {-1, 0, 1}^d, for all i and j."""
+def _neighbours(a: Integers, b: Integers, reach: int, K: Integers) -> npt.NDArray[np.bool_]:
+    """Whether b[j] is a[i] + v for a v in {-reach, ..., reach}^d, modulo K, for all i and j."""
     near = np.ones((len(a), len(b)), dtype=np.bool_)
-    for axis in range(a.shape[1]):
-        near &= np.abs(a[:, None, axis] - b[None, :, axis]) <= 1
+    for axis, period in enumerate(K):
+        apart = np.abs(a[:, None, axis] - b[None, :, axis])
+        near &= (np.minimum(apart, period - apart) if period else apart) <= reach
     return near
+
+
+def _turns(cells: Floats, K: Integers) -> Floats:
+    """Return what to take off cells so that they are from 0 to K - 1; 0 where K is."""
+    turns: Floats = np.where(K > 0, np.floor(cells / np.maximum(K, 1)) * K, 0.0)
+    return turns
+
+
+def _images(cells: Integers, weights: Floats, K: Integers) -> Floats:
+    """Return what positions need added where the nearest image of b is a period from b itself.
+
+    Summed over b for each a, with the weights[a, b].
+    """
+    added = np.zeros(cells.shape)
+    for axis in np.flatnonzero(K):
+        ahead = cells[None, :, axis] - cells[:, None, axis]  # from a to b
+        images = K[axis] * ((2 * ahead < -K[axis]) * 1.0 - (2 * ahead > K[axis]))
+        added[:, axis] = (weights * images).sum(axis=1)
+    return added
 
 
 def _number(modes: Floats, w: Floats) -> Labels:

@@ -1,0 +1,110 @@
+"""The file of a grid: an .npz archive with a format name, a version, and one array for each field.
+
+Version 2 has the periods, version 1 had none. Nothing that is read is trusted.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp._input import COUNT_LIMIT, OFFSET_BITS, as_bandwidth
+from meanshiftpp.errors import FileAccessError, GridFileError
+from meanshiftpp.files import atomic_path
+
+_FORMAT, _VERSION = "meanshiftpp grid", 2
+
+
+def write_fields(path: str | os.PathLike[str], **fields: Any) -> None:
+    """Write a file, whole or not at all."""
+    with atomic_path(path) as beside, beside.open("wb") as file:
+        np.savez(file, format=np.array(_FORMAT), version=np.array(_VERSION), **fields)
+
+
+def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a file back: the fields of a grid, by name."""
+    try:
+        with Path(path).open("rb") as file:
+            fields = _read_archive(file, path)
+    except OSError as error:
+        raise FileAccessError(f"cannot read {path}: {error.strerror or error}") from error
+    return _checked(fields, path)
+
+
+def _read_archive(file: BinaryIO, path: object) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except Exception as error:  # a damaged archive can fail in any way the zip format knows
+        raise GridFileError(f"{path} is not a grid file, or is damaged: {error}") from error
+
+
+def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
+    """Give the values of a grid from a file's fields, trusting none of them."""
+    if str(fields.get("format")) != _FORMAT or "version" not in fields:
+        raise GridFileError(f"{path} is not a grid file")
+    version = fields["version"]
+    if version.shape != () or version.dtype.kind not in "iu" or version < 1:
+        raise GridFileError(f"{path} is damaged: its version is {version!r}")
+    if int(version) > _VERSION:
+        raise GridFileError(
+            f"{path} has format version {int(fields['version'])}, this release reads up to "
+            f"{_VERSION}; a newer meanshiftpp will read it"
+        )
+    try:
+        bandwidth = np.ascontiguousarray(fields["bandwidth"], np.float64)
+        cells = np.ascontiguousarray(fields["cells"], np.int64)
+        counts = np.ascontiguousarray(fields["counts"], np.uint64)
+        sums = np.ascontiguousarray(fields["sums"], np.uint64)
+        unit = float(fields["unit"])
+        as_bandwidth(bandwidth, cells.shape[1])
+        none = np.zeros(cells.shape[1], np.int64)
+        period = np.ascontiguousarray(fields["period"] if version >= 2 else none, np.int64)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise GridFileError(f"{path} is damaged: {error}") from error
+    _check_content(cells, counts, sums, unit, period, path)
+    return {
+        "bandwidth": bandwidth,
+        "cells": cells,
+        "counts": counts,
+        "sums": sums,
+        "unit": unit,
+        "period": period,
+    }
+
+
+def _check_content(
+    cells: NDArray[np.int64],
+    counts: NDArray[np.uint64],
+    sums: NDArray[np.uint64],
+    unit: float,
+    period: NDArray[np.int64],
+    path: object,
+) -> None:
+    shapes = sums.shape, counts.shape, period.shape
+    if cells.ndim != 2 or shapes != (cells.shape, cells.shape[:1], cells.shape[1:]):
+        raise GridFileError(f"{path} is damaged: its arrays do not belong together")
+    full = counts << np.uint64(OFFSET_BITS)
+    whole = (
+        math.frexp(unit)[0] == 0.5
+        and (counts >= 1).all()
+        and (counts <= COUNT_LIMIT).all()
+        and (sums <= full[:, None]).all()
+        and (np.abs(cells) <= 2**51).all()
+        and (period >= 0).all()
+        and ((period == 0) | ((cells >= 0) & (cells < period))).all()
+    )
+    if not whole or not _strictly_rising(cells):
+        raise GridFileError(f"{path} is damaged: it holds counts, sums or cells that cannot be")
+
+
+def _strictly_rising(cells: NDArray[np.int64]) -> bool:
+    """Whether the rows are distinct and in lexicographic order."""
+    step = np.diff(cells, axis=0)
+    first = (step != 0).argmax(axis=1) if len(step) else np.empty(0, np.intp)
+    return bool((step[np.arange(len(step)), first] > 0).all())
