@@ -27,7 +27,9 @@ MAY_IMPORT = {
     "draw": {"errors"},
     "picture": {"errors", "files"},
     "frames": {"errors", "files", "draw", "picture"},
-    "grid": {"errors", "_kernel", "_input", "files"},
+    "chunks": {"errors"},
+    "gridfile": {"errors", "_input", "files"},
+    "grid": {"errors", "_kernel", "_input", "chunks", "gridfile"},
     "modes": {"errors", "_kernel", "_input", "grid"},
     "cluster": {"errors", "grid", "modes"},
     "_pixels": {"errors", "_kernel", "_input"},
@@ -49,6 +51,7 @@ MAY_IMPORT = {
 
 # What a module may import of others, besides the standard library and NumPy.
 MAY_USE = {
+    "chunks": {"pyarrow"},
     "modes": {"scipy"},
     "cluster": {"sklearn", "joblib"},
     "stream": {"pyarrow"},

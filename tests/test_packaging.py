@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "meanshiftpp"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
-    *("grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
+    *("chunks", "grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
     *("stream", "plot", "reference", "errors"),
 ]
 

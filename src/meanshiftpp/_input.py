@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp.errors import InvalidInputError
 
+OFFSET_BITS = 32  # of the fixed-point place of a point in its cell
 COUNT_LIMIT = 2**32 - 1  # a fuller cell could overflow its 64-bit sums of 32-bit offsets
 _REAL_WEIGHT_BITS = 31
 

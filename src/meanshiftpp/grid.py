@@ -12,36 +12,35 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp import _kernel
-from meanshiftpp._input import COUNT_LIMIT, as_bandwidth, as_points, as_weights, thread_count
-from meanshiftpp.errors import (
-    FileAccessError,
-    GridFileError,
-    GridMismatchError,
-    InvalidInputError,
+from meanshiftpp import _kernel, gridfile
+from meanshiftpp._input import (
+    COUNT_LIMIT,
+    OFFSET_BITS,
+    as_bandwidth,
+    as_points,
+    as_weights,
+    thread_count,
 )
-from meanshiftpp.files import atomic_path
+from meanshiftpp.chunks import Chunk, as_chunk
+from meanshiftpp.errors import GridMismatchError, InvalidInputError
 
 if TYPE_CHECKING:
     from meanshiftpp._kernel import Assignment
-
-OFFSET_BITS = 32
-_FORMAT, _VERSION = "meanshiftpp grid", 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grid:
     """The occupied cells of a data set, with count and sum of offsets each.
 
-    Made by `Grid.from_points`, `Grid.empty`, `Grid.load` and by adding grids. A value: it does not
-    change, and its arrays are read-only.
+    Made by `Grid.from_points`, `Grid.from_chunks`, `Grid.empty`, `Grid.load` and by adding grids.
+    A value: it does not change, and its arrays are read-only.
 
     Attributes
     ----------
@@ -108,6 +107,53 @@ class Grid:
         """
         grid, _ = bin_points(X, bandwidth, sample_weight=sample_weight, n_threads=n_threads)
         return grid
+
+    @classmethod
+    def from_chunks(
+        cls,
+        chunks: Iterable[Any],
+        bandwidth: float | ArrayLike,
+        *,
+        n_threads: int | None = None,
+    ) -> Grid:
+        """Bin points that come in parts: the grid is that of all of them at once, bit for bit.
+
+        Parameters
+        ----------
+        chunks : iterable
+            Arrays of shape (n, n_features), Arrow batches or tables and data frames of numbers,
+            pairs (X, weights), or each `meanshiftpp.chunks.Chunk`. One is held at a time; a chunk
+            of no rows is none. Real weights are rounded chunk by chunk.
+        bandwidth : float or array-like of shape (n_features,)
+            The side of a cell, one for all features or one for each.
+        n_threads : int, optional
+            By default every core this process may use. The result does not depend on it.
+
+        Returns
+        -------
+        Grid
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from meanshiftpp import Grid
+        >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+        >>> parts = (X[start : start + 300] for start in range(0, 1000, 300))
+        >>> Grid.from_chunks(parts, 0.5) == Grid.from_points(X, 0.5)
+        True
+        """
+        total: GridSum | None = None
+        for number, item in enumerate(chunks):
+            chunk = as_chunk(item, number)
+            if total is None and chunk.points.ndim == 2 and chunk.points.shape[1]:
+                total = GridSum(cls.empty(bandwidth, chunk.points.shape[1]))
+            if len(chunk):
+                grid = bin_chunk(chunk, bandwidth, n_threads)
+                assert total is not None  # for the type checker: points without an axis are refused
+                total.add(grid, chunk.source)
+        if total is None and np.ndim(bandwidth) == 0:
+            raise InvalidInputError("no chunks came, so the number of features is not known")
+        return total.grid() if total else cls.empty(bandwidth)
 
     @classmethod
     def empty(cls, bandwidth: float | ArrayLike, n_features: int | None = None) -> Grid:
@@ -188,13 +234,7 @@ class Grid:
             return NotImplemented
         self._refuse_misfit(other)
         unit = self._unit_with(other)
-        cells, counts, sums = merge_cells(self._rows(unit), other._rows(unit))
-        if (peak := int(counts.max(initial=0))) > COUNT_LIMIT:
-            raise InvalidInputError(
-                f"the sum would have a cell of weight {peak:,}, more than the {COUNT_LIMIT:,} "
-                "whose sum is exact; take a smaller bandwidth"
-            )
-        return Grid(self.bandwidth, cells, counts, sums, unit)
+        return _checked_sum(self.bandwidth, (self._rows(unit), other._rows(unit)), unit)
 
     def coarsen(self, k: int) -> Grid:
         """Make the grid of bandwidth ``k * bandwidth``, without the data.
@@ -241,27 +281,13 @@ class Grid:
         >>> Grid.load("demo.grid")
         Grid(2 cells, 1 feature, weight 2, bandwidth 0.5)
         """
-        with atomic_path(path) as beside, beside.open("wb") as file:
-            np.savez(
-                file,
-                format=np.array(_FORMAT),
-                version=np.array(_VERSION),
-                unit=np.array(self.unit),
-                bandwidth=self.bandwidth,
-                cells=self.cells,
-                counts=self.counts,
-                sums=self.sums,
-            )
+        gridfile.write(path, (self.bandwidth, self.cells, self.counts, self.sums, self.unit))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Grid:
         """Read a grid back, checking that it is one and is whole."""
-        try:
-            with Path(path).open("rb") as file:
-                fields = _read_fields(file, path)
-        except OSError as error:
-            raise FileAccessError(f"cannot read {path}: {error.strerror or error}") from error
-        return _grid_of_fields(fields, path)
+        content, _ = gridfile.read(path)
+        return cls(*content)
 
     # -- within -------------------------------------------------------------------------------
 
@@ -301,6 +327,61 @@ class Grid:
         return self.cells, counts.astype(np.uint64), sums.astype(np.uint64)
 
 
+class GridSum:
+    """Adds up many grids. They wait until they are as large as the sum, and are merged in one go.
+
+    So each step costs what its own grid costs, however large the sum has grown.
+    """
+
+    def __init__(self, start: Grid) -> None:
+        self._total = start
+        self._waiting: list[Grid] = []
+        self._n_waiting = 0
+
+    def add(self, grid: Grid, name: str = "a grid") -> None:
+        """Add a grid; one that does not fit is refused at once, by its name."""
+        if grid.n_features != self._total.n_features:
+            raise GridMismatchError(
+                f"{name} has {grid.n_features} features, others have {self._total.n_features}"
+            )
+        self._total._refuse_misfit(grid)
+        self._waiting.append(grid)
+        self._n_waiting += len(grid)
+        if self._n_waiting > len(self._total):
+            self.grid()
+
+    def grid(self) -> Grid:
+        """Return the sum so far."""
+        parts = [grid for grid in (self._total, *self._waiting) if len(grid)]
+        self._waiting, self._n_waiting = [], 0
+        if all(grid.unit == 1 for grid in parts):
+            rows = [grid._rows(1.0) for grid in parts]
+            self._total = _checked_sum(self._total.bandwidth, rows, 1.0) if rows else self._total
+        else:
+            for grid in parts[1:]:
+                parts[0] = parts[0] + grid
+            self._total = parts[0]
+        return self._total
+
+
+def bin_chunk(chunk: Chunk, bandwidth: float | ArrayLike, n_threads: int | None) -> Grid:
+    """Bin one chunk; an error says where in its file the bad value is."""
+    with chunk.named():
+        return Grid.from_points(
+            chunk.points, bandwidth, sample_weight=chunk.weight, n_threads=n_threads
+        )
+
+
+def _checked_sum(bandwidth: NDArray[np.float64], parts: Iterable[_Rows], unit: float) -> Grid:
+    cells, counts, sums = merge_cells(*parts)
+    if (peak := int(counts.max(initial=0))) > COUNT_LIMIT:
+        raise InvalidInputError(
+            f"the sum would have a cell of weight {peak:,}, more than the {COUNT_LIMIT:,} "
+            "whose sum is exact; take a smaller bandwidth"
+        )
+    return Grid(bandwidth, cells, counts, sums, unit)
+
+
 _Rows = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]
 
 
@@ -330,64 +411,3 @@ def bin_points(
     threads = thread_count(n_threads)
     cells, counts, sums, assignment = _kernel.bin_points(points, h, weights, ids, threads, way, isa)
     return Grid(h, cells, counts, sums, unit), assignment
-
-
-def _read_fields(file: BinaryIO, path: object) -> dict[str, NDArray[Any]]:
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except Exception as error:  # a damaged archive can fail in any way the zip format knows
-        raise GridFileError(f"{path} is not a grid file, or is damaged: {error}") from error
-
-
-def _grid_of_fields(fields: dict[str, NDArray[Any]], path: object) -> Grid:
-    """Build a grid from a file's fields, trusting none of them."""
-    if str(fields.get("format")) != _FORMAT or "version" not in fields:
-        raise GridFileError(f"{path} is not a grid file")
-    version = fields["version"]
-    if version.shape != () or version.dtype.kind not in "iu" or version < 1:
-        raise GridFileError(f"{path} is damaged: its version is {version!r}")
-    if int(version) > _VERSION:
-        raise GridFileError(
-            f"{path} has format version {int(fields['version'])}, this release reads up to "
-            f"{_VERSION}; a newer meanshiftpp will read it"
-        )
-    try:
-        bandwidth = np.ascontiguousarray(fields["bandwidth"], np.float64)
-        cells = np.ascontiguousarray(fields["cells"], np.int64)
-        counts = np.ascontiguousarray(fields["counts"], np.uint64)
-        sums = np.ascontiguousarray(fields["sums"], np.uint64)
-        unit = float(fields["unit"])
-        as_bandwidth(bandwidth, cells.shape[1])
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise GridFileError(f"{path} is damaged: {error}") from error
-    _check_content(cells, counts, sums, unit, path)
-    return Grid(bandwidth, cells, counts, sums, unit)
-
-
-def _check_content(
-    cells: NDArray[np.int64],
-    counts: NDArray[np.uint64],
-    sums: NDArray[np.uint64],
-    unit: float,
-    path: object,
-) -> None:
-    if cells.ndim != 2 or sums.shape != cells.shape or counts.shape != cells.shape[:1]:
-        raise GridFileError(f"{path} is damaged: its arrays do not belong together")
-    full = counts << np.uint64(OFFSET_BITS)
-    whole = (
-        math.frexp(unit)[0] == 0.5
-        and (counts >= 1).all()
-        and (counts <= COUNT_LIMIT).all()
-        and (sums <= full[:, None]).all()
-        and (np.abs(cells) <= 2**51).all()
-    )
-    if not whole or not _strictly_rising(cells):
-        raise GridFileError(f"{path} is damaged: it holds counts, sums or cells that cannot be")
-
-
-def _strictly_rising(cells: NDArray[np.int64]) -> bool:
-    """Whether the rows are distinct and in lexicographic order."""
-    step = np.diff(cells, axis=0)
-    first = (step != 0).argmax(axis=1) if len(step) else np.empty(0, np.intp)
-    return bool((step[np.arange(len(step)), first] > 0).all())

@@ -1,0 +1,112 @@
+"""The file of a grid: an .npz archive, whole or not there, and trusted in nothing when read.
+
+A file has the format's name, its version, and the arrays of a grid. Files of older releases stay
+readable; those of newer ones are refused with that reason. A checkpoint is such a file with one
+field more.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp._input import COUNT_LIMIT, OFFSET_BITS, as_bandwidth
+from meanshiftpp.errors import FileAccessError, GridFileError
+from meanshiftpp.files import atomic_path
+
+_FORMAT, _VERSION = "meanshiftpp grid", 1
+
+Content = tuple[
+    NDArray[np.float64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64], float
+]
+
+
+def write(path: str | os.PathLike[str], content: Content, note: str | None = None) -> None:
+    """Write bandwidth, cells, counts, sums and unit; a note goes along where there is one."""
+    bandwidth, cells, counts, sums, unit = content
+    fields: dict[str, Any] = {
+        "bandwidth": bandwidth,
+        "cells": cells,
+        "counts": counts,
+        "sums": sums,
+    }
+    fields |= {"unit": np.array(unit)} | ({} if note is None else {"note": np.array(note)})
+    with atomic_path(path) as beside, beside.open("wb") as file:
+        np.savez(file, format=np.array(_FORMAT), version=np.array(_VERSION), **fields)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Content, str | None]:
+    """Read what `write` wrote, checking that it is a grid and is whole."""
+    try:
+        with Path(path).open("rb") as file:
+            fields = _read_fields(file, path)
+    except OSError as error:
+        raise FileAccessError(f"cannot read {path}: {error.strerror or error}") from error
+    content = _content(fields, path)
+    return content, str(fields["note"]) if "note" in fields else None
+
+
+def _read_fields(file: BinaryIO, path: object) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except Exception as error:  # a damaged archive can fail in any way the zip format knows
+        raise GridFileError(f"{path} is not a grid file, or is damaged: {error}") from error
+
+
+def _content(fields: dict[str, NDArray[Any]], path: object) -> Content:
+    """Take a grid's content from a file's fields, trusting none of them."""
+    if str(fields.get("format")) != _FORMAT or "version" not in fields:
+        raise GridFileError(f"{path} is not a grid file")
+    version = fields["version"]
+    if version.shape != () or version.dtype.kind not in "iu" or version < 1:
+        raise GridFileError(f"{path} is damaged: its version is {version!r}")
+    if int(version) > _VERSION:
+        raise GridFileError(
+            f"{path} has format version {int(fields['version'])}, this release reads up to "
+            f"{_VERSION}; a newer meanshiftpp will read it"
+        )
+    try:
+        bandwidth = np.ascontiguousarray(fields["bandwidth"], np.float64)
+        cells = np.ascontiguousarray(fields["cells"], np.int64)
+        counts = np.ascontiguousarray(fields["counts"], np.uint64)
+        sums = np.ascontiguousarray(fields["sums"], np.uint64)
+        unit = float(fields["unit"])
+        as_bandwidth(bandwidth, cells.shape[1])
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise GridFileError(f"{path} is damaged: {error}") from error
+    _check_content(cells, counts, sums, unit, path)
+    return bandwidth, cells, counts, sums, unit
+
+
+def _check_content(
+    cells: NDArray[np.int64],
+    counts: NDArray[np.uint64],
+    sums: NDArray[np.uint64],
+    unit: float,
+    path: object,
+) -> None:
+    if cells.ndim != 2 or sums.shape != cells.shape or counts.shape != cells.shape[:1]:
+        raise GridFileError(f"{path} is damaged: its arrays do not belong together")
+    full = counts << np.uint64(OFFSET_BITS)
+    whole = (
+        math.frexp(unit)[0] == 0.5
+        and (counts >= 1).all()
+        and (counts <= COUNT_LIMIT).all()
+        and (sums <= full[:, None]).all()
+        and (np.abs(cells) <= 2**51).all()
+    )
+    if not whole or not _strictly_rising(cells):
+        raise GridFileError(f"{path} is damaged: it holds counts, sums or cells that cannot be")
+
+
+def _strictly_rising(cells: NDArray[np.int64]) -> bool:
+    """Whether the rows are distinct and in lexicographic order."""
+    step = np.diff(cells, axis=0)
+    first = (step != 0).argmax(axis=1) if len(step) else np.empty(0, np.intp)
+    return bool((step[np.arange(len(step)), first] > 0).all())
