@@ -36,6 +36,8 @@ MAY_IMPORT = {
     "image": {"errors", "_kernel", "_input", "_pixels", "modes"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},
     "stream": {"errors", "files", "grid", "modes"},
+    "dask": {"errors", "_input", "chunks", "grid", "modes", "cluster"},
+    "spark": {"errors", "_input", "chunks", "grid", "modes", "cluster"},
     "plot": {"errors", "grid", "modes"},
     "demo": {"errors", "cluster", "plot", "stream", "image", "draw", "picture"},
     "_console": {"errors"},
@@ -55,6 +57,8 @@ MAY_USE = {
     "modes": {"scipy"},
     "cluster": {"sklearn", "joblib"},
     "stream": {"pyarrow"},
+    "dask": {"sklearn"},  # and dask, through errors.need
+    "spark": {"sklearn", "pyspark"},
     "plot": {"matplotlib"},
     "demo": {"sklearn"},
     "video": {"scipy"},
@@ -65,7 +69,7 @@ MAY_USE = {
 
 # Heavy or optional: none of these comes with a plain `import meanshiftpp`.
 LAZY = ["sklearn", "scipy", "matplotlib", "pyarrow", "pandas", "polars", "typer", "rich"]
-LAZY += ["PIL", "tifffile", "av", "skimage"]
+LAZY += ["PIL", "tifffile", "av", "skimage", "dask", "distributed", "pyspark"]
 
 MODULES = sorted(path for path in PACKAGE.rglob("*.py*") if path.suffix in {".py", ".pyi"})
 

@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "meanshiftpp"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
     *("chunks", "grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
-    *("stream", "plot", "reference", "errors"),
+    *("stream", "dask", "plot", "reference", "errors"),
 ]
 
 

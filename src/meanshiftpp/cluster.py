@@ -308,8 +308,15 @@ def normal_reference(X: ArrayLike, sample_weight: ArrayLike | None = None) -> ND
     array([0.22, 2.2 ])
     """
     X = np.asarray(X)
-    total, mean, spread = _moments(X, None if sample_weight is None else np.asarray(sample_weight))
-    d = X.shape[1]
+    weight = None if sample_weight is None else np.asarray(sample_weight)
+    return reference_bandwidth(*moments(X, weight))
+
+
+def reference_bandwidth(
+    total: float, mean: NDArray[np.float64], spread: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Apply the rule of `normal_reference` to the moments of data that is elsewhere."""
+    d = len(mean)
     shrink = (4 / ((d + 4) * max(total, 1.0))) ** (1 / (d + 6))
     magnitude = np.abs(mean)
     varies = spread > np.ldexp(magnitude, -40)  # else 2^51 cells might not reach back to zero
@@ -320,7 +327,7 @@ def normal_reference(X: ArrayLike, sample_weight: ArrayLike | None = None) -> ND
     return rounded
 
 
-def _moments(
+def moments(
     X: NDArray[Any], weight: NDArray[Any] | None
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """Return the total weight, and mean and standard deviation of each column."""
