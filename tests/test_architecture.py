@@ -35,17 +35,27 @@ MAY_IMPORT = {
     "_pixels": {"errors", "_kernel", "_input"},
     "image": {"errors", "_kernel", "_input", "_pixels", "modes"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},
-    "stream": {"errors", "files", "grid", "modes"},
+    "sources": {"errors", "chunks"},
+    "tables": {"errors", "files", "chunks", "sources"},
+    "arrays": {"errors", "files", "chunks", "sources"},
+    "rasters": {"errors", "files", "chunks", "sources"},
+    "clouds": {"errors", "files", "chunks", "sources"},
+    "checkpoint": {"errors", "gridfile", "grid", "sources"},
+    "stream": {
+        *("errors", "files", "chunks", "grid", "checkpoint"),
+        *("sources", "tables", "arrays", "rasters", "clouds"),
+    },
     "dask": {"errors", "_input", "chunks", "grid", "modes", "cluster"},
     "spark": {"errors", "_input", "chunks", "grid", "modes", "cluster"},
     "plot": {"errors", "grid", "modes"},
-    "demo": {"errors", "cluster", "plot", "stream", "image", "draw", "picture"},
+    "demo": {"errors", "files", "cluster", "plot", "image", "draw", "picture"},
     "_console": {"errors"},
     "cli_image": {"errors", "_console", "files", "draw", "picture", "frames", "image", "video"},
-    "cli": {
-        *("errors", "grid", "modes", "cluster", "stream", "plot", "demo", "__init__"),
-        *("_console", "cli_image"),
+    "cli_cluster": {
+        *("errors", "_console", "files", "grid", "modes", "cluster", "sources", "stream", "plot"),
     },
+    "cli_grid": {"errors", "_console", "files", "grid", "stream", "cli_cluster"},
+    "cli": {"errors", "_console", "demo", "__init__", "cli_cluster", "cli_grid", "cli_image"},
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
     "__init__": {"errors", "reference", "grid", "modes", "cluster", "image", "video", "plot"},
@@ -56,7 +66,6 @@ MAY_USE = {
     "chunks": {"pyarrow"},
     "modes": {"scipy"},
     "cluster": {"sklearn", "joblib"},
-    "stream": {"pyarrow"},
     "dask": {"sklearn"},  # and dask, through errors.need
     "spark": {"sklearn", "pyspark"},
     "plot": {"matplotlib"},
@@ -64,6 +73,8 @@ MAY_USE = {
     "video": {"scipy"},
     "_console": {"typer", "rich"},
     "cli": {"typer", "rich"},
+    "cli_cluster": {"typer", "rich"},
+    "cli_grid": {"typer", "rich"},
     "cli_image": {"typer", "rich"},
 }
 

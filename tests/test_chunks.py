@@ -76,7 +76,7 @@ def test_parts_without_rows_are_no_error():
     [
         (np.array([[0, 0, 0], [0, np.nan, 0]]), "chunk 2, row 2, column 2 is NaN"),
         (pd.DataFrame({"a": [np.inf], "b": [0], "c": [0]}), "chunk 2, row 1, column 'a' is inf"),
-        (pa.table({"a": [1.0], "b": [None], "c": [0.0]}), "chunk 2: column 'b' holds null"),
+        (pa.table({"a": [1.0], "b": [None], "c": [0.0]}), "chunk 2, row 1, column 'b' is NaN"),
         (pa.table({"a": [1, None], "b": [0, 0], "c": [0, 0]}), "chunk 2, row 2, column 'a' is NaN"),
         (pa.table({"a": ["x"], "b": [0], "c": [0]}), "column 'a' holds string, not numbers"),
         (pa.table({"a": [2**60], "b": [0.5], "c": [0]}), "chunk 2, row 1, column 'a' is 11529215"),

@@ -50,6 +50,36 @@ def progress() -> Any:
     return rich.Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
+def row_progress() -> Any:
+    """Make a bar for passes over rows: how many, how fast, how long still."""
+    from rich import progress as rich
+    from rich.console import Console
+    from rich.text import Text
+
+    class Rate(rich.ProgressColumn):
+        def render(self, task: rich.Task) -> Text:
+            done = f"{_short(task.completed)} rows"
+            return Text(f"{done}, {_short(task.speed)}/s" if task.speed else done)
+
+    console = Console(stderr=True)
+    columns = (
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(),
+        rich.TaskProgressColumn(),
+        Rate(),
+        rich.TimeRemainingColumn(),
+    )
+    return rich.Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def _short(n: float) -> str:
+    """Write a large number in a few characters: 12.3M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if n >= size:
+            return f"{n / size:.3g}{letter}"
+    return f"{n:.0f}"
+
+
 @contextmanager
 def errors_in_words() -> Iterator[None]:
     """Say what is wrong in a line, and exit with 1; a traceback is for our own mistakes."""

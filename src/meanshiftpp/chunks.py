@@ -46,6 +46,8 @@ class Chunk:
         Which of the rows of `data` are points; None says that all are.
     data : object
         What the points were taken from, for a writer to put labels beside.
+    end : int
+        Where the next chunk starts, in the terms of the `Source` that gave this one.
 
     Examples
     --------
@@ -67,6 +69,12 @@ class Chunk:
     columns: tuple[str, ...] = ()
     kept: NDArray[np.bool_] | None = None
     data: Any = None
+    end: int = 0
+
+    @property
+    def size(self) -> int:
+        """Rows of the file that this chunk stands for, points or not."""
+        return len(self.points) if self.kept is None else len(self.kept)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -124,12 +132,13 @@ def as_chunk(item: Any, number: int = 0) -> Chunk:
     return Chunk(np.asarray(item), source=source, columns=columns)
 
 
-def chunk_of_arrow(table: Any, source: str, first: int = 0, data: Any = None) -> Chunk:
+def chunk_of_arrow(table: Any, source: str, first: int = 0, **more: Any) -> Chunk:
     """Make a `Chunk` of an Arrow table or batch; each of its columns must hold numbers."""
     nothing = np.empty((0, table.num_columns))
-    chunk = Chunk(nothing, None, source, first, tuple(table.column_names), None, data)
+    names = tuple(table.column_names)
+    chunk = Chunk(nothing, source=source, first=first, columns=names, **more)
     for field in table.schema:
-        if not is_number(field.type):
+        if not (is_number(field.type) or is_unknown(field.type)):
             raise InvalidInputError(
                 f"{source}: column {field.name!r} holds {field.type}, not numbers"
             )
@@ -206,6 +215,13 @@ def _get(queue: Queue[tuple[str, Any]]) -> tuple[str, Any]:
             pass
 
 
+def is_unknown(kind: Any) -> bool:
+    """Whether a column's Arrow type says nothing: all its values are missing, or there are none."""
+    from pyarrow import types
+
+    return bool(types.is_null(kind))
+
+
 def _side_by_side(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     """Make one array of columns, in the type that holds them all; what it cannot hold is refused.
 
@@ -231,7 +247,7 @@ def _numbers(column: Any) -> NDArray[Any]:
     from pyarrow import float64, types
 
     # A missing value becomes NaN, for the binning to find and name.
-    if types.is_decimal(column.type):
+    if types.is_decimal(column.type) or types.is_null(column.type):
         column = column.cast(float64())
     chunked = hasattr(column, "num_chunks")
     numbers: NDArray[Any] = column.to_numpy() if chunked else column.to_numpy(zero_copy_only=False)
