@@ -22,7 +22,7 @@ from meanshiftpp.errors import InvalidInputError
 __all__ = ["Chunk", "as_chunk", "chunk_of_arrow", "is_number", "read_ahead"]
 
 T = TypeVar("T")
-CHUNK_BYTES = 1 << 23  # of one chunk's points: large enough to be worth a call, within the caches
+CHUNK_BYTES = 1 << 24  # of one chunk's points: small, and large enough to be worth setting tables up for
 _POLL = 0.1  # seconds after which a waiting thread looks whether it is still wanted
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from meanshiftpp.chunks import CHUNK_BYTES, Chunk, read_ahead
 from meanshiftpp.errors import InvalidInputError
 
-LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 20
+LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 21
 
 
 class Source(ABC):

@@ -301,7 +301,11 @@ class TableLabels(LabelWriter):
         if self._suffix == ".csv":
             return need("pyarrow.csv", "io").CSVWriter(path, self._schema)
         if self._suffix == ".parquet":
-            return need("pyarrow.parquet", "io").ParquetWriter(path, self._schema)
+            # A dictionary of measurements, which hardly ever repeat, costs time and space.
+            floating = need("pyarrow", "io").types.is_floating
+            repeating = [field.name for field in self._schema if not floating(field.type)]
+            parquet = need("pyarrow.parquet", "io")
+            return parquet.ParquetWriter(path, self._schema, use_dictionary=repeating)
         return need("pyarrow.ipc", "io").new_file(str(path), self._schema)
 
     def write(self, chunk: Chunk, labels: NDArray[np.int32]) -> None:
@@ -317,7 +321,8 @@ class TableLabels(LabelWriter):
         with self._writing():
             names = self._source_schema.names
             table = arrow.Table.from_batches([batch]).select(names).cast(self._source_schema)
-            self._writer.write_table(table.append_column(self._schema.field(-1), [labels]))
+            table = table.append_column(self._schema.field(-1), [labels])
+            self._writer.write_table(table, max(table.num_rows, 1))
 
     def close(self) -> None:
         """Finish the file."""
