@@ -28,8 +28,9 @@ MAY_IMPORT = {
     "draw": {"errors"},
     "picture": {"errors", "files"},
     "frames": {"errors", "files", "draw", "picture"},
-    "_gridfile": {"errors", "_input", "files"},
-    "grid": {"errors", "_kernel", "_input", "_gridfile"},
+    "chunks": {"errors"},
+    "gridfile": {"errors", "_input", "files"},
+    "grid": {"errors", "_kernel", "_input", "chunks", "gridfile"},
     "modes": {"errors", "_kernel", "_input", "grid"},
     "scale": {"grid"},
     "alike": {"grid", "modes"},
@@ -43,16 +44,32 @@ MAY_IMPORT = {
     "_pixels": {"errors", "_kernel", "_input"},
     "image": {"errors", "_kernel", "_input", "_pixels", "modes", "bandwidth"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},
-    "stream": {"errors", "files", "grid", "modes"},
+    "sources": {"errors", "chunks"},
+    "tables": {"errors", "files", "chunks", "sources"},
+    "arrays": {"errors", "files", "chunks", "sources"},
+    "rasters": {"errors", "files", "chunks", "sources"},
+    "clouds": {"errors", "files", "chunks", "sources"},
+    "checkpoint": {"errors", "gridfile", "grid", "sources"},
+    "stream": {
+        *("errors", "files", "chunks", "grid", "checkpoint"),
+        *("sources", "tables", "arrays", "rasters", "clouds"),
+    },
+    "dask": {"errors", "_input", "chunks", "grid", "modes", "scale", "cluster"},
+    "_spark": {"errors", "chunks", "grid", "modes"},
+    "spark": {"errors", "_input", "_spark", "grid", "modes", "scale", "cluster"},
     "plot": {"errors", "grid", "modes"},
     "plot_sweep": {"errors", "plot"},
-    "demo": {"errors", "cluster", "plot", "stream", "image", "draw", "picture"},
-    "_console": {"errors"},
-    "cli_sweep": {"errors", "_console", "files", "stream", "sweeps"},
+    "demo": {"errors", "files", "cluster", "plot", "image", "draw", "picture"},
+    "_console": {"errors", "files"},
+    "cli_sweep": {"_console", "files", "sources", "stream", "sweeps"},
     "cli_image": {"errors", "_console", "files", "draw", "picture", "frames", "image", "video"},
+    "cli_cluster": {
+        *("errors", "_console", "files", "grid", "modes", "bandwidth", "sources", "stream", "plot"),
+    },
+    "cli_grid": {"errors", "_console", "files", "grid", "stream", "cli_cluster"},
     "cli": {
-        *("errors", "grid", "modes", "bandwidth", "stream", "plot", "demo", "__init__"),
-        *("_console", "cli_image", "cli_sweep"),
+        *("errors", "_console", "demo", "__init__"),
+        *("cli_cluster", "cli_grid", "cli_image", "cli_sweep"),
     },
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
@@ -64,23 +81,27 @@ MAY_IMPORT = {
 
 # What a module may import of others, besides the standard library and NumPy.
 MAY_USE = {
+    "chunks": {"pyarrow"},
     "modes": {"scipy"},
     "cluster": {"sklearn", "joblib"},
     "density": {"sklearn", "joblib"},
-    "stream": {"pyarrow"},
+    "dask": {"sklearn"},  # and dask, through errors.need
+    "spark": {"sklearn", "pyspark"},
     "plot": {"matplotlib"},
     "plot_sweep": {"matplotlib"},
     "demo": {"sklearn"},
     "video": {"scipy"},
     "_console": {"typer", "rich"},
     "cli": {"typer", "rich"},
+    "cli_cluster": {"typer", "rich"},
+    "cli_grid": {"typer", "rich"},
     "cli_image": {"typer", "rich"},
     "cli_sweep": {"typer", "rich"},
 }
 
 # Heavy or optional: none of these comes with a plain `import meanshiftpp`.
 LAZY = ["sklearn", "scipy", "matplotlib", "pyarrow", "pandas", "polars", "typer", "rich"]
-LAZY += ["PIL", "tifffile", "av", "skimage"]
+LAZY += ["PIL", "tifffile", "av", "skimage", "dask", "distributed", "pyspark"]
 
 MODULES = sorted(path for path in PACKAGE.rglob("*.py*") if path.suffix in {".py", ".pyi"})
 

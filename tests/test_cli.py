@@ -74,7 +74,7 @@ def test_json_is_one_object_and_nothing_else(tmp_path, points):
     assert said["converged"] is True
     assert said["sizes"] == [300, 200, 50]
     assert said["centers"] == model.cluster_centers_.tolist()
-    assert said["seconds"].keys() == {"read", "cluster"}
+    assert said["seconds"].keys() == {"read", "cluster", "write"}
     assert (said["output"], said["label_column"]) == (str(out), "label")
     assert picture.read_bytes().startswith(b"\x89PNG")
 
@@ -133,7 +133,7 @@ def test_data_and_files_that_are_wrong_are_one_line_and_1(tmp_path, points):
         ((file, "-b", "1,2,3"), "bandwidth must be one number or 2"),
         ((file, "-b", "1e-300"), "row 1"),
         ((file, "-o", tmp_path / "gone" / "o.csv"), "no folder"),
-        ((file, "-o", tmp_path / "o.xls"), "must end in .csv, .parquet or .npy"),
+        ((file, "-o", tmp_path / "o.xls"), "must end in .parquet, .csv"),
         ((file, "--plot", tmp_path / "o.gif"), "must end in .png, .svg or .pdf"),
     ]:
         code, text, words = run("cluster", *arguments)
@@ -146,7 +146,7 @@ def test_data_and_files_that_are_wrong_are_one_line_and_1(tmp_path, points):
 
 
 def test_an_output_that_cannot_be_written_is_found_before_the_work(tmp_path, monkeypatch):
-    monkeypatch.setattr("meanshiftpp.stream.read_points", lambda *_: pytest.fail("too late"))
+    monkeypatch.setattr("meanshiftpp.stream.open_points", lambda *_: pytest.fail("too late"))
     assert run("cluster", "points.csv", "-o", tmp_path / "gone" / "o.csv")[0] == 1
 
 
@@ -267,4 +267,4 @@ def test_whole_numbers_beside_real_ones_are_not_rounded(tmp_path):
     source.write_text(f"id,x\n{2**53 + 1},0.5\n3,1.5\n")
     code, _, errors = run("cluster", source, "-b", 2)
     assert code == 1
-    assert "column 'id' holds 9007199254740993 in row 0" in errors
+    assert "ids.csv, row 1, column 'id' is 9007199254740993" in errors

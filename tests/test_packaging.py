@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "meanshiftpp"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
-    *("grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
-    *("stream", "plot", "reference", "errors", "density", "geo"),
+    *("chunks", "grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
+    *("stream", "dask", "plot", "reference", "errors", "density", "geo"),
 ]
 
 

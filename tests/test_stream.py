@@ -1,77 +1,278 @@
-"""Files in, labels out: every format, and every way a file can be wrong."""
+"""Files in, labels out, in chunks: every format, and every way a file can be wrong."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from meanshiftpp.errors import FileAccessError, InvalidInputError
-from meanshiftpp.stream import Table, atomic_path, check_output, read_points, write_labels
+from meanshiftpp import Grid, seek
+from meanshiftpp.checkpoint import Checkpoint
+from meanshiftpp.errors import (
+    FileAccessError,
+    GridFileError,
+    GridMismatchError,
+    InvalidInputError,
+    MissingExtraError,
+)
+from meanshiftpp.files import atomic_path
+from meanshiftpp.modes import fit_labels
+from meanshiftpp.stream import build_grid, check_output, open_points, write_labels
 
 TOWNS = pa.table({"name": ["A", "B", "C"], "x": [1.5, -2.0, 3.0], "n": [4, 5, 6]})
+TABLES = [".parquet", ".csv", ".arrow", ".feather"]
 
 
-def write(path: Path, table: pa.Table = TOWNS) -> Path:
+@pytest.fixture
+def small_chunks(monkeypatch):
+    """Chunks of 1,000 rows at most, so that small files have many."""
+    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 1000)
+    monkeypatch.setattr("meanshiftpp.tables._CSV_BLOCK", 1 << 14)
+
+
+@pytest.fixture(scope="module")
+def X() -> np.ndarray:  # noqa: N802
+    rng = np.random.default_rng(5)
+    return rng.normal(size=(12_345, 3)) + rng.integers(0, 3, (12_345, 1)) * 5
+
+
+def write(path: Path, table: pa.Table = TOWNS, **options: int) -> Path:
     if path.suffix == ".csv":
         pa.csv.write_csv(table, path)
+    elif path.suffix == ".parquet":
+        pa.parquet.write_table(table, path, **options)
     else:
-        pa.parquet.write_table(table, path)
+        pa.feather.write_feather(table, path, chunksize=options.get("row_group_size"))
     return path
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_numeric_columns_are_taken_and_the_others_kept(tmp_path, suffix):
-    table = read_points(write(tmp_path / f"towns{suffix}"))
-    assert table.columns == ("x", "n")
-    assert table.points.tolist() == [[1.5, 4], [-2.0, 5], [3.0, 6]]
-    assert table.table.column_names == ["name", "x", "n"]
+def read(path: Path) -> pa.Table:
+    if path.suffix == ".csv":
+        return pa.csv.read_csv(path)
+    return pa.parquet.read_table(path) if path.suffix == ".parquet" else pa.feather.read_table(path)
 
 
-def test_columns_are_taken_in_the_order_asked_for(tmp_path):
-    path = write(tmp_path / "towns.parquet")
-    assert read_points(path, ["n", "x"]).points[0].tolist() == [4, 1.5]
-    assert read_points(path, ["n"]).points.dtype == np.int64
+def as_table(X: np.ndarray) -> pa.Table:
+    names = [f"row {i}" for i in range(len(X))]
+    return pa.table({"name": names, **{f"c{j}": column for j, column in enumerate(X.T)}})
+
+
+def write_array(path: Path, X: np.ndarray) -> Path:
+    if path.suffix == ".zarr":
+        import zarr
+
+        array = zarr.create_array(path, shape=X.shape, chunks=(300, 2), dtype=X.dtype)
+        array[:] = X
+    else:
+        np.save(path, X)
+    return path
+
+
+# -- every format, in chunks -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [*TABLES, ".npy", ".zarr"])
+def test_grid_and_labels_are_those_of_all_points_at_once(tmp_path, X, suffix, small_chunks):
+    path = tmp_path / f"points{suffix}"
+    if suffix in TABLES:
+        write(path, as_table(X), row_group_size=3333)
+    else:
+        write_array(path, X)
+    source = open_points(path)
+    assert sum(1 for _ in source) > 12
+    modes, labels = fit_labels(X, 0.7)
+    grid = build_grid(source, 0.7)
+    assert grid == modes.grid
+    assert source.rows == len(X)
+    assert write_labels(tmp_path / "out.npy", source, seek(grid).label) is None
+    assert np.array_equal(np.load(tmp_path / "out.npy"), labels)
+    for out in TABLES:
+        assert write_labels(tmp_path / f"out{out}", source, seek(grid).label) == "label"
+        table = read(tmp_path / f"out{out}")
+        assert np.array_equal(table["label"], labels)
+        assert np.array_equal(table[source.columns[1]], X[:, 1])
+        assert ("name" in table.column_names) == (suffix in TABLES)
+
+
+def test_one_large_row_group_comes_in_chunks_too(tmp_path, X, small_chunks):
+    path = write(tmp_path / "one.parquet", as_table(X), row_group_size=len(X))
+    assert [len(chunk) for chunk in open_points(path)][:2] == [1000, 1000]
+
+
+@pytest.mark.parametrize("suffix", [*TABLES, ".npy", ".zarr"])
+def test_a_source_goes_on_from_where_a_chunk_ended(tmp_path, X, suffix, small_chunks):
+    (tmp_path / "folder").mkdir()
+    for name, part in (("a", X[:5000]), ("b", X[:0]), ("c", X[5000:])):
+        path = tmp_path / "folder" / f"{name}{suffix}"
+        write(path, as_table(part)) if suffix in TABLES else write_array(path, part)
+    source = open_points(tmp_path / "folder", None if suffix != ".csv" else ["c0", "c1", "c2"])
+    chunks = list(source)
+    assert chunks[-1].end == len(X)
+    assert {Path(chunk.source).name for chunk in chunks if len(chunk)} == {
+        f"a{suffix}",
+        f"c{suffix}",
+    }
+    for k in (0, 3, len(chunks) // 2, len(chunks) - 2):
+        rest = [chunk.points for chunk in source.chunks(chunks[k].end)]
+        assert np.array_equal(np.concatenate(rest), X[chunks[k].end :])
+
+
+def test_only_the_columns_that_are_needed_are_read(tmp_path, X):
+    source = open_points(write(tmp_path / "t.parquet", as_table(X)), ["c2", "c0"])
+    first = next(iter(source))
+    assert first.columns == ("c2", "c0")
+    assert np.array_equal(source.read(), X[:, [2, 0]])
+    assert first.data is None
+    assert next(source.chunks(whole=True)).data.column_names == ["name", "c0", "c1", "c2"]
+    np.save(tmp_path / "a.npy", X)
+    assert np.array_equal(open_points(tmp_path / "a.npy", ["x2", "x0"]).read(), X[:, [2, 0]])
+
+
+def test_numeric_columns_are_taken_and_types_kept(tmp_path):
+    for suffix in TABLES:
+        source = open_points(write(tmp_path / f"towns{suffix}"))
+        assert source.columns == ("x", "n")
+        assert source.read().tolist() == [[1.5, 4], [-2.0, 5], [3.0, 6]]
+    assert open_points(tmp_path / "towns.parquet", ["n"]).read().dtype == np.int64
+    narrow = pa.table({"a": pa.array([1.5], pa.float32()), "b": pa.array([2.5], pa.float32())})
+    assert open_points(write(tmp_path / "n.parquet", narrow)).read().dtype == np.float32
+    index = pa.table({"a": [1.5], "__index_level_0__": [7]})
+    assert open_points(write(tmp_path / "i.parquet", index)).columns == ("a",)
 
 
 def test_an_array_is_mapped_with_its_type(tmp_path):
-    X = np.arange(12, dtype=np.float32).reshape(4, 3)
+    np.save(tmp_path / "a.npy", np.arange(12, dtype=np.float32).reshape(4, 3))
+    source = open_points(tmp_path / "a.npy")
+    assert isinstance(source.read(), np.memmap)
+    assert source.read().dtype == np.float32
+    assert source.columns == ("x0", "x1", "x2")
+
+
+def test_a_sample_is_spread_over_all_the_data(tmp_path, small_chunks):
+    X = np.arange(90_000.0)[:, None]
     np.save(tmp_path / "a.npy", X)
-    table = read_points(tmp_path / "a.npy")
-    assert isinstance(table.points, np.memmap)
-    assert table.points.dtype == np.float32
-    assert table.columns == ("x0", "x1", "x2")
-    assert read_points(tmp_path / "a.npy", ["x2", "x0"]).points[1].tolist() == [5, 3]
+    write(tmp_path / "a.parquet", pa.table({"x": X[:, 0]}), row_group_size=5000)
+    write(tmp_path / "a.csv", pa.table({"x": X[:, 0]}))
+    for suffix in (".npy", ".parquet", ".csv"):
+        sample = open_points(tmp_path / f"a{suffix}").sample(2000)
+        assert 2000 <= len(sample) <= 4000
+        shares = np.histogram(sample, 10, (0, 90_000))[0] / len(sample)
+        assert 0.05 < shares.min() <= shares.max() < 0.15
+        assert np.array_equal(sample, open_points(tmp_path / f"a{suffix}").sample(2000))
 
 
-def test_numbers_of_one_width_keep_it_and_others_are_widened(tmp_path):
-    narrow = pa.table({"a": pa.array([1.5], pa.float32()), "b": pa.array([2.5], pa.float32())})
-    assert read_points(write(tmp_path / "n.parquet", narrow)).points.dtype == np.float32
-    exact = pa.table({"a": pa.array(["1.25"]).cast(pa.decimal128(6, 2))})
-    assert read_points(write(tmp_path / "d.parquet", exact)).points.tolist() == [[1.25]]
+# -- several files ---------------------------------------------------------------------------------
 
 
-def test_a_column_that_turns_from_integers_to_reals_late_is_real(tmp_path):
+def test_a_folder_is_its_files_by_name(tmp_path):
+    folder = tmp_path / "parts"
+    (folder / "_temporary").mkdir(parents=True)
+    write(folder / "b.parquet", TOWNS.slice(2))
+    write(folder / "a.parquet", TOWNS.slice(0, 2))
+    write(folder / "_temporary" / "z.parquet")
+    (folder / "_SUCCESS").touch()
+    source = open_points(folder)
+    assert source.read().tolist() == [[1.5, 4], [-2.0, 5], [3.0, 6]]
+    assert source.name == f"{folder / 'a.parquet'} and 1 more"
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InvalidInputError, match="has no file of points"):
+        open_points(tmp_path / "empty")
+    with pytest.raises(InvalidInputError, match=r"of one kind are needed, got .parquet and .npy"):
+        open_points([folder, write_array(tmp_path / "a.npy", np.zeros((2, 2)))])
+    with pytest.raises(InvalidInputError, match="no files were given"):
+        open_points([])
+
+
+def test_columns_that_differ_between_files_are_named(tmp_path):
+    write(tmp_path / "a.parquet", pa.table({"x": [1.0], "y": [2.0]}))
+    write(tmp_path / "b.parquet", pa.table({"x": [1.0], "z": [2.0]}))
+    with pytest.raises(InvalidInputError, match=r"b.parquet' has the columns 'x', 'z', but '.*a.p"):
+        open_points(tmp_path)
+    write(tmp_path / "b.parquet", pa.table({"y": ["high"], "x": [1.0]}))
+    with pytest.raises(InvalidInputError, match=r"columns of .* differ|'y' holds string"):
+        open_points(tmp_path)
+    np.save(tmp_path / "a.npy", np.zeros((2, 2)))
+    np.save(tmp_path / "b.npy", np.zeros((2, 3)))
+    with pytest.raises(InvalidInputError, match=r"b.npy' has 3 columns, but .*a.npy' has 2"):
+        open_points([tmp_path / "a.npy", tmp_path / "b.npy"])
+
+
+def test_files_may_order_and_type_their_columns_in_their_own_way(tmp_path):
+    write(
+        tmp_path / "a.parquet", pa.table({"x": pa.array([1], pa.int32()), "y": [2.5], "t": ["a"]})
+    )
+    write(tmp_path / "b.parquet", pa.table({"t": ["b"], "y": pa.nulls(1), "x": [1.25]}))
+    (tmp_path / "b.parquet").rename(tmp_path / "c.parquet")
+    write(
+        tmp_path / "b.parquet",
+        pa.table({"t": ["b"], "y": pa.array([3.0], pa.float32()), "x": [4.25]}),
+    )
+    source = open_points([tmp_path / "a.parquet", tmp_path / "b.parquet"])
+    assert source.read().tolist() == [[1, 2.5], [4.25, 3]]
+    write_labels(tmp_path / "o.parquet", source, lambda points: np.zeros(len(points), np.int32))
+    assert read(tmp_path / "o.parquet").to_pydict() == {
+        "x": [1.0, 4.25],
+        "y": [2.5, 3.0],
+        "t": ["a", "b"],
+        "label": [0, 0],
+    }
+    with pytest.raises(InvalidInputError, match=r"c.parquet, row 1, column 'y' is NaN"):
+        build_grid(open_points([tmp_path / "a.parquet", tmp_path / "c.parquet"]), 1)
+
+
+def test_a_partition_without_rows_is_no_error(tmp_path):
+    for suffix in (".parquet", ".csv"):
+        folder = tmp_path / suffix
+        folder.mkdir()
+        write(folder / f"a{suffix}", TOWNS.slice(0, 0))
+        write(folder / f"b{suffix}")
+        assert len(open_points(folder, ["x", "n"]).read()) == 3
+    (folder / "c.csv").touch()  # not even a header
+    assert build_grid(open_points(folder, ["x", "n"]), 1).total == 3
+    assert write_labels(tmp_path / "o.csv", open_points(folder, ["x", "n"]), _zeros) == "label"
+    with pytest.raises(InvalidInputError, match="has no rows"):
+        build_grid(open_points(folder / "a.csv", ["x", "n"]), 1)
+
+
+def _zeros(points: np.ndarray) -> np.ndarray:
+    return np.zeros(len(points), np.int32)
+
+
+# -- CSV has no types ------------------------------------------------------------------------------
+
+
+def test_a_column_that_turns_from_integers_to_reals_late_is_real(tmp_path, small_chunks):
     path = tmp_path / "late.csv"
-    path.write_text("x\n" + "1234567\n" * 200_000 + "0.5\n")
-    points = read_points(path).points
-    assert points.dtype == np.float64
-    assert points[-1, 0] == 0.5
+    path.write_text("x,t\n" + "1234567,3\n" * 20_000 + "0.5,south\n" + "2,4\n" * 20_000)
+    source = open_points(path, ["x"])
+    points = source.read()
+    assert points.shape == (40_001, 1)
+    assert points[20_000, 0] == 0.5
+    write_labels(tmp_path / "o.parquet", source, _zeros)
+    back = read(tmp_path / "o.parquet")
+    assert back.schema.field("x").type == pa.float64()
+    assert back["t"][19_999:20_002].to_pylist() == ["3", "south", "4"]
+    # Types that only a whole pass tells are known before the first row is written.
+    assert write_labels(tmp_path / "p.parquet", open_points(path, ["x"]), _zeros) == "label"
+    assert read(tmp_path / "p.parquet").equals(back)
 
 
-def test_a_missing_value_is_a_nan_for_the_binning_to_name(tmp_path):
-    path = tmp_path / "gap.csv"
-    path.write_text("x,y\n1,2\n,4\n")
-    assert np.isnan(read_points(path).points[1, 0])
+def test_text_among_numbers_is_refused_in_words(tmp_path, small_chunks):
+    path = tmp_path / "text.csv"
+    path.write_text("x\n" + "12\n" * 20_000 + "tall\n")
+    with pytest.raises(InvalidInputError, match=r"text.csv.*column 'x' holds string, not numbers"):
+        build_grid(open_points(path), 1)
 
 
 BROKEN = {
     "empty": (b"", "is no .csv table"),
-    "only names": (b"x,y\n", "has no rows"),
+    "only names": (b"x,y\n", "has no column of numbers|has no rows"),
     "uneven": (b"x,y\n1,2\n3\n", "is no .csv table"),
     "no numbers": (b"x,y\na,b\n", "no column of numbers, only 'x', 'y'"),
     "no names": (b"1.5,2\n3,4\n", "must name its columns, but holds '1.5', '2'"),
@@ -83,16 +284,55 @@ BROKEN = {
 def test_a_broken_csv_is_refused_in_words(tmp_path, content, words):
     (tmp_path / "t.csv").write_bytes(content)
     with pytest.raises(InvalidInputError, match=words):
-        read_points(tmp_path / "t.csv")
+        open_points(tmp_path / "t.csv").read()
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".parquet"])
+# -- files that are wrong --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".parquet", ".arrow"])
 @pytest.mark.parametrize("content", [b"", b"PAR1 not really", b"\x93NUMPY\x01\x00"])
 def test_a_broken_binary_is_refused_in_words(tmp_path, suffix, content):
     path = tmp_path / f"t{suffix}"
     path.write_bytes(content)
     with pytest.raises(InvalidInputError, match=f"'.*t{suffix}' is no {suffix}"):
-        read_points(path)
+        open_points(path)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".npy"])
+def test_a_truncated_file_is_named(tmp_path, X, suffix):
+    path = tmp_path / f"t{suffix}"
+    write(path, as_table(X)) if suffix != ".npy" else write_array(path, X)
+    os.truncate(path, path.stat().st_size * 2 // 3)
+    with pytest.raises(InvalidInputError, match=f"t{suffix}' is no {suffix}"):
+        open_points(path)
+
+
+def test_damage_within_a_parquet_file_is_named_when_it_is_met(tmp_path, X):
+    path = write(tmp_path / "t.parquet", as_table(X))
+    content = bytearray(path.read_bytes())
+    content[100:30_000] = bytes(29_900)
+    path.write_bytes(content)
+    source = open_points(path)
+    with pytest.raises(InvalidInputError, match=r"t.parquet' is no .parquet table, or is damaged"):
+        write_labels(tmp_path / "o.parquet", source, _zeros)
+    assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
+
+
+@pytest.mark.parametrize("suffix", [*TABLES, ".npy", ".zarr"])
+def test_a_nan_is_named_with_file_row_and_column(tmp_path, X, suffix, small_chunks):
+    bad = X.copy()
+    bad[7777, 1] = np.nan
+    for name, part in (("a", X[:100]), ("b", bad)):
+        path = tmp_path / f"{name}{suffix}"
+        write(path, as_table(part)) if suffix in TABLES else write_array(path, part)
+    source = open_points([tmp_path / f"a{suffix}", path])
+    name = "c1" if suffix in TABLES else "x1"
+    words = f"b{suffix}, row 7778, column '{name}' is NaN"
+    with pytest.raises(InvalidInputError, match=words):
+        build_grid(source, 0.5)
+    with pytest.raises(InvalidInputError, match=words), source.named():
+        Grid.from_points(source.read(), 0.5)
 
 
 @pytest.mark.parametrize(
@@ -103,90 +343,106 @@ def test_a_broken_binary_is_refused_in_words(tmp_path, suffix, content):
         (np.zeros((2, 2), complex), "2-D array of numbers, not complex128"),
         (np.array([["a", "b"]]), "2-D array of numbers, not <U1"),
         (np.zeros((0, 2)), "has no rows"),
+        (np.zeros((2, 0)), "has no columns"),
     ],
 )
 def test_an_array_of_the_wrong_kind_is_refused(tmp_path, array, words):
     np.save(tmp_path / "a.npy", array)
     with pytest.raises(InvalidInputError, match=words):
-        read_points(tmp_path / "a.npy")
+        open_points(tmp_path / "a.npy").read()
 
 
 def test_pickles_are_not_opened(tmp_path):
     np.save(tmp_path / "a.npy", np.array([{}], dtype=object))
     with pytest.raises(InvalidInputError, match=r"is no \.npy array"):
-        read_points(tmp_path / "a.npy")
+        open_points(tmp_path / "a.npy")
+
+
+def test_a_zarr_group_or_nonsense_is_refused(tmp_path):
+    import zarr
+
+    zarr.open_group(tmp_path / "g.zarr", mode="w").create_array("a", shape=(3, 2), dtype="f4")
+    with pytest.raises(InvalidInputError, match=r"g.zarr' is no zarr array \(name the array"):
+        open_points(tmp_path / "g.zarr")
+    assert open_points(tmp_path / "g.zarr" / "a").read().shape == (3, 2)
+    (tmp_path / "n.zarr").mkdir()
+    with pytest.raises(InvalidInputError, match="is no zarr array"):
+        open_points(tmp_path / "n.zarr")
 
 
 def test_a_wrong_column_names_those_there_are(tmp_path):
     path = write(tmp_path / "towns.csv")
     with pytest.raises(InvalidInputError, match="no column 'z', only 'name', 'x', 'n'"):
-        read_points(path, ["x", "z"])
+        open_points(path, ["x", "z"])
     with pytest.raises(InvalidInputError, match="column 'name' holds string, not numbers"):
-        read_points(path, ["name"])
+        open_points(path, ["name"])
     twice = pa.Table.from_arrays([pa.array([1.0])] * 2, names=["x", "x"])
     with pytest.raises(InvalidInputError, match="2 columns 'x'"):
-        read_points(write(tmp_path / "twice.csv", twice), ["x"])
+        open_points(write(tmp_path / "twice.csv", twice), ["x"])
 
 
 def test_a_file_that_is_not_there_or_not_known(tmp_path):
     with pytest.raises(FileAccessError, match=r"cannot read '.*none\.csv': No such file"):
-        read_points(tmp_path / "none.csv")
-    with pytest.raises(InvalidInputError, match=r"must end in \.csv, \.parquet or \.npy"):
-        read_points(tmp_path / "points.xls")
-    (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(FileAccessError, match="cannot read"):
-        read_points(tmp_path / "folder.csv")
+        open_points(tmp_path / "none.csv")
+    with pytest.raises(InvalidInputError, match=r"must end in \.parquet, \.csv"):
+        open_points(tmp_path / "points.xls")
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_labels_are_written_beside_the_columns(tmp_path, suffix):
-    table = read_points(write(tmp_path / "towns.csv"), ["x"])
-    out = tmp_path / f"out{suffix}"
-    assert write_labels(out, table, np.array([0, -1, 0], np.int32)) == "label"
-    back = pa.csv.read_csv(out) if suffix == ".csv" else pa.parquet.read_table(out)
-    assert back.column_names == ["name", "x", "n", "label"]
-    assert back["label"].to_pylist() == [0, -1, 0]
+@pytest.mark.parametrize(
+    ("module", "suffix", "extra"),
+    [
+        ("pyarrow", ".parquet", "io"),
+        ("zarr", ".zarr", "zarr"),
+        ("rasterio", ".tif", "raster"),
+        ("laspy", ".laz", "lidar"),
+    ],
+)
+def test_a_missing_extra_is_named_at_use(tmp_path, monkeypatch, module, suffix, extra):
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    monkeypatch.setitem(__import__("sys").modules, f"{module}.parquet", None)
+    (tmp_path / f"a{suffix}").write_bytes(b"x")
+    with pytest.raises(MissingExtraError, match=rf'pip install "meanshiftpp\[{extra}\]"'):
+        open_points(tmp_path / f"a{suffix}")
+
+
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def test_a_label_column_that_is_there_is_left_alone(tmp_path):
-    table = Table(np.zeros((1, 2)), ("label", "label_2"))
-    assert write_labels(tmp_path / "o.csv", table, np.array([7])) == "label_3"
-    assert (tmp_path / "o.csv").read_text().splitlines()[1] == "0,0,7"
-
-
-def test_labels_alone_go_to_npy(tmp_path):
-    labels = np.array([2, 0, 1], np.int32)
-    assert write_labels(tmp_path / "o.npy", Table(np.zeros((3, 1)), ("x0",)), labels) is None
-    assert np.array_equal(np.load(tmp_path / "o.npy"), labels)
+    path = write(tmp_path / "t.parquet", pa.table({"label": [1.5], "label_2": ["x"]}))
+    assert write_labels(tmp_path / "o.csv", open_points(path), lambda _: np.int32([7])) == "label_3"
+    assert (tmp_path / "o.csv").read_text().splitlines()[1] == '1.5,"x",7'
 
 
 def test_what_a_format_cannot_hold_is_said_and_nothing_left(tmp_path):
     nested = pa.table({"x": [1.0], "tags": [["a", "b"]]})
-    table = read_points(write(tmp_path / "nested.parquet", nested))
+    source = open_points(write(tmp_path / "nested.parquet", nested))
     with pytest.raises(InvalidInputError, match="cannot write"):
-        write_labels(tmp_path / "o.csv", table, np.array([0]))
+        write_labels(tmp_path / "o.csv", source, _zeros)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["nested.parquet"]
 
 
 def test_big_endian_arrays_are_written_like_others(tmp_path):
-    table = Table(np.array([[1.5]], ">f8"), ("x",))
-    write_labels(tmp_path / "o.csv", table, np.array([0]))
+    np.save(tmp_path / "a.npy", np.array([[1.5]], ">f8"))
+    write_labels(tmp_path / "o.csv", open_points(tmp_path / "a.npy"), _zeros)
     assert (tmp_path / "o.csv").read_text().splitlines()[1] == "1.5,0"
 
 
-def test_a_failure_while_writing_leaves_the_old_file(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("old")
+def test_a_failure_while_labelling_leaves_the_old_file(tmp_path, X, small_chunks):
+    path = write(tmp_path / "a.parquet", as_table(X))
+    (tmp_path / "o.parquet").write_text("old")
+    calls = []
 
-    def fail() -> None:
-        with atomic_path(path) as target:
-            target.write_text("half")
-            raise RuntimeError
+    def fail(points: np.ndarray) -> np.ndarray:
+        calls.append(len(points))
+        if len(calls) == 5:
+            raise RuntimeError("tired")
+        return _zeros(points)
 
-    with pytest.raises(RuntimeError):
-        fail()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(RuntimeError, match="tired"):
+        write_labels(tmp_path / "o.parquet", open_points(path), fail)
+    assert (tmp_path / "o.parquet").read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "o.parquet"]
 
 
 def test_a_link_keeps_pointing_where_it_did(tmp_path):
@@ -205,7 +461,79 @@ def test_an_output_that_cannot_be_is_found_out_before(tmp_path):
     (tmp_path / "f.npy").mkdir()
     with pytest.raises(FileAccessError, match="it is a folder"):
         check_output(tmp_path / "f.npy")
-    with pytest.raises(InvalidInputError, match=r"must end in \.png or \.svg"):
-        check_output(tmp_path / "o.csv", (".png", ".svg"))
     with pytest.raises(FileAccessError, match="cannot write"):
         check_output("/proc/o.csv")
+    source = open_points(write(tmp_path / "a.csv"))
+    with pytest.raises(FileAccessError, match="is read while labels are written"):
+        check_output(tmp_path / "a.csv", source)
+    with pytest.raises(InvalidInputError, match=r"must end in .parquet, .csv, .arrow, .feather or"):
+        check_output(tmp_path / "o.tif", source)
+
+
+# -- checkpoints -----------------------------------------------------------------------------------
+
+
+class StoppedError(Exception):
+    pass
+
+
+def stop_after(rows: int):
+    done = 0
+
+    def progress(more: int) -> None:
+        nonlocal done
+        done += more
+        if done >= rows:
+            raise StoppedError
+
+    return progress
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy"])
+def test_a_run_goes_on_from_its_checkpoint(tmp_path, X, suffix, small_chunks):
+    path = tmp_path / f"t{suffix}"
+    write(path, as_table(X)) if suffix != ".npy" else write_array(path, X)
+    names = None if suffix == ".npy" else ["c0", "c1", "c2"]
+    options = {"checkpoint": tmp_path / "c", "every": 0}
+    for rows in (3000, 9000):
+        with pytest.raises(StoppedError):
+            build_grid(open_points(path, names), 0.5, **options, progress=stop_after(rows))
+    start = Grid.empty(0.5, 3)
+    saved = Checkpoint.resume(tmp_path / "c", open_points(path, names), start)
+    assert 3000 < saved.rows == saved.position < 9500
+    seen: list[int] = []
+    grid = build_grid(open_points(path, names), 0.5, **options, progress=seen.append)
+    assert grid == Grid.from_points(X, 0.5)
+    assert (seen[0], sum(seen)) == (saved.rows, len(X))
+    # A complete one needs no pass at all.
+    seen.clear()
+    assert build_grid(open_points(path, names), 0.5, **options, progress=seen.append) == grid
+    assert seen == [len(X)]
+
+
+def test_a_checkpoint_of_another_run_is_refused_with_the_difference(tmp_path, X):
+    path = write_array(tmp_path / "a.npy", X)
+    saved = tmp_path / "c"
+    build_grid(open_points(path), 0.5, checkpoint=saved)
+    before = saved.read_bytes()
+
+    def refused(words: str, path=path, bandwidth=0.5, columns=None):
+        with pytest.raises(GridMismatchError, match=words):
+            build_grid(open_points(path, columns), bandwidth, checkpoint=saved)
+
+    refused(r"bandwidth 0.5, 0.5, 0.5, not 0.25, 0.25, 0.25", bandwidth=0.25)
+    refused("columns 'x0', 'x1', 'x2', not 'x0', 'x2'", columns=["x0", "x2"])
+    refused("the file 'a.npy' where 'b.npy' is now", path=write_array(tmp_path / "b.npy", X))
+    refused("1 files, not 2", path=[path, tmp_path / "b.npy"])
+    write_array(path, X[:-1])
+    refused(r"'a.npy' had 296,408 bytes and has 296,384")
+    write_array(path, X + 1)
+    os.utime(path, ns=(0, 0))
+    refused("'a.npy' has been changed since")
+    assert saved.read_bytes() == before
+    Grid.from_points(X, 0.5).save(saved)
+    with pytest.raises(GridFileError, match="is no checkpoint, and stays as it is"):
+        build_grid(open_points(path), 0.5, checkpoint=saved)
+    saved.write_text("nonsense")
+    with pytest.raises(GridFileError, match="is not a grid file"):
+        build_grid(open_points(path), 0.5, checkpoint=saved)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
+from meanshiftpp.errors import MeanShiftPPError, need
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -54,6 +53,36 @@ def progress() -> Any:
     return rich.Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
+def row_progress() -> Any:
+    """Make a bar for passes over rows: how many, how fast, how long still."""
+    from rich import progress as rich
+    from rich.console import Console
+    from rich.text import Text
+
+    class Rate(rich.ProgressColumn):
+        def render(self, task: rich.Task) -> Text:
+            done = f"{_short(task.completed)} rows"
+            return Text(f"{done}, {_short(task.speed)}/s" if task.speed else done)
+
+    console = Console(stderr=True)
+    columns = (
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(),
+        rich.TaskProgressColumn(),
+        Rate(),
+        rich.TimeRemainingColumn(),
+    )
+    return rich.Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def _short(n: float) -> str:
+    """Write a large number in a few characters: 12.3M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if n >= size:
+            return f"{n / size:.3g}{letter}"
+    return f"{n:.0f}"
+
+
 @contextmanager
 def errors_in_words() -> Iterator[None]:
     """Say what is wrong in a line, and exit with 1; a traceback is for our own mistakes."""
@@ -67,15 +96,15 @@ def errors_in_words() -> Iterator[None]:
         raise typer.Exit(1) from error
 
 
-@contextmanager
-def cells_named(file: Path, columns: Sequence[str]) -> Iterator[None]:
-    """Turn the X[4, 1] of an error into the row and column of the file."""
-    try:
-        yield
-    except InvalidInputError as error:
-        place = re.match(r"X\[(\d+), (\d+)\]", str(error))
-        if not place:
-            raise
-        row, column = int(place[1]), columns[int(place[2])]
-        where = f"{file}, row {row + 1}, column {column!r}"
-        raise InvalidInputError(where + str(error)[place.end() :]) from error
+def read_columns(text: str | None) -> list[str] | None:
+    """Read names with commas between them."""
+    return [name.strip() for name in text.split(",")] if text else None
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a picture that could not be drawn, before the work is done."""
+    from meanshiftpp.files import check_writable, known_suffix
+
+    known_suffix(path, PICTURES)
+    check_writable(path)
+    need("matplotlib", "plot")

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meanshiftpp._console import (
-    PICTURES,
-    cells_named,
+    check_picture,
     counted,
     duration,
     errors_in_words,
+    read_columns,
     say,
     status,
 )
-from meanshiftpp.errors import need
 
 if TYPE_CHECKING:
-    from meanshiftpp.stream import Table
+    from meanshiftpp.sources import Source
     from meanshiftpp.sweeps import Sweep
 
 CRUMB = 0.01  # clusters of a smaller share are counted, not listed
@@ -57,7 +56,8 @@ class Report:
 
 def sweep(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Points: a .csv, .parquet or .npy file.")
+        Path,
+        typer.Argument(metavar="FILE", help="Points: a table, an array, a raster, a point cloud."),
     ],
     bandwidths: Annotated[
         str | None,
@@ -90,21 +90,20 @@ def sweep(
     """
     wanted = None if bandwidths is None else _numbers(bandwidths)
     with errors_in_words():
-        from meanshiftpp.stream import check_output, read_points
+        from meanshiftpp.stream import open_points
         from meanshiftpp.sweeps import sweep as swept
 
         if plot:
-            check_output(plot, PICTURES)
-            need("matplotlib", "plot")
+            check_picture(plot)
         with status(f"reading {file}"):
             start = perf_counter()
-            names = [name.strip() for name in columns.split(",")] if columns else None
-            table = read_points(file, names)
+            source = open_points(file, read_columns(columns))
+            points = source.read()
             read_seconds = perf_counter() - start
-        with status(f"clustering {len(table.points):,} points"), cells_named(file, table.columns):
+        with status(f"clustering {len(points):,} points"), source.named():
             start = perf_counter()
-            found = swept(table.points, wanted, resolution=resolution, n_threads=threads)
-            report = _report(file, table, found)
+            found = swept(points, wanted, resolution=resolution, n_threads=threads)
+            report = _report(source, len(points), found)
             report.seconds = {"read": read_seconds, "sweep": perf_counter() - start}
         if plot:
             with status(f"drawing {plot}"):
@@ -127,7 +126,7 @@ def _numbers(text: str) -> list[float]:
     return numbers
 
 
-def _report(file: Path, table: Table, found: Sweep) -> Report:
+def _report(source: Source, points: int, found: Sweep) -> Report:
     entries = []
     for h, modes, stability in zip(found.bandwidths, found.modes, found.stability, strict=True):
         large = modes.weights[modes.weights >= CRUMB * modes.weights.sum()]
@@ -142,9 +141,9 @@ def _report(file: Path, table: Table, found: Sweep) -> Report:
             )
         )
     return Report(
-        file=str(file),
-        columns=list(table.columns),
-        points=len(table.points),
+        file=source.name,
+        columns=list(source.columns),
+        points=points,
         cells=len(found.base),
         entries=entries,
         best=found.best,

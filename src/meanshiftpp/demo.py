@@ -157,8 +157,8 @@ def _cluster(
 
 
 def _draw(shown: Shown) -> None:
+    from meanshiftpp.files import atomic_path
     from meanshiftpp.plot import clusters
-    from meanshiftpp.stream import atomic_path
 
     model = shown.model
     figure = clusters(

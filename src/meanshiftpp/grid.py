@@ -14,15 +14,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp import _kernel
-from meanshiftpp._gridfile import read_fields, write_fields
+from meanshiftpp import _kernel, gridfile
 from meanshiftpp._input import (
     COUNT_LIMIT,
     OFFSET_BITS,
@@ -32,6 +31,7 @@ from meanshiftpp._input import (
     snap,
     thread_count,
 )
+from meanshiftpp.chunks import Chunk, as_chunk
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ Periodic = float | Sequence[float | None] | None
 class Grid:
     """The occupied cells of a data set, with count and sum of offsets each.
 
-    Made by `Grid.from_points`, `Grid.empty`, `Grid.load` and by adding grids. A value: it does not
-    change, and its arrays are read-only.
+    Made by `Grid.from_points`, `Grid.from_chunks`, `Grid.empty`, `Grid.load` and by adding grids.
+    A value: it does not change, and its arrays are read-only.
 
     Attributes
     ----------
@@ -131,6 +131,58 @@ class Grid:
         return bin_points(
             points, h, period=period, sample_weight=sample_weight, n_threads=n_threads
         )[0]
+
+    @classmethod
+    def from_chunks(
+        cls,
+        chunks: Iterable[Any],
+        bandwidth: float | ArrayLike,
+        *,
+        periodic: Periodic = None,
+        n_threads: int | None = None,
+    ) -> Grid:
+        """Bin points that come in parts: the grid is that of all of them at once, bit for bit.
+
+        Parameters
+        ----------
+        chunks : iterable
+            Arrays of shape (n, n_features), Arrow batches or tables and data frames of numbers,
+            pairs (X, weights), or each `meanshiftpp.chunks.Chunk`. One is held at a time; a chunk
+            of no rows is none. Real weights are rounded chunk by chunk.
+        bandwidth : float or array-like of shape (n_features,)
+            The side of a cell, one for all features or one for each.
+        periodic : optional
+            As in `from_points`.
+        n_threads : int, optional
+            By default every core this process may use. The result does not depend on it.
+
+        Returns
+        -------
+        Grid
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from meanshiftpp import Grid
+        >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+        >>> parts = (X[start : start + 300] for start in range(0, 1000, 300))
+        >>> Grid.from_chunks(parts, 0.5) == Grid.from_points(X, 0.5)
+        True
+        """
+        total: GridSum | None = None
+        for number, item in enumerate(chunks):
+            chunk = as_chunk(item, number)
+            if total is None and chunk.points.ndim == 2 and chunk.points.shape[1]:
+                start = cls.empty(bandwidth, chunk.points.shape[1], periodic=periodic)
+                total = GridSum(start)
+            if len(chunk):
+                if total is None:  # not points at all: binning says so
+                    return cls.from_points(chunk.points, bandwidth)
+                grid = bin_chunk(chunk, start.bandwidth, period=start.period, n_threads=n_threads)
+                total.add(grid, chunk.source)
+        if total is None and np.ndim(bandwidth) == 0:
+            raise InvalidInputError("no chunks came, so the number of features is not known")
+        return total.grid() if total else cls.empty(bandwidth, periodic=periodic)
 
     @classmethod
     def empty(
@@ -220,9 +272,7 @@ class Grid:
             return NotImplemented
         self._refuse_misfit(other)
         unit = self._unit_with(other)
-        merged = merge_cells(self._rows(unit), other._rows(unit))
-        _refuse_overflow(merged[1], "the sum")
-        return Grid(self.bandwidth, *merged, unit, self.period)
+        return _checked_sum(self, (self._rows(unit), other._rows(unit)), unit)
 
     def coarsen(self, k: int) -> Grid:
         """Make the grid of bandwidth ``k * bandwidth``, without the data.
@@ -275,20 +325,13 @@ class Grid:
         >>> Grid.load("demo.grid")
         Grid(2 cells, 1 feature, weight 2, bandwidth 0.5)
         """
-        write_fields(
-            path,
-            unit=np.array(self.unit),
-            bandwidth=self.bandwidth,
-            cells=self.cells,
-            counts=self.counts,
-            sums=self.sums,
-            period=self.period,
-        )
+        gridfile.write(path, vars(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Grid:
         """Read a grid back, checking that it is one and is whole."""
-        return cls(**read_fields(path))
+        fields, _ = gridfile.read(path)
+        return cls(**fields)
 
     # -- within -------------------------------------------------------------------------------
 
@@ -332,6 +375,67 @@ class Grid:
         counts = np.maximum(np.rint(self.counts * (self.unit / unit)), 1)
         sums = np.rint(self.sums / self.counts[:, None] * counts[:, None])
         return self.cells, counts.astype(np.uint64), sums.astype(np.uint64)
+
+
+class GridSum:
+    """Adds up many grids. They wait until they are as large as the sum, and are merged in one go.
+
+    So each step costs what its own grid costs, however large the sum has grown.
+    """
+
+    def __init__(self, start: Grid) -> None:
+        self._total = start
+        self._waiting: list[Grid] = []
+        self._n_waiting = 0
+
+    def add(self, grid: Grid, name: str = "a grid") -> None:
+        """Add a grid; one that does not fit is refused at once, by its name."""
+        if grid.n_features != self._total.n_features:
+            raise GridMismatchError(
+                f"{name} has {grid.n_features} features, others have {self._total.n_features}"
+            )
+        self._total._refuse_misfit(grid)
+        self._waiting.append(grid)
+        self._n_waiting += len(grid)
+        if self._n_waiting > len(self._total):
+            self.grid()
+
+    def grid(self) -> Grid:
+        """Return the sum so far."""
+        parts = [grid for grid in (self._total, *self._waiting) if len(grid)]
+        self._waiting, self._n_waiting = [], 0
+        if all(grid.unit == 1 for grid in parts):
+            rows = [grid._rows(1.0) for grid in parts]
+            self._total = _checked_sum(self._total, rows, 1.0) if rows else self._total
+        else:
+            for grid in parts[1:]:
+                parts[0] = parts[0] + grid
+            self._total = parts[0]
+        return self._total
+
+
+def bin_chunk(
+    chunk: Chunk,
+    bandwidth: float | ArrayLike,
+    *,
+    period: NDArray[np.int64] | None = None,
+    n_threads: int | None = None,
+) -> Grid:
+    """Bin one chunk; an error says where in its file the bad value is."""
+    with chunk.named():
+        return bin_points(
+            chunk.points,
+            bandwidth,
+            period=period,
+            sample_weight=chunk.weight,
+            n_threads=n_threads,
+        )[0]
+
+
+def _checked_sum(like: Grid, parts: Iterable[_Rows], unit: float) -> Grid:
+    merged = merge_cells(*parts)
+    _refuse_overflow(merged[1], "the sum")
+    return Grid(like.bandwidth, *merged, unit, like.period)
 
 
 _Rows = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]

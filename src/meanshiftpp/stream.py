@@ -1,149 +1,222 @@
-"""Files in, labels out.
+"""Files of any size in, labels out: two passes over chunks, in memory that does not grow.
 
-A file becomes a `Table`: the points to cluster, the names of their columns, and the table they
-came from, so that labels can be written back beside the columns that took no part.
+The first pass adds up the chunks' grids, the second labels each chunk and writes it. Reading,
+labelling and writing overlap, each in its own thread. That the data was cut does not show: grid and
+labels are those of all points at once.
+
+    source = open_points("stars.parquet")                 # or a folder, .npy, .tif, .laz, ...
+    modes = seek(build_grid(source, bandwidth=0.5))
+    write_labels("labelled.parquet", source, modes.label)
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from time import monotonic
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp.errors import InvalidInputError, need
-from meanshiftpp.files import atomic_path, check_readable, check_writable, known_suffix
+from meanshiftpp import arrays, clouds, rasters, tables
+from meanshiftpp.checkpoint import Checkpoint
+from meanshiftpp.chunks import Chunk, read_ahead
+from meanshiftpp.errors import FileAccessError, InvalidInputError
+from meanshiftpp.files import atomic_path, check_writable, known_suffix
+from meanshiftpp.grid import Grid, GridSum, bin_chunk
+from meanshiftpp.sources import LabelWriter, Source
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+__all__ = ["build_grid", "check_output", "open_points", "write_labels"]
 
-__all__ = ["Table", "atomic_path", "check_output", "read_points", "write_labels"]
+FORMATS = (*tables.FORMATS, *arrays.FORMATS, *rasters.FORMATS, *clouds.FORMATS)
+OUTPUTS = (*tables.FORMATS, ".npy", *rasters.FORMATS, *clouds.FORMATS)
+CHECKPOINT_SECONDS = 30.0
 
-FORMATS = (".csv", ".parquet", ".npy")
+Label = Callable[[NDArray[Any]], NDArray[np.int32]]
+Progress = Callable[[int], None]
 
 
-@dataclass(frozen=True)
-class Table:
-    """Points, and where they came from.
+def open_points(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    columns: Sequence[str] | None = None,
+) -> Source:
+    r"""Open files of points, without reading them yet.
 
-    Attributes
+    Parameters
     ----------
-    points : ndarray of shape (n, d)
-        The chosen columns.
-    columns : tuple of str
-        Their names; those of an array are x0, x1, ...
-    table : pyarrow.Table or None
-        The whole table with its other columns, or None for an array.
+    paths : path or sequence of paths
+        Tables (.parquet, .csv, .arrow, .feather), arrays (.npy, .zarr), a raster (.tif) or point
+        clouds (.las, .laz): a file, several of one kind, or a folder of them. The files of a
+        folder are taken by name; names that begin with a dot or an underscore are left out.
+    columns : sequence of str, default=None
+        The columns to take, in this order; None takes all that hold numbers. Columns of arrays are
+        x0, x1, ...; those of rasters band1, band2, ... or the bands' own descriptions; those of
+        point clouds x, y, z and the file's other dimensions, of which None takes the first three.
+
+    Returns
+    -------
+    source : Source
+        Iterate over it for chunks, `read` it whole, or hand it to `build_grid`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from meanshiftpp.stream import open_points
+    >>> _ = Path("towns.csv").write_text("name,x,y\nA,1.5,2\nB,3.5,4\n")
+    >>> source = open_points("towns.csv")
+    >>> source.columns
+    ('x', 'y')
+    >>> source.read()
+    array([[1.5, 2. ],
+           [3.5, 4. ]])
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files = [file for path in given for file in _files(Path(path))]
+    if not files:
+        raise InvalidInputError("no files were given")
+    openers: dict[str, Callable[[list[Path], Sequence[str] | None], Source]] = {
+        **dict.fromkeys(tables.FORMATS, tables.TableSource),
+        **dict.fromkeys(rasters.FORMATS, rasters.RasterSource),
+        **dict.fromkeys(clouds.FORMATS, clouds.CloudSource),
+        ".npy": arrays.NpySource,
+        ".zarr": arrays.ZarrSource,
+    }
+    kinds = {openers[_suffix(file)]: _suffix(file) for file in files}
+    if len(kinds) > 1:
+        raise InvalidInputError(f"files of one kind are needed, got {' and '.join(kinds.values())}")
+    return next(iter(kinds))(files, columns)
+
+
+def build_grid(
+    source: Source,
+    bandwidth: float | ArrayLike,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: float = CHECKPOINT_SECONDS,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Grid:
+    """Make the grid of all points of a source: the first pass.
+
+    Parameters
+    ----------
+    source : Source
+        What `open_points` returned.
+    bandwidth : float or array-like of shape (n_features,)
+        The side of a cell, one for all features or one for each.
+    checkpoint : path, default=None
+        A file for the grid so far and the position. If it is there, the run that wrote it is gone
+        on with, to the same grid, bit for bit; one of other data or bandwidth is refused.
+    every : float, default=30
+        Seconds from one checkpoint to the next.
+    n_threads : int, default=None
+        By default every core this process may use.
+    progress : callable, default=None
+        Called with the number of rows that were done since the last call.
+
+    Returns
+    -------
+    grid : Grid
+        Equal to `Grid.from_points` of all points.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from meanshiftpp.stream import Table
-    >>> Table(np.zeros((3, 2)), ("x0", "x1")).columns
-    ('x0', 'x1')
+    >>> from meanshiftpp.stream import build_grid, open_points
+    >>> np.save("points.npy", np.array([[0.1, 0.2], [0.3, 0.1], [7.0, 7.0]]))
+    >>> build_grid(open_points("points.npy"), bandwidth=0.5)
+    Grid(2 cells, 2 features, weight 3, bandwidth 0.5)
     """
-
-    points: NDArray[Any]
-    columns: tuple[str, ...]
-    table: Any = None
-
-
-def read_points(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Table:
-    r"""Read the points in a file.
-
-    Parameters
-    ----------
-    path : path
-        A .csv, .parquet or .npy file.
-    columns : sequence of str, default=None
-        The columns to take, in this order; None takes all that hold numbers.
-
-    Returns
-    -------
-    table : Table
-        The points and their origin. A .npy file is mapped into memory, not read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from meanshiftpp.stream import read_points
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "towns.csv"
-    ...     _ = file.write_text("name,x,y\nA,1.5,2\nB,3.5,4\n")
-    ...     read_points(file).points
-    array([[1.5, 2. ],
-           [3.5, 4. ]])
-    """
-    path = Path(path)
-    suffix = known_suffix(path, FORMATS)
-    check_readable(path)
-    return _read_array(path, columns) if suffix == ".npy" else _read_table(path, suffix, columns)
+    start = Grid.empty(bandwidth, len(source.columns))
+    done = Checkpoint(start) if checkpoint is None else Checkpoint.resume(checkpoint, source, start)
+    total, position, rows = GridSum(done.grid), done.position, done.rows
+    report = progress or (lambda rows: None)
+    report(rows)
+    saved = monotonic()
+    for chunk in source.chunks(position):
+        if len(chunk):
+            total.add(bin_chunk(chunk, bandwidth, n_threads=n_threads), chunk.source)
+        position, rows = chunk.end, rows + chunk.size
+        report(chunk.size)
+        if checkpoint is not None and monotonic() - saved >= every:
+            Checkpoint(total.grid(), position, rows).save(checkpoint, source)
+            saved = monotonic()
+    grid = total.grid()
+    if checkpoint is not None and position != done.position:
+        Checkpoint(grid, position, rows).save(checkpoint, source)
+    if not len(grid):
+        raise InvalidInputError(f"{source.name!r} has no rows")
+    return grid
 
 
 def write_labels(
-    path: str | os.PathLike[str], table: Table, labels: NDArray[np.integer[Any]]
+    path: str | os.PathLike[str],
+    source: Source,
+    label: Label,
+    *,
+    progress: Progress | None = None,
 ) -> str | None:
-    """Write labels, with the table they belong to where the format has columns.
+    r"""Label all points of a source and write them: the second pass.
 
     Parameters
     ----------
     path : path
-        A .npy file gets the labels alone, a .csv or .parquet file all columns that were read and
-        one more.
-    table : Table
-        What `read_points` returned.
-    labels : ndarray of shape (n,)
-        One label for each row.
+        A table (.parquet, .csv, .arrow, .feather) gets all columns of the source and one more,
+        .npy the labels alone. A raster becomes a .tif in the same place on the map, with
+        -1 where there is no data; a point cloud a .las or .laz with one dimension more. The file
+        is written beside and takes its name when it is complete.
+    source : Source
+        What `open_points` returned.
+    label : callable
+        Gets points, returns a label for each: `Modes.label`, most often. It is called for chunk
+        after chunk, in order.
+    progress : callable, default=None
+        Called with the number of rows that were done since the last call.
 
     Returns
     -------
     column : str or None
-        The name of the label column: `label`, or `label_2` and so on where the table has it.
+        The name of the label column: `label`, or `label_2` and so on where the source has it.
 
     Examples
     --------
-    >>> import tempfile
     >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from meanshiftpp.stream import Table, write_labels
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "out.csv"
-    ...     column = write_labels(file, Table(np.array([[1.5, 2]]), ("x", "y")), np.array([0]))
-    ...     print(column, file.read_text().split())
-    label ['"x","y","label"', '1.5,2,0']
+    >>> from meanshiftpp import seek
+    >>> from meanshiftpp.stream import build_grid, open_points, write_labels
+    >>> _ = Path("in.csv").write_text("town,x\nA,0.1\nB,7.0\nC,0.2\n")
+    >>> source = open_points("in.csv")
+    >>> write_labels("out.csv", source, seek(build_grid(source, 0.5)).label)
+    'label'
+    >>> Path("out.csv").read_text().split()
+    ['"town","x","label"', '"A",0.1,0', '"B",7,1', '"C",0.2,0']
     """
-    path = Path(path)
-    suffix = known_suffix(path, FORMATS)
-    with atomic_path(path) as target:
-        if suffix == ".npy":
-            np.save(target, labels)
-            return None
-        column, labelled = _with_labels(table, labels)
-        try:
-            _write_table(target, suffix, labelled)
-        except need("pyarrow", "io").ArrowException as error:  # a list has no place in a .csv
-            raise InvalidInputError(f"cannot write {str(path)!r}: {error}") from error
-        return column
+    check_output(path, source)
+    whole = Path(path).suffix.lower() != ".npy"
+    report = progress or (lambda rows: None)
+    with atomic_path(path) as target, _writer(target, Path(path), source) as writer:
+        for chunk, labels in read_ahead(_labelled(source.chunks(whole=whole), label)):
+            writer.write(chunk, labels)
+            report(chunk.size)
+        column = writer.column
+    return column
 
 
-def check_output(path: str | os.PathLike[str], formats: Sequence[str] = FORMATS) -> None:
+def check_output(path: str | os.PathLike[str], source: Source | None = None) -> None:
     """Find out before the work whether its result can be written.
 
     Parameters
     ----------
     path : path
         The file to be. It is neither made nor changed.
-    formats : sequence of str, default=(".csv", ".parquet", ".npy")
-        The suffixes it may have.
+    source : Source, default=None
+        What it will be the labels of.
 
     Raises
     ------
     InvalidInputError
-        The suffix is another.
+        The suffix is none that is known, or does not suit the source.
     FileAccessError
         The folder is not there or may not be written to, or `path` is a folder itself.
 
@@ -153,139 +226,66 @@ def check_output(path: str | os.PathLike[str], formats: Sequence[str] = FORMATS)
     >>> check_output("labels.txt")
     Traceback (most recent call last):
         ...
-    meanshiftpp.errors.InvalidInputError: 'labels.txt' must end in .csv, .parquet or .npy
+    meanshiftpp.errors.InvalidInputError: 'labels.txt' must end in .parquet, .csv, .arrow, .feather,
+    .npy, .tif, .tiff, .las or .laz
     """
+    formats: Sequence[str] = OUTPUTS
+    if source is not None:
+        formats = (*tables.FORMATS, ".npy")
+        if isinstance(source, rasters.RasterSource):
+            formats = rasters.FORMATS
+        elif isinstance(source, clouds.CloudSource):
+            formats = (*clouds.FORMATS, *formats)
+        if any(_same_file(path, file) for file in source.paths):
+            raise FileAccessError(f"{str(path)!r} is read while labels are written: name another")
     known_suffix(path, formats)
     check_writable(path)
 
 
-def _read_array(path: Path, columns: Sequence[str] | None) -> Table:
-    try:
-        points = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise InvalidInputError(f"{str(path)!r} is no .npy array of numbers: {error}") from error
-    if not isinstance(points, np.ndarray) or points.ndim != 2 or points.dtype.kind not in "fiu":
-        what = f"{points.dtype} of shape {points.shape}" if hasattr(points, "shape") else "archive"
-        raise InvalidInputError(f"{str(path)!r} must hold a 2-D array of numbers, not {what}")
-    names = [f"x{j}" for j in range(points.shape[1])]
-    if columns is not None:
-        points = points[:, [_position(name, names, path) for name in columns]]
-    return _not_empty(Table(points, tuple(columns or names)), path)
+# -- files -----------------------------------------------------------------------------------------
 
 
-def _read_table(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
-    arrow = need("pyarrow", "io")
-    try:
-        table = _read_csv(path) if suffix == ".csv" else _read_parquet(path)
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{str(path)!r} is no {suffix} table: {error}") from error
-    names = table.column_names
-    if columns is None:
-        chosen = [j for j, field in enumerate(table.schema) if _is_number(field.type)]
-    else:
-        chosen = [_position(name, names, path) for name in columns]
-    for j in chosen:
-        if not _is_number(table.schema[j].type):
-            kind = table.schema[j].type
-            raise InvalidInputError(f"{str(path)!r}: column {names[j]!r} holds {kind}, not numbers")
-    if not chosen and table.num_rows:
-        raise InvalidInputError(f"{str(path)!r} has no column of numbers, only {_listed(names)}")
-    points = np.empty((table.num_rows, 0))
-    if chosen:
-        points = _stack([_numbers(table.column(j)) for j in chosen], [names[j] for j in chosen])
-    return _not_empty(Table(points, tuple(names[j] for j in chosen), table), path)
+def _files(path: Path) -> Iterator[Path]:
+    """Give the files of a folder that can be read; a file is its own."""
+    if not path.is_dir() or arrays.is_zarr(path):
+        known_suffix(f"x{_suffix(path)}" if path.is_dir() else path, FORMATS)
+        yield path
+        return
+    inside = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in FORMATS
+        and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+    )
+    # Some programs write an empty partition as an empty file.
+    files = [file for file in inside if file.suffix.lower() != ".csv" or file.stat().st_size]
+    if not inside:
+        raise InvalidInputError(f"the folder {str(path)!r} has no file of points in it")
+    yield from files or inside
 
 
-def _read_csv(path: Path) -> Any:
-    csv = need("pyarrow.csv", "io")
-    try:
-        table = csv.read_csv(path)
-    except need("pyarrow", "io").ArrowInvalid:
-        # Types are guessed from the first block: one that is the whole file guesses right.
-        block = min(path.stat().st_size + 1, 2**31 - 1)
-        table = csv.read_csv(path, read_options=csv.ReadOptions(block_size=block))
-    names = table.column_names
-    if all(_reads_as_number(name) for name in names) and names != [*map(str, range(len(names)))]:
-        raise InvalidInputError(
-            f"the first line of {str(path)!r} must name its columns, but holds {_listed(names)}"
-        )
-    return table
+def _suffix(path: Path) -> str:
+    return ".zarr" if path.is_dir() and arrays.is_zarr(path) else path.suffix.lower()
 
 
-def _read_parquet(path: Path) -> Any:
-    return need("pyarrow.parquet", "io").read_table(path)
+def _same_file(path: str | os.PathLike[str], other: Path) -> bool:
+    return Path(path).exists() and Path(path).samefile(other)
 
 
-def _write_table(path: Path, suffix: str, table: Any) -> None:
-    if suffix == ".csv":
-        need("pyarrow.csv", "io").write_csv(table, path)
-    else:
-        need("pyarrow.parquet", "io").write_table(table, path)
+def _writer(target: Path, final: Path, source: Source) -> LabelWriter:
+    suffix = target.suffix.lower()
+    if isinstance(source, rasters.RasterSource):
+        return rasters.RasterLabels(target, source)
+    if suffix in clouds.FORMATS and isinstance(source, clouds.CloudSource):
+        return clouds.CloudLabels(target, source)
+    if suffix == ".npy":
+        rows = source.rows if source.rows is not None else sum(len(chunk) for chunk in source)
+        return arrays.NpyLabels(target, rows)
+    return tables.TableLabels(target, final, source)
 
 
-def _reads_as_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_number(kind: Any) -> bool:
-    types = need("pyarrow", "io").types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
-
-
-def _numbers(column: Any) -> NDArray[Any]:
-    arrow = need("pyarrow", "io")
-    if arrow.types.is_decimal(column.type):
-        column = column.cast(arrow.float64())
-    numbers: NDArray[Any] = column.to_numpy()  # a missing value becomes NaN
-    return numbers
-
-
-def _stack(columns: list[NDArray[Any]], names: list[str]) -> NDArray[Any]:
-    """Put columns side by side; whole numbers that their common type cannot hold are refused."""
-    points = np.column_stack(columns)
-    for j, (column, name) in enumerate(zip(columns, names, strict=True)):
-        if points.dtype.kind == "f" and column.dtype.kind in "iu" and column.dtype.itemsize == 8:
-            bad = np.flatnonzero(np.abs(points[:, j]) >= 2**53)
-            if bad.size:
-                raise InvalidInputError(
-                    f"column {name!r} holds {column[bad[0]]} in row {bad[0]}, which float64 cannot "
-                    "be relied on to hold; leave the column out or subtract an offset"
-                )
-    return points
-
-
-def _position(name: str, names: Sequence[str], path: Path) -> int:
-    found = [j for j, other in enumerate(names) if other == name]
-    if len(found) != 1:
-        how = "no column" if not found else f"{len(found)} columns"
-        raise InvalidInputError(f"{str(path)!r} has {how} {name!r}, only {_listed(names)}")
-    return found[0]
-
-
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def _not_empty(table: Table, path: Path) -> Table:
-    if table.points.size == 0:
-        raise InvalidInputError(f"{str(path)!r} has no rows")
-    return table
-
-
-def _with_labels(table: Table, labels: NDArray[np.integer[Any]]) -> tuple[str, Any]:
-    """Return the name of the label column, and the table with it."""
-    source = table.table
-    if source is None:
-        native = table.points.dtype.newbyteorder("=")
-        arrays = [np.ascontiguousarray(column, native) for column in table.points.T]
-        source = need("pyarrow", "io").table(arrays, names=list(table.columns))
-    name, number = "label", 1
-    while name in source.column_names:
-        number += 1
-        name = f"label_{number}"
-    return name, source.append_column(name, need("pyarrow", "io").array(labels))
+def _labelled(chunks: Iterator[Chunk], label: Label) -> Iterator[tuple[Chunk, NDArray[np.int32]]]:
+    for chunk in chunks:
+        with chunk.named():
+            labels = label(chunk.points) if len(chunk) else np.empty(0, np.int32)
+        yield chunk, labels

@@ -1,12 +1,15 @@
-"""The file of a grid: an .npz archive with a format name, a version, and one array for each field.
+"""The file of a grid: an .npz archive, whole or not there, and trusted in nothing when read.
 
-Version 2 has the periods, version 1 had none. Nothing that is read is trusted.
+A file has the format's name, its version, and one array for each field of a grid. Version 2 has the
+periods, version 1 had none. Files of older releases stay readable; those of newer ones are refused
+with that reason. A checkpoint is such a file with a note.
 """
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,20 +23,23 @@ from meanshiftpp.files import atomic_path
 _FORMAT, _VERSION = "meanshiftpp grid", 2
 
 
-def write_fields(path: str | os.PathLike[str], **fields: Any) -> None:
-    """Write a file, whole or not at all."""
+def write(path: str | os.PathLike[str], fields: Mapping[str, Any], note: str | None = None) -> None:
+    """Write the fields of a grid, by name; a note goes along where there is one."""
+    content: dict[str, Any] = {"format": np.array(_FORMAT), "version": np.array(_VERSION), **fields}
+    if note is not None:
+        content["note"] = np.array(note)
     with atomic_path(path) as beside, beside.open("wb") as file:
-        np.savez(file, format=np.array(_FORMAT), version=np.array(_VERSION), **fields)
+        np.savez(file, **content)
 
 
-def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a file back: the fields of a grid, by name."""
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], str | None]:
+    """Read what `write` wrote, checking that it is a grid and is whole."""
     try:
         with Path(path).open("rb") as file:
             fields = _read_archive(file, path)
     except OSError as error:
         raise FileAccessError(f"cannot read {path}: {error.strerror or error}") from error
-    return _checked(fields, path)
+    return _checked(fields, path), str(fields["note"]) if "note" in fields else None
 
 
 def _read_archive(file: BinaryIO, path: object) -> dict[str, NDArray[Any]]:

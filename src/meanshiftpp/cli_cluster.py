@@ -1,0 +1,484 @@
+"""`meanshiftpp cluster`: points in, a label for each out.
+
+Points that fit comfortably are read once and kept. Others are streamed: a first pass builds the
+grid, a second labels; so are points with a checkpoint or a ready grid. Both ways give the same
+labels.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from meanshiftpp._console import (
+    check_picture,
+    counted,
+    duration,
+    errors_in_words,
+    read_columns,
+    row_progress,
+    say,
+    status,
+)
+from meanshiftpp.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from meanshiftpp.modes import Modes
+    from meanshiftpp.sources import Source
+
+SIZES_SHOWN = 5
+SAMPLE = 1_000_000  # rows that a bandwidth and a picture of streamed points are made from
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        help="Points: .parquet, .csv, .arrow, .npy, .zarr, .tif, .las, .laz; a folder, or several.",
+    ),
+]
+Bandwidth = Annotated[
+    str | None,
+    typer.Option(
+        "--bandwidth",
+        "-b",
+        metavar="H[,H2,...]",
+        help="Side of a cell, for all columns or for each. Without it, chosen from the data.",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,...", help="Columns to use. Without it, all of numbers."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Threads = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Threads. Without it, all cores.")
+]
+CheckpointFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FILE",
+        help="Save the grid so far and the position here, to go on after a crash. Gone when done.",
+    ),
+]
+Every = Annotated[
+    float, typer.Option("--checkpoint-every", min=0, metavar="S", help="Seconds between them.")
+]
+
+
+@dataclass
+class Summary:
+    """What a run found, for people and for machines."""
+
+    file: str
+    columns: list[str]
+    points: int
+    bandwidth: list[float]
+    cells: int
+    iterations: int
+    converged: bool
+    clusters: int
+    sizes: list[int]
+    centers: list[list[float]]
+    noise: int
+    streamed: bool
+    seconds: dict[str, float] = field(default_factory=dict)
+    output: str | None = None
+    label_column: str | None = None
+    plot: str | None = None
+
+
+@dataclass
+class Task:
+    """What is asked for, and the time each part took."""
+
+    source: Source
+    sides: list[float] | None
+    tol: float
+    max_iter: int
+    min_size: int
+    threads: int | None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Found:
+    """The modes, and the way to the labels of the source's points, which are asked for in order."""
+
+    modes: Modes
+    label: Callable[[NDArray[Any]], NDArray[np.int32]]
+    points: NDArray[Any] | None = None
+
+
+def cluster(
+    files: Files,
+    bandwidth: Bandwidth = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Where labels go: a table beside all columns of FILE, .npy alone; a raster as "
+            ".tif, a point cloud as .las or .laz.",
+        ),
+    ] = None,
+    columns: Columns = None,
+    as_json: AsJson = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="PNG", help="Draw the clusters; also .svg and .pdf.")
+    ] = None,
+    tol: Annotated[
+        float, typer.Option(min=0, metavar="T", help="Stop once all points together move less.")
+    ] = 1e-3,
+    max_iter: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Stop after so many steps.")
+    ] = 300,
+    min_cluster_size: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Smaller clusters are noise: label -1.")
+    ] = 1,
+    threads: Threads = None,
+    stream: Annotated[
+        bool | None,
+        typer.Option("--stream/--no-stream", help="Read twice in chunks, or once and keep all."),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Points that take more, as 500M or 2G, are streamed. Without it, a quarter of "
+            "the free memory.",
+        ),
+    ] = None,
+    checkpoint: CheckpointFile = None,
+    every: Every = 30.0,
+    grid: Annotated[
+        Path | None,
+        typer.Option(metavar="GRID", help="Label by this grid (of `grid build`), made before."),
+    ] = None,
+) -> None:
+    """Find the clusters of the points in FILE.
+
+    Prints a short table, and writes a label for each row to OUT: 0 is the largest cluster. Files
+    that do not fit into memory comfortably are read twice, in chunks.
+    """
+    sides = None if bandwidth is None else read_sides(bandwidth)
+    limit = None if memory is None else _bytes(memory)
+    _refuse_idle_options(stream, checkpoint, grid, bandwidth)
+    with errors_in_words():
+        from meanshiftpp.stream import check_output, open_points
+
+        if output:
+            check_output(output)
+        if plot:
+            check_picture(plot)
+        source = open_points(files, read_columns(columns))
+        if output:
+            check_output(output, source)
+        task = Task(source, sides, tol, max_iter, min_cluster_size, threads)
+        streamed = bool(checkpoint or grid)
+        if not streamed:
+            streamed = source.nbytes > (limit or _free_memory() // 4) if stream is None else stream
+        if grid:
+            found = _by_grid(task, grid)
+        elif streamed:
+            found = _streamed(task, checkpoint, every)
+        else:
+            found = _kept(task)
+        summary = _summary(task, found.modes, streamed)
+        if output:
+            summary.label_column = _write(output, task, found)
+            summary.output = str(output)
+        if plot:
+            with status(f"drawing {plot}"):
+                _draw(plot, task, found, summary)
+                summary.plot = str(plot)
+        if checkpoint:
+            checkpoint.unlink(missing_ok=True)
+        summary.seconds = task.seconds
+    _show(summary, as_json)
+
+
+def read_sides(text: str) -> list[float]:
+    """Read a bandwidth: `0.5`, or `0.5,1,2`."""
+    try:
+        sides = [float(part) for part in text.split(",")]
+    except ValueError:
+        sides = [math.nan]
+    if not all(math.isfinite(side) and side > 0 for side in sides):
+        raise typer.BadParameter(
+            f"expected a number above 0, or several as 0.5,1,2; got {text!r}",
+            param_hint="'--bandwidth'",
+        )
+    return sides
+
+
+def first_pass(
+    source: Source,
+    bandwidth: Any,
+    checkpoint: Path | None,
+    every: float,
+    threads: int | None,
+) -> Any:
+    """Build the grid of a source, with a bar."""
+    from meanshiftpp.stream import build_grid
+
+    with row_progress() as bar:
+        task = bar.add_task("binning", total=source.rows)
+        return build_grid(
+            source,
+            bandwidth,
+            checkpoint=checkpoint,
+            every=every,
+            n_threads=threads,
+            progress=lambda rows: bar.advance(task, rows),
+        )
+
+
+# -- what is asked for -----------------------------------------------------------------------------
+
+
+def _bytes(text: str) -> int:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kMGT]?)i?B?\s*", text, re.IGNORECASE)
+    if not match:
+        raise typer.BadParameter(
+            f"expected a size as 500M or 2G, got {text!r}", param_hint="'--memory'"
+        )
+    return int(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
+
+
+def _refuse_idle_options(
+    stream: bool | None, checkpoint: Path | None, grid: Path | None, bandwidth: str | None
+) -> None:
+    """Refuse options that contradict each other: they are a mistake somewhere."""
+    if stream is False and checkpoint:
+        raise typer.BadParameter("--checkpoint needs a stream, and --no-stream forbids it")
+    if grid and bandwidth:
+        raise typer.BadParameter("--bandwidth has no meaning with --grid, which has its own")
+    if grid and checkpoint:
+        raise typer.BadParameter("--checkpoint has no meaning with --grid, which is complete")
+
+
+def _free_memory() -> int:
+    """Say how much memory could be used now, as far as the system tells."""
+    free = 4 << 30
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        available = re.search(r"MemAvailable:\s*(\d+) kB", meminfo.read_text())
+        free = int(available[1]) * 1024 if available else free
+    limit = Path("/sys/fs/cgroup/memory.max")  # of a container
+    if limit.exists() and (text := limit.read_text().strip()).isdigit():
+        free = min(free, int(text))
+    return free
+
+
+# -- the work --------------------------------------------------------------------------------------
+
+
+def _kept(task: Task) -> Found:
+    """Read all points, and keep them."""
+    from meanshiftpp.modes import fit_labels
+
+    source = task.source
+    with status(f"reading {source.name}"):
+        start = perf_counter()
+        points = source.read()
+        task.seconds["read"] = perf_counter() - start
+    with status(f"clustering {len(points):,} points"), source.named():
+        start = perf_counter()
+        bandwidth = _given(task) if task.sides else _chosen(points, len(points), task.threads)
+        options: Any = {"tol": task.tol, "max_iter": task.max_iter, "n_threads": task.threads}
+        modes, labels = fit_labels(points, bandwidth, **options)
+        modes = _checked(modes, task)
+        labels[labels >= len(modes)] = -1  # labels are ordered by size
+        task.seconds["cluster"] = perf_counter() - start
+    return Found(modes, _in_order(labels), points)
+
+
+def _streamed(task: Task, checkpoint: Path | None, every: float) -> Found:
+    """Build the grid in a pass over the points, and search it."""
+    source = task.source
+    start = perf_counter()
+    if task.sides:
+        bandwidth = _given(task)
+    else:
+        with status(f"choosing a bandwidth for {source.name}"):
+            sample = source.sample(SAMPLE)
+            bandwidth = _chosen(sample, source.rows or len(sample), task.threads)
+        chosen = ",".join(f"{side!r}" for side in bandwidth.tolist())
+        say(f"bandwidth chosen from {len(sample):,} points: -b {chosen}")
+    grid = first_pass(source, bandwidth, checkpoint, every, task.threads)
+    task.seconds["read"] = perf_counter() - start
+    return _searched(task, grid)
+
+
+def _by_grid(task: Task, path: Path) -> Found:
+    """Take a grid that was made before."""
+    from meanshiftpp.grid import Grid
+
+    grid = Grid.load(path)
+    if grid.n_features != len(task.source.columns):
+        raise InvalidInputError(
+            f"{path} is a grid of {counted(grid.n_features, 'feature')}, but {task.source.name} "
+            f"has {len(task.source.columns)}: {', '.join(task.source.columns)}; see --columns"
+        )
+    return _searched(task, grid)
+
+
+def _searched(task: Task, grid: Any) -> Found:
+    from meanshiftpp.modes import seek
+
+    with status(f"searching {len(grid):,} cells"):
+        start = perf_counter()
+        modes = seek(grid, tol=task.tol, max_iter=task.max_iter, n_threads=task.threads)
+        modes = _checked(modes, task)
+        task.seconds["cluster"] = perf_counter() - start
+    return Found(modes, lambda points: modes.label(points, n_threads=task.threads))
+
+
+def _given(task: Task) -> Any:
+    return task.sides[0] if task.sides and len(task.sides) == 1 else task.sides
+
+
+def _chosen(points: NDArray[Any], rows: int, threads: int | None) -> Any:
+    """Choose a bandwidth for `rows` points of which these are some."""
+    import numpy as np
+
+    from meanshiftpp.bandwidth import select_bandwidth
+
+    each = None if rows == len(points) else np.full(len(points), rows / len(points))
+    return select_bandwidth(points, sample_weight=each, n_threads=threads)
+
+
+def _checked(modes: Modes, task: Task) -> Modes:
+    if not modes.converged:
+        say(f"warning: points still moved after {modes.n_iter} iterations; see --max-iter")
+    return modes.keep(task.min_size) if task.min_size > 1 else modes
+
+
+def _in_order(labels: NDArray[np.int32]) -> Callable[[NDArray[Any]], NDArray[np.int32]]:
+    """Hand out labels that are there already, as many as there are points each time."""
+    start = 0
+
+    def label(points: NDArray[Any]) -> NDArray[np.int32]:
+        nonlocal start
+        start += len(points)
+        return labels[start - len(points) : start]
+
+    return label
+
+
+def _write(output: Path, task: Task, found: Found) -> str | None:
+    from meanshiftpp.stream import write_labels
+
+    start = perf_counter()
+    with row_progress() as bar:
+        count = bar.add_task("labelling", total=task.source.rows)
+        column = write_labels(
+            output, task.source, found.label, progress=lambda rows: bar.advance(count, rows)
+        )
+    task.seconds["write"] = perf_counter() - start
+    return column
+
+
+def _draw(path: Path, task: Task, found: Found, summary: Summary) -> None:
+    from meanshiftpp.files import atomic_path
+    from meanshiftpp.plot import clusters
+
+    points = task.source.sample(SAMPLE) if found.points is None else found.points
+    figure = clusters(
+        points,
+        found.modes.label(points, n_threads=task.threads),
+        centers=found.modes.centers,
+        weights=found.modes.weights,
+        columns=task.source.columns,
+        title=task.source.paths[0].name,
+        subtitle=f"{summary.points:,} points, {counted(summary.clusters, 'cluster')}, "
+        f"bandwidth {_bandwidth(summary)}",
+    )
+    with atomic_path(path) as target:
+        figure.savefig(target)
+
+
+def _summary(task: Task, modes: Modes, streamed: bool) -> Summary:
+    total, kept = int(modes.grid.total), int(modes.weights.sum())
+    return Summary(
+        file=task.source.name,
+        columns=list(task.source.columns),
+        points=total,
+        bandwidth=modes.grid.bandwidth.tolist(),
+        cells=len(modes.grid),
+        iterations=modes.n_iter,
+        converged=modes.converged,
+        clusters=len(modes),
+        sizes=[int(weight) for weight in modes.weights],
+        centers=modes.centers.tolist(),
+        noise=total - kept,
+        streamed=streamed,
+    )
+
+
+# -- what is said ----------------------------------------------------------------------------------
+
+
+def _show(summary: Summary, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(asdict(summary)))
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Lines
+    from rich.text import Text
+
+    # As Text, names are names: rich would take the brackets of "speed [m/s]" for its own.
+    title = Text(summary.file)
+    lines = Lines(box=box.SIMPLE, show_header=False, title=title, title_justify="left")
+    lines.add_column(style="dim")
+    lines.add_column(overflow="fold")
+    for name, value in _lines(summary):
+        lines.add_row(name, Text(value))
+    Console(highlight=False).print(lines)
+
+
+def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
+    yield "points", f"{summary.points:,} in {', '.join(summary.columns)}"
+    yield "bandwidth", _bandwidth(summary)
+    yield "cells", f"{summary.cells:,}"
+    yield "iterations", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
+    yield "clusters", f"{summary.clusters:,}"
+    yield "sizes", _sizes(summary.sizes)
+    if summary.noise:
+        yield "noise", counted(summary.noise, "point")
+    names = {"cluster": "clustering", "read": "reading", "write": "writing"}
+    took = [f"{names[part]} {duration(time)}" for part, time in summary.seconds.items()]
+    yield "time", ", ".join(took)
+    if summary.output:
+        column = f", column {summary.label_column}" if summary.label_column else ""
+        yield "labels", f"{summary.output}{column}"
+    if summary.plot:
+        yield "picture", summary.plot
+
+
+def _bandwidth(summary: Summary) -> str:
+    distinct = dict.fromkeys(f"{side:.4g}" for side in summary.bandwidth)
+    return ", ".join(distinct if len(distinct) == 1 else [f"{h:.4g}" for h in summary.bandwidth])
+
+
+def _sizes(sizes: list[int]) -> str:
+    first = "  ".join(f"{size:,}" for size in sizes[:SIZES_SHOWN])
+    rest = len(sizes) - SIZES_SHOWN
+    return f"{first}  and {rest:,} more" if rest > 0 else first or "none"

@@ -1,0 +1,143 @@
+"""`meanshiftpp grid`: grids as files, to bin where the data is and merge elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from meanshiftpp._console import counted, errors_in_words, read_columns, status
+from meanshiftpp.cli_cluster import (
+    AsJson,
+    CheckpointFile,
+    Columns,
+    Every,
+    Files,
+    Threads,
+    first_pass,
+    read_sides,
+)
+
+if TYPE_CHECKING:
+    from meanshiftpp.grid import Grid
+
+FEATURES_SHOWN = 12
+
+grid = typer.Typer(
+    help="Make, add up and look at grids: all that clustering needs of the data, in a small file.",
+    no_args_is_help=True,
+)
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="GRID", help="The grid's file.")]
+
+
+@grid.command()
+def build(
+    files: Files,
+    output: Output,
+    bandwidth: Annotated[
+        str,
+        typer.Option(
+            "--bandwidth",
+            "-b",
+            metavar="H[,H2,...]",
+            help="Side of a cell, for all columns or for each; grids to be merged need the same.",
+        ),
+    ],
+    columns: Columns = None,
+    as_json: AsJson = False,
+    threads: Threads = None,
+    checkpoint: CheckpointFile = None,
+    every: Every = 30.0,
+) -> None:
+    """Bin the points in FILE, in one pass, to a grid."""
+    sides = read_sides(bandwidth)
+    with errors_in_words():
+        from meanshiftpp.files import check_writable
+        from meanshiftpp.stream import open_points
+
+        check_writable(output)
+        source = open_points(files, read_columns(columns))
+        side = sides[0] if len(sides) == 1 else sides
+        made = first_pass(source, side, checkpoint, every, threads)
+        made.save(output)
+        if checkpoint:
+            checkpoint.unlink(missing_ok=True)
+        _show(output, made, as_json)
+
+
+@grid.command()
+def merge(
+    files: Annotated[list[Path], typer.Argument(metavar="GRID...", help="Grids of one bandwidth.")],
+    output: Output,
+    as_json: AsJson = False,
+) -> None:
+    """Add grids up: the result is the grid of all their points together."""
+    with errors_in_words():
+        from meanshiftpp.files import check_writable
+        from meanshiftpp.grid import Grid, GridSum
+
+        check_writable(output)
+        with status(f"merging {counted(len(files), 'grid')}"):
+            total = GridSum(Grid.load(files[0]))
+            for file in files[1:]:
+                total.add(Grid.load(file), str(file))
+            made = total.grid()
+            made.save(output)
+        _show(output, made, as_json)
+
+
+@grid.command()
+def info(
+    file: Annotated[Path, typer.Argument(metavar="GRID", help="A grid's file.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say what is in a grid."""
+    with errors_in_words():
+        from meanshiftpp.grid import Grid
+
+        _show(file, Grid.load(file), as_json)
+
+
+def _show(path: Path, made: Grid, as_json: bool) -> None:
+    facts = _facts(path, made)
+    if as_json:
+        typer.echo(json.dumps(facts))
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    lines = Table(box=box.SIMPLE, show_header=False, title=Text(str(path)), title_justify="left")
+    lines.add_column(style="dim")
+    lines.add_column(overflow="fold")
+    lines.add_row("cells", f"{facts['cells']:,} in {counted(facts['features'], 'feature')}")
+    lines.add_row("weight", f"{facts['weight']:,}, at most {facts['heaviest']:,} in a cell")
+    for j in range(min(made.n_features, FEATURES_SHOWN)):
+        steps = f"steps of {facts['bandwidth'][j]:.6g}"
+        if len(made):
+            steps = f"{facts['lowest'][j]:.6g} to {facts['highest'][j]:.6g} in {steps}"
+        lines.add_row(f"feature {j}", steps)
+    if made.n_features > FEATURES_SHOWN:
+        lines.add_row("", f"and {made.n_features - FEATURES_SHOWN} more")
+    lines.add_row("size", f"{facts['bytes']:,} bytes")
+    Console(highlight=False).print(lines)
+
+
+def _facts(path: Path, made: Grid) -> dict[str, Any]:
+    means = made.means
+    heaviest = int(made.counts.max(initial=0))
+    return {
+        "file": str(path),
+        "cells": len(made),
+        "features": made.n_features,
+        "weight": made.total,
+        "heaviest": heaviest if made.unit == 1 else heaviest * made.unit,
+        "unit": made.unit,
+        "bandwidth": made.bandwidth.tolist(),
+        "lowest": means.min(axis=0).tolist() if len(made) else None,
+        "highest": means.max(axis=0).tolist() if len(made) else None,
+        "bytes": path.stat().st_size,
+    }

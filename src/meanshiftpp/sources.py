@@ -1,0 +1,178 @@
+"""What files are to the rest: a `Source` of chunks, and a `LabelWriter` for what comes out.
+
+A source knows its columns and about how large it is, and gives its points chunk after chunk, from
+the start or from a position that an earlier chunk ended at. A writer gets the same chunks with a
+label for each point, in the same order.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp.chunks import CHUNK_BYTES, Chunk, read_ahead
+from meanshiftpp.errors import InvalidInputError
+
+LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 21
+
+
+class Source(ABC):
+    """Points in a file or several, to be read as often as needed.
+
+    Attributes
+    ----------
+    paths : list of Path
+        The files.
+    columns : tuple of str
+        The features.
+    rows : int or None
+        How many there are; None where only reading tells.
+    nbytes : int
+        Of all points in memory, as far as can be known before.
+    dtype : numpy.dtype or None
+        The type of all points, where it is known before.
+    """
+
+    paths: list[Path]
+    columns: tuple[str, ...]
+    rows: int | None
+    nbytes: int
+    dtype: np.dtype[Any] | None = None
+
+    @abstractmethod
+    def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
+        """Read chunk after chunk, in this thread."""
+
+    def chunks(self, start: int = 0, *, whole: bool = False) -> Iterator[Chunk]:
+        """Iterate over the points, reading ahead in a thread.
+
+        Parameters
+        ----------
+        start : int, default=0
+            Where to start: the `end` of an earlier chunk.
+        whole : bool, default=False
+            Whether chunks carry in `data` what a writer needs besides the points.
+        """
+        return read_ahead(self._chunks(start, whole))
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self.chunks()
+
+    @property
+    def name(self) -> str:
+        """The file, or the first one of several and how many there are."""
+        more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
+        return f"{self.paths[0]}{more}"
+
+    def identity(self) -> list[list[Any]]:
+        """Say which data this is: name, size and time of last change of each file."""
+        files = [(path, path.stat()) for path in self.paths]
+        return [[path.name, stat.st_size, stat.st_mtime_ns] for path, stat in files]
+
+    def read(self) -> NDArray[Any]:
+        """Read all points into one array."""
+        parts = [chunk.points for chunk in self.chunks() if len(chunk)]
+        if not parts:
+            raise InvalidInputError(f"{self.name!r} has no rows")
+        return np.concatenate(parts)
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Turn the X[4, 1] of an error about what `read` gave into the place in its file."""
+        try:
+            yield
+        except InvalidInputError as error:
+            place = re.match(r"X\[(\d+), (\d+)\]", str(error))
+            if not place:
+                raise
+            row = int(place[1])
+            for chunk in self.chunks():
+                if row < len(chunk):
+                    where = chunk.where(row, int(place[2]))
+                    raise InvalidInputError(where + str(error)[place.end() :]) from error
+                row -= len(chunk)
+            raise
+
+    def sample(self, size: int) -> NDArray[Any]:
+        """Take about `size` points, evenly over all the data."""
+        step, taken, parts = 1, 0, []
+        for chunk in self._spread(size):
+            parts.append(np.array(chunk.points[::step]))
+            taken += len(parts[-1])
+            while taken > 2 * size:
+                step, parts = 2 * step, [part[::2] for part in parts]
+                taken = sum(map(len, parts))
+        if not taken:
+            raise InvalidInputError(f"{self.name!r} has no rows")
+        return np.concatenate([part for part in parts if len(part)])
+
+    def _spread(self, size: int) -> Iterator[Chunk]:
+        """Give chunks that stand for all: every one, unless a source can jump."""
+        del size
+        return self.chunks()
+
+
+class LabelWriter(ABC):
+    """Writes labels as they come. It is closed in the end whatever happened."""
+
+    column: str | None = None
+
+    @abstractmethod
+    def write(self, chunk: Chunk, labels: NDArray[np.int32]) -> None:
+        """Write the labels of a chunk's points."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish the file."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+        except Exception:
+            if error is None:  # else what went wrong first is what counts
+                raise
+
+
+def rows_at_a_time(row_bytes: float) -> int:
+    """Say how many rows make a chunk of the right size."""
+    return int(min(max(CHUNK_BYTES // max(row_bytes, 1), LEAST_ROWS), MOST_ROWS))
+
+
+def position(name: str, names: Sequence[str], path: Path) -> int:
+    """Find a column by its name, which must be there once."""
+    found = [j for j, other in enumerate(names) if other == name]
+    if len(found) != 1:
+        how = "no column" if not found else f"{len(found)} columns"
+        raise InvalidInputError(f"{str(path)!r} has {how} {name!r}, only {listed(names)}")
+    return found[0]
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Write a list of names, not too long."""
+    shown = ", ".join(map(repr, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def free_name(names: Sequence[str]) -> str:
+    """Name the column of labels: `label`, or `label_2` and so on where that is taken."""
+    name, number = "label", 1
+    while name in names:
+        number += 1
+        name = f"label_{number}"
+    return name

@@ -1,0 +1,340 @@
+"""Tables: Parquet, CSV and Arrow files, one or many, through pyarrow.
+
+A file is read batch by batch, only the columns that are needed. CSV files do not say their types:
+these are guessed from the first block, and a column that turns out to be wider is read on from
+that row with a wider type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp.chunks import Chunk, chunk_of_arrow, is_number, is_unknown
+from meanshiftpp.errors import InvalidInputError, need
+from meanshiftpp.files import check_readable
+from meanshiftpp.sources import LabelWriter, Source, free_name, listed, position, rows_at_a_time
+
+FORMATS = (".parquet", ".csv", ".arrow", ".feather")
+_CSV_BLOCK = 1 << 23
+_PANDAS_INDEX = "__index_level_"  # row numbers and the like, which pandas stores as a column
+_READ_BUFFER = 1 << 20  # without one, pyarrow reads a row group's whole column at once
+
+
+class TableSource(Source):
+    """The rows of tables that have the same columns."""
+
+    def __init__(self, paths: list[Path], columns: Sequence[str] | None) -> None:
+        self.paths = paths
+        self._files = [_open(path) for path in paths]
+        names = self._files[0].schema.names
+        for file in self._files[1:]:
+            if sorted(file.schema.names) != sorted(names):
+                raise InvalidInputError(
+                    f"{str(file.path)!r} has the columns {listed(file.schema.names)}, "
+                    f"but {str(paths[0])!r} has {listed(names)}"
+                )
+        self.columns = self._chosen(columns)
+        sizes = [file.rows for file in self._files]
+        self.rows = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
+        self.nbytes = sum(file.nbytes(self.columns) for file in self._files)
+
+    def _chosen(self, columns: Sequence[str] | None) -> tuple[str, ...]:
+        for name in columns or ():
+            position(name, self._files[0].schema.names, self.paths[0])
+        schema = self.schema()
+        if columns is None:
+            names = [field.name for field in schema if is_number(field.type)]
+            chosen = tuple(name for name in names if not name.startswith(_PANDAS_INDEX))
+        else:
+            chosen = tuple(columns)
+        for name in chosen:
+            for file in self._files:
+                kind = file.schema.types[position(name, file.schema.names, file.path)]
+                if not (is_number(kind) or is_unknown(kind)):
+                    raise InvalidInputError(
+                        f"{str(file.path)!r}: column {name!r} holds {kind}, not numbers"
+                    )
+        if not chosen and any(file.rows != 0 for file in self._files):
+            there = listed(schema.names)
+            raise InvalidInputError(f"{self.name!r} has no column of numbers, only {there}")
+        return chosen
+
+    def schema(self, *, final: bool = False) -> Any:
+        """Return the schema that holds the rows of all files; `final` reads what has to be read."""
+        arrow = need("pyarrow", "io")
+        for file in self._files:
+            if final and not file.types_are_known:
+                for _ in file.batches(None, 0):
+                    pass
+        try:
+            schemas = [file.schema for file in self._files]
+            return arrow.unify_schemas(schemas, promote_options="permissive")
+        except arrow.ArrowException as error:
+            raise InvalidInputError(f"the columns of {self.name!r} differ: {error}") from error
+
+    def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
+        before = 0
+        for file in self._files:
+            if file.rows is not None and before + file.rows <= start:
+                before += file.rows
+                continue
+            row = skip = max(start - before, 0)
+            for batch in file.batches(None if whole else self.columns, skip):
+                end = row + batch.num_rows
+                points = batch.select(self.columns)
+                more = {"data": batch if whole else None, "end": before + end}
+                yield chunk_of_arrow(points, str(file.path), row, **more)
+                row = end
+            before += file.rows if file.rows is not None else row
+        self.rows = before
+
+    def _spread(self, size: int) -> Iterator[Chunk]:
+        if self.rows is None or self.rows <= 4 * size:
+            yield from self.chunks()
+            return
+        jumps = 32
+        for k in range(jumps):
+            yield next(self._chunks(k * self.rows // jumps, False))
+
+
+# -- one file --------------------------------------------------------------------------------------
+
+
+class _File:
+    path: Path
+    schema: Any
+    rows: int | None
+    types_are_known = True
+
+    def nbytes(self, columns: Sequence[str]) -> int:
+        width = sum(_width(self.schema.field(name).type) for name in columns)
+        return (self.rows or 0) * width
+
+    def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
+        """Give record batches of a fair size after the first `skip` rows."""
+        raise NotImplementedError
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        arrow = need("pyarrow", "io")
+        try:
+            yield
+        except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise InvalidInputError(
+                f"{str(self.path)!r} is no {self.path.suffix.lower()} table, or is damaged: {error}"
+            ) from error
+
+
+class _Parquet(_File):
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._reading(), self._open() as file:
+            self.schema = file.schema_arrow
+            self.rows = file.metadata.num_rows
+            groups = [file.metadata.row_group(k) for k in range(file.num_row_groups)]
+            self._group_rows = [group.num_rows for group in groups]
+            self._row_bytes = sum(group.total_byte_size for group in groups) / max(self.rows, 1)
+
+    def _open(self) -> Any:
+        return need("pyarrow.parquet", "io").ParquetFile(self.path, buffer_size=_READ_BUFFER)
+
+    def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
+        first = 0
+        while first < len(self._group_rows) and skip >= self._group_rows[first]:
+            skip -= self._group_rows[first]
+            first += 1
+        if columns is None:
+            size = rows_at_a_time(self._row_bytes)
+        else:
+            size = rows_at_a_time(sum(_width(self.schema.field(name).type) for name in columns))
+        with self._reading(), self._open() as file:
+            groups = range(first, file.num_row_groups)
+            for batch in file.iter_batches(size, row_groups=groups, columns=columns):
+                yield from _after(batch, skip)
+                skip = max(skip - batch.num_rows, 0)
+
+
+class _Ipc(_File):
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._reading(), self._open() as file:
+            self.schema = file.schema
+            table = need("pyarrow.dataset", "io").dataset(path, format="ipc")
+            self.rows = table.count_rows()  # from the batches' heads
+
+    def _open(self) -> Any:
+        arrow = need("pyarrow", "io")
+        return need("pyarrow.ipc", "io").open_file(arrow.memory_map(str(self.path)))
+
+    def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
+        size = rows_at_a_time(sum(map(_width, self.schema.types)))
+        with self._reading(), self._open() as file:
+            for k in range(file.num_record_batches):
+                batch = file.get_batch(k)
+                batch = batch if columns is None else batch.select(columns)
+                for first in range(skip, batch.num_rows, size):
+                    yield batch.slice(first, size)
+                skip = max(skip - batch.num_rows, 0)
+
+
+class _Csv(_File):
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows = None
+        self.types_are_known = False
+        self._types: dict[str, Any] = {}
+        with self._reading():
+            self._size = path.stat().st_size
+            with self._open() as reader:
+                self.schema = reader.schema
+            names = self.schema.names  # fails here if they are in another encoding than UTF-8
+        if all(map(_reads_as_number, names)) and names != [*map(str, range(len(names)))]:
+            raise InvalidInputError(
+                f"the first line of {str(path)!r} must name its columns, but holds {listed(names)}"
+            )
+
+    def nbytes(self, columns: Sequence[str]) -> int:
+        return self._size  # a number takes about as much as its text
+
+    def _open(self) -> Any:
+        csv = need("pyarrow.csv", "io")
+        return csv.open_csv(
+            self.path,
+            read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
+            convert_options=csv.ConvertOptions(column_types=self._types),
+        )
+
+    def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
+        """Read all columns, whatever is asked for: so their types are known after one pass."""
+        arrow = need("pyarrow", "io")
+        row = 0
+        while True:
+            with self._reading():
+                try:
+                    for batch in self._from_the_top():
+                        rest = [*_after(batch, skip - row)]
+                        row += batch.num_rows
+                        yield from (b if columns is None else b.select(columns) for b in rest)
+                    self.rows, self.types_are_known = row, True
+                    return
+                except arrow.ArrowInvalid as error:
+                    self._widen(error)
+            skip, row = max(skip, row), 0
+
+    def _from_the_top(self) -> Iterator[Any]:
+        with self._open() as reader:
+            self.schema = reader.schema
+            yield from reader
+
+    def _widen(self, error: Exception) -> None:
+        """Give the column that the error is about a wider type, or pass the error on."""
+        arrow = need("pyarrow", "io")
+        place = re.search(r"In CSV column #(\d+): CSV conversion error", str(error))
+        if not place:
+            raise error
+        field = self.schema.field(int(place[1]))
+        if field.type == arrow.string():
+            raise error
+        narrow = is_unknown(field.type) or arrow.types.is_integer(field.type)
+        self._types[field.name] = arrow.float64() if narrow else arrow.string()
+
+
+def _open(path: Path) -> _File:
+    check_readable(path)
+    kinds = {".parquet": _Parquet, ".csv": _Csv}
+    return kinds.get(path.suffix.lower(), _Ipc)(path)
+
+
+def _after(batch: Any, skip: int) -> Iterator[Any]:
+    if skip < batch.num_rows:
+        yield batch.slice(skip) if skip > 0 else batch
+
+
+def _width(kind: Any) -> int:
+    try:
+        return max(int(kind.bit_width) // 8, 1)
+    except ValueError:  # text and the like: no fixed width
+        return 32
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# -- labels ----------------------------------------------------------------------------------------
+
+
+class TableLabels(LabelWriter):
+    """Writes all columns of the source, and one more with the labels.
+
+    Points that come from no table are written as columns themselves.
+    """
+
+    def __init__(self, path: Path, final: Path, source: Source) -> None:
+        arrow = need("pyarrow", "io")
+        self._final, self._suffix = final, path.suffix.lower()
+        self._from_table = isinstance(source, TableSource)
+        if isinstance(source, TableSource):
+            schema = source.schema(final=True)
+        else:
+            assert source.dtype is not None  # only a table can have columns of several types
+            kind = arrow.from_numpy_dtype(source.dtype.newbyteorder("="))
+            schema = arrow.schema([(name, kind) for name in source.columns])
+        self.column = free_name(schema.names)
+        self._source_schema = schema
+        self._schema = schema.append(arrow.field(self.column, arrow.int32()))
+        with self._writing():
+            self._writer = self._open(path)
+
+    def _open(self, path: Path) -> Any:
+        if self._suffix == ".csv":
+            return need("pyarrow.csv", "io").CSVWriter(path, self._schema)
+        if self._suffix == ".parquet":
+            # A dictionary of measurements, which hardly ever repeat, costs time and space.
+            floating = need("pyarrow", "io").types.is_floating
+            repeating = [field.name for field in self._schema if not floating(field.type)]
+            parquet = need("pyarrow.parquet", "io")
+            return parquet.ParquetWriter(path, self._schema, use_dictionary=repeating)
+        return need("pyarrow.ipc", "io").new_file(str(path), self._schema)
+
+    def write(self, chunk: Chunk, labels: NDArray[np.int32]) -> None:
+        """Write the labels beside the columns."""
+        arrow = need("pyarrow", "io")
+        batch = chunk.data
+        if not self._from_table:
+            kinds = [kind.to_pandas_dtype() for kind in self._source_schema.types]
+            columns = [
+                np.ascontiguousarray(*pair) for pair in zip(chunk.points.T, kinds, strict=True)
+            ]
+            batch = arrow.record_batch(columns, schema=self._source_schema)
+        with self._writing():
+            names = self._source_schema.names
+            table = arrow.Table.from_batches([batch]).select(names).cast(self._source_schema)
+            table = table.append_column(self._schema.field(-1), [labels])
+            self._writer.write_table(table, max(table.num_rows, 1))
+
+    def close(self) -> None:
+        """Finish the file."""
+        with self._writing():
+            self._writer.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except need("pyarrow", "io").ArrowException as error:
+            if isinstance(error, OSError):
+                raise
+            message = f"cannot write {str(self._final)!r}: {error}"  # a list has no place in a .csv
+            raise InvalidInputError(message) from error
