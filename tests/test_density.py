@@ -361,8 +361,8 @@ def test_the_largest_error_falls_at_the_theorems_rate(truth):
     """The slope in n is that of the bound h^a + sqrt(log(1/h) / (n h^d)), within 0.05.
 
     The slopes of ten or so samples a size scatter by about 0.015, and come out flatter by up to
-    0.03, since a maximum over more cells near the peak is larger. The bounds of a = 1 and
-    a = 0.5 are 0.08 apart or more, so 0.05 tells them apart from both sides.
+    0.03: random errors are largest near the peak, which large cells do not resolve. The bounds
+    of a = 1 and a = 0.5 are 0.08 apart or more, so 0.05 tells them apart from both sides.
     """
     measured = slope(SIZES, (np.mean(errors(truth, n, 10)) for n in SIZES))
     assert measured == pytest.approx(slope(SIZES, map(truth.bound, SIZES)), abs=0.05)
