@@ -190,17 +190,19 @@ class MeanShiftPP(cluster.MeanShiftPP):
 
     def _labels(self, points: Any, modes: Modes, kept: int | None = None) -> Any:
         # One node of the graph holds the modes, so that a worker gets them once. In the graph and
-        # not scattered, because what was scattered is lost with its worker.
-        return points.map_blocks(
+        # not scattered, because what was scattered is lost with its worker. A column is made and
+        # then taken: Dask copies the blocks where a task drops an axis.
+        column = points.map_blocks(
             _label_block,
             modes=dask.delayed(modes, traverse=False),
             kept=kept,
             cluster_all=self.cluster_all,
             n_jobs=self.n_jobs,
-            drop_axis=1,
+            chunks=(points.chunks[0], (1,)),
             dtype=np.int32,
-            meta=np.empty(0, np.int32),
+            meta=np.empty((0, 0), np.int32),
         )
+        return column[:, 0]
 
 
 # What is known without computing
@@ -338,7 +340,7 @@ def _label_block(
     labels = modes.label(points, cluster_all=cluster_all, n_threads=_task_threads(n_jobs))
     if kept is not None:
         labels[labels >= kept] = -1
-    return labels
+    return labels[:, None]
 
 
 def _task_threads(n_jobs: int | None) -> int:
