@@ -96,6 +96,7 @@ class Search {
         next_keys_.resize(m);
         const int team = team_size(m, 4096, n_threads_);
         std::vector<Movement> moved(static_cast<size_t>(team), Movement(tol_));
+        restless_.resize(static_cast<size_t>(m));
         std::atomic<bool> in_motion{false};
         const std::optional<PlaneBox> box = by_planes(seen);
         parallel(team, [&](int t) {
@@ -109,7 +110,9 @@ class Search {
                 Walk(trie_, seen.trie, RowSums<D, Shift>(keys_, seen.cells, reach_, shift), reach_)
                     .run(cells);
             }
-            if (shift.in_motion) in_motion = true;
+            const char* restless = restless_.data();
+            if (std::find(restless + cells.begin, restless + cells.end, 1) != restless + cells.end)
+                in_motion = true;
         });
         for (int t = 1; t < team; ++t) moved[0].add(moved[t]);
         const bool at_rest = !in_motion.load() || settled(moved[0]);
@@ -153,6 +156,7 @@ class Search {
     void rest(Range cells) {
         for (i64 i = cells.begin; i < cells.end; ++i) {
             next_keys_.copy(i, keys_, i);
+            restless_[i] = count(i) > 0 && restless_before_[source_[i]];
             for (int j = 0; j < d(); ++j) positions_[i * d() + j] = before_[i64{source_[i]} * d() + j];
         }
     }
@@ -161,7 +165,6 @@ class Search {
     struct Shift {
         Search& search;
         Movement& moved;
-        bool in_motion = false;  // a cell has neighbours, or goes to another cell
         std::vector<i64> cell;
         Shift(Search& search, Movement& moved)
             : search(search), moved(moved), cell(static_cast<size_t>(search.d())) {}
@@ -169,6 +172,7 @@ class Search {
         void operator()(i64 i, const u64* total) {
             const int d = search.d(), bits = search.bits_;
             const u64 own = search.count(i), n = total[0], reach = static_cast<u64>(search.reach_);
+            search.restless_[i] = 0;
             if (own == 0) return search.next_keys_.copy(i, search.keys_, i);
             const double divisor = static_cast<double>(n);
             u64 strays = n - own;  // not 0 where something is near, or the cell is left
@@ -181,7 +185,7 @@ class Search {
                 cell[j] = below + static_cast<i64>(p >> bits);
                 strays |= (p >> bits) ^ reach;
             }
-            in_motion |= strays != 0;
+            search.restless_[i] = strays != 0;
             search.next_keys_.set(i, cell.data());
             if (!moved.exceeds()) moved.add(search.mean_shift(i));
         }
@@ -278,6 +282,7 @@ class Search {
         lanes_.swap(next_lanes_);
         group_.swap(next_group_);
         before_.swap(positions_);
+        restless_before_.swap(restless_);
     }
 
     void gather(Range own) {
@@ -352,14 +357,15 @@ class Search {
     Array<u32> group_, next_group_;  // per cell: the group that stands for all that met in it
     Array<u32> parent_;              // per group: the one it met, or itself
     Array<u64> positions_, before_;  // per cell: where it goes; and where the cells of the step before went
-    Array<u32> arrived_;             // per cell of the step before: the cell it is in now
-    Array<u64> weight_before_;       // per cell of the step before: its N
-    Array<u32> source_;              // per cell: a cell of the step before that came to it
-    Array<char> stirred_;            // per cell, while quiet: whether its content has changed
-    std::vector<u32> left_;          // cells that were left in this step
-    Array<u64> seen_lanes_;          // as lanes_, with those of ghosts
-    Array<char> seen_stirred_;       // as stirred_
-    bool quiet_ = false;             // little moves: only what is near a stirred cell is looked at
+    Array<char> restless_, restless_before_;  // per cell, likewise: it has neighbours, or is left
+    Array<u32> arrived_;                      // per cell of the step before: the cell it is in now
+    Array<u64> weight_before_;                // per cell of the step before: its N
+    Array<u32> source_;                       // per cell: a cell of the step before that came to it
+    Array<char> stirred_;                     // per cell, while quiet: whether its content has changed
+    std::vector<u32> left_;                   // cells that were left in this step
+    Array<u64> seen_lanes_;                   // as lanes_, with those of ghosts
+    Array<char> seen_stirred_;                // as stirred_
+    bool quiet_ = false;                      // little moves: only what is near a stirred cell is looked at
     Trie trie_, seen_trie_;
     double tol_;
     int n_threads_;

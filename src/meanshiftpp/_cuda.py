@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import COUNT_LIMIT
+from meanshiftpp._input import COUNT_LIMIT, on_host
 from meanshiftpp.errors import InvalidInputError, need
 
 cp: Any = need("cupy", "gpu")
@@ -29,6 +30,8 @@ cp: Any = need("cupy", "gpu")
 MAX_AXES = 6  # kernels for up to this many axes are unrolled
 CACHED_SLOTS = 1 << 17  # tables up to this size gain from sums in shared memory
 SAMPLE = 1 << 14
+TIE_BITS = 20  # of a position that has to be kept: see kernel/seek.hpp
+BATCH_BYTES = 1 << 28  # of points that are copied to the GPU at a time
 BATCH_STEPS = 256  # steps of a search between two looks for Ctrl-C
 LIST_BLOCKS = 256
 FEW_MODES = 4096  # ranked by comparing each with each
@@ -125,7 +128,8 @@ class _Box:
 
     @property
     def strides(self) -> NDArray[np.float64]:
-        return np.r_[np.cumprod(self.extent[:0:-1])[::-1], 1.0]
+        strides: NDArray[np.float64] = np.append(np.cumprod(self.extent[:0:-1])[::-1], 1.0)
+        return strides
 
     @property
     def slots(self) -> float:
@@ -152,7 +156,7 @@ def _whole_box(points: Array, h: NDArray[np.float64]) -> _Box | None:
     ends = cp.stack([points.min(axis=0), points.max(axis=0)]).get().astype(np.float64) / h
     if not np.isfinite(ends).all():
         return None
-    return _numbered(*np.floor(ends), whole=True)
+    return _numbered(np.floor(ends[0]), np.floor(ends[1]), True)
 
 
 def _numbered(low: NDArray[np.float64], high: NDArray[np.float64], whole: bool) -> _Box | None:
@@ -468,11 +472,11 @@ def _merged(cells: Array, counts: Array, sums: Array) -> tuple[Array, Array, Arr
     return place, to_cells, to_counts, to_sums
 
 
-def merge_cells(cells: Array, counts: Array, sums: Array) -> tuple[Array, Array, Array]:
-    """Sort the rows and add up those of the same cell."""
+def merge_cells(cells: Array, counts: Array, sums: Array) -> tuple[Array, Array, Array, Array]:
+    """Sort the rows and add up those of the same cell; the last array is where each row went."""
     with cells.device:
-        _, *merged = _merged(*map(cp.ascontiguousarray, (cells, counts, sums)))
-        return tuple(merged)  # type: ignore[return-value]
+        place, *merged = _merged(*map(cp.ascontiguousarray, (cells, counts, sums)))
+        return (*merged, place)
 
 
 def _extent(cells: Array, counts: Array | None = None) -> tuple[Any, Any, int]:
@@ -502,37 +506,47 @@ def _layout(low: Any, high: Any, spare: int) -> tuple[NDArray[np.int64] | None, 
 
 
 def seek_modes(
-    cells: Array, counts: Array, sums: Array, tol: float, max_iter: int, n_threads: int = 1
+    cells: Array,
+    counts: Array,
+    sums: Array,
+    period: NDArray[np.int64],
+    reach: int,
+    tol: float,
+    max_iter: int,
+    n_threads: int = 1,
 ) -> tuple[Array, Array, Array, Array, int, bool]:
-    """Search a grid; see `_kernel.seek_modes`. Where cells cannot be numbered, the CPU does it."""
+    """Search a grid; see `_kernel.seek_modes`.
+
+    Where cells cannot be numbered, and where they have a period, the CPU does it.
+    """
     with cells.device:
         low, high, total = _extent(cells, counts)
-        layout, slots = _layout(low, high, 1)
-        if layout is None or total >> 41:
-            host = (array.get() for array in (cells, counts, sums))
-            *found, n_iter, converged = _kernel.seek_modes(*host, tol, max_iter, n_threads)
-            labels, at, fractions, weights = map(cp.asarray, found)
+        layout, slots = _layout(low, high, reach)
+        bits = min(32, 63 - (2 * reach + 1).bit_length() - total.bit_length())
+        if layout is None or bits < TIE_BITS or period.any():
+            grid: Any = map(on_host, (cells, counts, sums))
+            options: Any = (period, reach, tol, max_iter, n_threads)
+            *arrays, n_iter, converged = _kernel.seek_modes(*grid, *options)
+            labels, at, fractions, weights = map(cp.asarray, arrays)
             return labels, at, fractions, weights, n_iter, converged
-        return _Search(cells, counts, sums, layout, slots, total).run(tol, max_iter)
+        return _Search(cells, counts, sums, reach, layout, slots, bits).run(tol, max_iter)
 
 
 class _Search:
     """The arrays of a search, and its launches: see "the search" in _cuda.cu."""
-
-    reach = 1
 
     def __init__(
         self,
         cells: Array,
         counts: Array,
         sums: Array,
+        reach: int,
         layout: NDArray[np.int64],
         slots: int,
-        total: int,
+        bits: int,
     ) -> None:
         self.m, self.d = cells.shape
-        self.bits = min(32, 61 - total.bit_length())
-        self.layout = layout
+        self.reach, self.bits, self.layout = reach, bits, layout
         table = 16 * (self.d + 1)
         self.hashed = slots > max(1 << 16, 64 * self.m) or not _has_room(table * slots)
         rows = 1 << max(10, (4 * self.m - 1).bit_length()) if self.hashed else slots
@@ -567,7 +581,7 @@ class _Search:
         name = self._name("search").replace(">", f", {self.reach if self.reach == 1 else 0}>")
         kernel = _compiled(name, True, cp.cuda.runtime.getDevice())
         blocks = min(3 * _here()["processors"], -(-self.m // 128))
-        steps, at_rest = 0, False
+        steps, at_rest = 0, 0
         while steps < max_iter and not at_rest:
             until = min(max_iter, steps + BATCH_STEPS)
             mask, tolerance = np.uint64(self.mask), np.float64(tol)
@@ -600,32 +614,136 @@ class _Search:
 # -- new points -----------------------------------------------------------------------------------
 
 
-def find_cells(cells: Array, counts: Array, query: Array, n_threads: int = 1) -> Array:
-    """Find each query cell, else its heaviest neighbour, else -1; see `_kernel.find_cells`."""
+def find_cells(
+    cells: Array,
+    counts: Array,
+    query: Array,
+    period: NDArray[np.int64],
+    reach: int,
+    n_threads: int = 1,
+) -> Array:
+    """Find each query cell, else the heaviest within reach, else -1; see `_kernel.find_cells`."""
+    return _near("near_cells", cp.int64, -1, (cells, counts, query), period, reach, n_threads)
+
+
+def window_counts(
+    cells: Array,
+    counts: Array,
+    query: Array,
+    period: NDArray[np.int64],
+    reach: int,
+    n_threads: int = 1,
+) -> Array:
+    """Sum the counts within reach of each query cell; see `_kernel.window_counts`."""
+    return _near("window_counts", cp.uint64, 0, (cells, counts, query), period, reach, n_threads)
+
+
+def _near(
+    kernel: str,
+    dtype: Any,
+    nothing: int,
+    arrays: tuple[Array, Array, Array],
+    period: NDArray[np.int64],
+    reach: int,
+    n_threads: int,
+) -> Array:
+    """Ask for what is around query cells, by a hash table of the grid's cells."""
+    cells, counts, query = arrays
     with query.device:
-        found = cp.full(len(query), -1, cp.int64)
+        found = cp.full(len(query), nothing, dtype)
         if not len(query) or not len(cells):
             return found
         ends = [_extent(part) for part in (cells, query)]
-        low, high = np.minimum(ends[0][0], ends[1][0]) - 1, np.maximum(ends[0][1], ends[1][1])
-        layout, _ = _layout(low, high, 1)
-        if layout is None:
-            host = (array.get() for array in (cells, counts, query))
-            return cp.asarray(_kernel.find_cells(*host, n_threads))
+        low, high = np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
+        layout, _ = _layout(low - reach, high, reach)
+        if layout is None or period.any():
+            loop = _kernel.find_cells if kernel == "near_cells" else _kernel.window_counts
+            on_cpu: Any = (*map(on_host, arrays), period, reach, n_threads)
+            return cp.asarray(loop(*on_cpu))
         rows = 1 << max(10, (4 * len(cells) - 1).bit_length())
         keys, index = cp.zeros(rows, cp.uint64), cp.empty(rows, cp.uint32)
-        d, at, mask = cells.shape[1], layout, np.uint64(rows - 1)
-        m = np.int64(len(cells))
-        _launch(f"index_cells<{d}>", len(cells), cells, m, at, keys, mask, index)
-        args = (query, np.int64(len(query)), at, keys, mask, index, counts, np.int32(1), found)
-        _launch(f"near_cells<{d}>", len(query), *args)
+        d, mask = cells.shape[1], np.uint64(rows - 1)
+        args = (cells, np.int64(len(cells)), layout, keys, mask, index)
+        _launch(f"index_cells<{d}>", len(cells), *args)
+        asked = (query, np.int64(len(query)), layout, keys, mask, index, counts)
+        _launch(f"{kernel}<{d}>", len(query), *asked, np.int32(reach), found)
         return found
 
 
-def nearest_modes(points: Array, bandwidth: NDArray[np.float64], modes: Array) -> Array:
-    """Return the mode nearest to each point; both in units of the bandwidth."""
-    with points.device:
-        labels = cp.empty(len(points), cp.int32)
-        args = (cp.asarray(bandwidth), cp.ascontiguousarray(modes), np.int64(len(modes)), labels)
-        _launch(f"nearest_mode<{_type(points)}>", len(points), *_wide_args(points), *args)
+def nearest_modes(places: Array, modes: Array, period: NDArray[np.int64]) -> Array:
+    """Find the mode nearest to each place; both in cells, and within the period."""
+    with places.device:
+        labels = cp.empty(len(places), cp.int32)
+        n, d = places.shape
+        sizes = (np.int64(n), np.int32(d), cp.asarray(period, dtype=cp.float64))
+        modes = cp.ascontiguousarray(modes)
+        args = (cp.ascontiguousarray(places), *sizes, modes, np.int64(len(modes)), labels)
+        _launch("nearest_mode", n, *args)
         return labels
+
+
+# -- from the host and back -----------------------------------------------------------------------
+
+
+class Gpu:
+    """A GPU to which arrays are copied, whole or a batch at a time."""
+
+    def __init__(self, index: int) -> None:
+        try:
+            count = cp.cuda.runtime.getDeviceCount()
+        except cp.cuda.runtime.CUDARuntimeError:
+            count = 0
+        if index >= count:
+            raise InvalidInputError(
+                f"there is no GPU {index}: CUDA sees {count} here; see nvidia-smi"
+            )
+        self.device = cp.cuda.Device(index)
+
+    def __call__(self, array: Any) -> Array:
+        """Copy an array, unless it is there."""
+        with self.device:
+            return cp.asarray(array)
+
+    def batches(self, points: NDArray[Any]) -> Iterator[tuple[int, Array]]:
+        """Give the rows of a host array in order, with the number of the first.
+
+        While one batch is worked on, the next is copied, through memory that the GPU can read by
+        itself.
+        """
+        n, d = points.shape
+        rows = max(1, min(n, BATCH_BYTES // (points.dtype.itemsize * d)))
+        with self.device:
+            copying = cp.cuda.Stream(non_blocking=True)
+            stages = [_Stage(rows, d, points.dtype) for _ in range(2)]
+            stages[0].send(points[:rows], copying)
+            for number, start in enumerate(range(0, n, rows)):
+                here, other = stages[number % 2], stages[1 - number % 2]
+                if start + rows < n:
+                    other.send(points[start + rows : start + 2 * rows], copying)
+                yield start, here.receive()
+                here.free.record()
+
+
+class _Stage:
+    """A batch on its way: in pinned memory on the host, and its place on the GPU."""
+
+    def __init__(self, rows: int, d: int, dtype: Any) -> None:
+        memory = cp.cuda.alloc_pinned_memory(rows * d * dtype.itemsize)
+        self.host = np.frombuffer(memory, dtype, rows * d).reshape(rows, d)
+        self.there = cp.empty((rows, d), dtype)
+        self.sent, self.free = cp.cuda.Event(), cp.cuda.Event()
+        self.free.record()
+        self.rows = 0
+
+    def send(self, points: NDArray[Any], copying: Any) -> None:
+        """Copy a batch, once the one before is done with."""
+        self.free.synchronize()
+        self.rows = len(points)
+        np.copyto(self.host[: self.rows], points)
+        self.there[: self.rows].set(self.host[: self.rows], stream=copying)
+        self.sent.record(copying)
+
+    def receive(self) -> Array:
+        """Give the batch to the current stream, which waits for it."""
+        cp.cuda.get_current_stream().wait_event(self.sent)
+        return self.there[: self.rows]

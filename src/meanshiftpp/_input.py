@@ -12,18 +12,50 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.errors import InvalidInputError, need
 
 OFFSET_BITS = 32  # of a point's place in its cell
 COUNT_LIMIT = 2**32 - 1  # a fuller cell could overflow its 64-bit sums of 32-bit offsets
 _REAL_WEIGHT_BITS = 31
+_CUDA = 2  # how DLPack names the devices of CUDA
+
+
+def on_gpu(array: object) -> bool:
+    """Whether an array is CuPy's."""
+    return type(array).__module__.partition(".")[0] == "cupy"
+
+
+def as_array(values: Any) -> Any:
+    """Give a NumPy array, or, of an array on a GPU, CuPy's view of it."""
+    if on_gpu(values) or isinstance(values, np.ndarray):
+        return values
+    where = getattr(values, "__dlpack_device__", None)
+    if where is not None and where()[0] == _CUDA:
+        return need("cupy", "gpu").from_dlpack(values)
+    return np.asarray(values)
+
+
+def module_of(array: object) -> Any:
+    """Give the module an array's functions are in, NumPy or CuPy."""
+    return need("cupy", "gpu") if on_gpu(array) else np
+
+
+def device_of(array: Any) -> str:
+    """Name where an array is: "cpu", or "cuda:0" for the first GPU, and so on."""
+    return f"cuda:{array.device.id}" if on_gpu(array) else "cpu"
+
+
+def on_host(array: Any) -> NDArray[Any]:
+    """Copy a GPU's array to the host; NumPy's stay."""
+    host: NDArray[Any] = array.get() if on_gpu(array) else array
+    return host
 
 
 def as_points(X: ArrayLike) -> NDArray[np.generic]:
-    """Check an array of points and bring it to a type the kernel reads, without loss."""
+    """Check an array of points and bring it to a type the loops read, without loss."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise InvalidInputError("X must be dense, got a sparse matrix; X.toarray() makes it dense")
-    points = np.asarray(X)
+    points: NDArray[np.generic] = as_array(X)
     if points.ndim != 2:
         hint = "; reshape(-1, 1) makes a column of it" if points.ndim == 1 else ""
         raise InvalidInputError(
@@ -37,7 +69,7 @@ def as_points(X: ArrayLike) -> NDArray[np.generic]:
             f"X must hold real numbers of at most 64 bits, got dtype {points.dtype}"
         )
     if any(stride % size for stride in points.strides):  # a field of records: read a copy
-        points = np.ascontiguousarray(points)
+        points = module_of(points).ascontiguousarray(points)
     if kind == "b":
         return points.view(np.uint8)
     if kind == "f" and size == 2:
@@ -112,7 +144,7 @@ def snap(
 
 def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], float]:
     """Check weights and give them as whole multiples of a unit."""
-    w = np.asarray(sample_weight)
+    w = as_array(sample_weight)
     w = w.astype(np.float64) if w.dtype == np.float16 else w
     if w.shape != (n,):
         raise InvalidInputError(f"sample_weight must have shape ({n},), got {w.shape}")
@@ -124,13 +156,13 @@ def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], fl
             f"sample_weight must be finite and not negative, got {w[bad[0]]} at {bad[0]}"
         )
     whole = w.dtype.kind in "biu"
-    peak = w.max(initial=0)
+    peak = w.max() if w.size else 0
     if whole and peak > COUNT_LIMIT:
         raise InvalidInputError(
             f"a whole sample_weight must be at most {COUNT_LIMIT:,}, got {peak} at {w.argmax()}"
         )
     if whole or (peak <= COUNT_LIMIT and (w == np.floor(w)).all()):
-        return np.ascontiguousarray(w, dtype=np.uint64), 1.0
+        return module_of(w).ascontiguousarray(w, dtype=np.uint64), 1.0
     return _real_weights(w.astype(np.float64))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import thread_count
+from meanshiftpp._input import as_array, module_of, on_gpu, thread_count
 from meanshiftpp.errors import InvalidInputError
 
 SPACES = ("rgb", "lab", "luv", "hsv")
@@ -98,13 +98,13 @@ def read_pixels(
     if space is not None and colours not in (1, 3):
         space = None
     features = _features(values[:, :colours], space, inside, thread_count(n_threads))
-    given = np.asarray(image).dtype
+    given = as_array(image).dtype
     return Pixels(values, features, space, shape, inside, channel_axis, colours, given)
 
 
 def _as_image(image: ArrayLike) -> NDArray[Any]:
     try:
-        array = np.asarray(image)
+        array: NDArray[Any] = as_array(image)
     except ValueError as error:  # rows of different lengths
         raise InvalidInputError(f"an image must be an array of numbers: {error}") from error
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
@@ -117,7 +117,7 @@ def _as_image(image: ArrayLike) -> NDArray[Any]:
 def _as_mask(mask: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
     if mask is None:
         return None
-    inside = np.asarray(mask)
+    inside: NDArray[Any] = as_array(mask)
     if inside.shape != shape:
         raise InvalidInputError(f"the mask has shape {inside.shape}, the image {shape}")
     return inside.astype(bool).ravel()
@@ -159,9 +159,14 @@ def _features(
     values: NDArray[Any], space: str | None, inside: NDArray[np.bool_] | None, n_threads: int
 ) -> NDArray[Any]:
     if values.dtype.kind == "f" and inside is not None:
-        values = np.where(inside[:, None], values, values.dtype.type(0))
+        values = module_of(values).where(inside[:, None], values, values.dtype.type(0))
     if space is None or (space == "rgb" and values.dtype == np.uint8):
         return values
+    if on_gpu(values):
+        raise InvalidInputError(
+            f"on a GPU an image is taken in RGB bytes or as it is, not in {space!r}: "
+            'give space="rgb" for bytes, space=None, or image.get()'
+        )
     grey = values.shape[1] == 1
     rgb = np.broadcast_to(values, (len(values), 3)) if grey else values
     if rgb.dtype == np.float16:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meanshiftpp._input import OFFSET_BITS, as_points, as_weights
+from meanshiftpp._input import OFFSET_BITS, as_points, as_weights, on_host
 from meanshiftpp.alike import CRUMB, MOST_CRUMBS, comparable, crumbs, large
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid
@@ -115,6 +115,7 @@ def select_bandwidth(
         raise InvalidInputError("a grid has its own weights: give no sample_weight with a grid")
     if len(X) == 0:
         raise InvalidInputError("an empty grid has no bandwidth: bin some points first")
+    X = X.to("cpu")
     return _METHODS[method](_Cells(X, scale_of_grid(X), n_threads))
 
 
@@ -193,6 +194,7 @@ def _read(
     if total == 0:
         raise InvalidInputError("a bandwidth needs points: there are none, or none with a weight")
     rows, weight = sample_rows(points, weight, SAMPLE)
+    rows, weight = on_host(rows), None if weight is None else on_host(weight)
     scale = scale_of_points(rows, weight)
     if not np.isfinite(scale.spread).all():
         Grid.from_points(points, 1.0, n_threads=n_threads)  # which says where the bad value is

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._input import as_array
 from meanshiftpp.errors import InvalidInputError
 
 __all__ = ["Chunk", "as_chunk", "chunk_of_arrow", "is_number", "read_ahead"]
@@ -100,6 +101,18 @@ class Chunk:
                 raise InvalidInputError(f"{self.source}: {error}") from error
             raise
 
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Turn the X[4, 1] of an error into the row of the array that the chunk was cut from."""
+        try:
+            yield
+        except InvalidInputError as error:
+            place = re.match(r"X\[(\d+),", str(error))
+            if not place:
+                raise
+            row = f"X[{self.first + int(place[1])},"
+            raise InvalidInputError(row + str(error)[place.end() :]) from None
+
 
 def as_chunk(item: Any, number: int = 0) -> Chunk:
     """Make a `Chunk` of what an iterator gave: an array, a table, or a pair (X, weights).
@@ -126,12 +139,12 @@ def as_chunk(item: Any, number: int = 0) -> Chunk:
     if isinstance(item, Chunk):
         return item
     if isinstance(item, tuple) and len(item) == 2:
-        return replace(as_chunk(item[0], number), weight=np.asarray(item[1]))
+        return replace(as_chunk(item[0], number), weight=as_array(item[1]))
     source = f"chunk {number + 1}"
     if hasattr(item, "column_names"):
         return chunk_of_arrow(item, source)
     columns = tuple(map(str, item.columns)) if hasattr(item, "columns") else ()  # a data frame's
-    return Chunk(np.asarray(item), source=source, columns=columns)
+    return Chunk(as_array(item), source=source, columns=columns)
 
 
 def chunk_of_arrow(table: Any, source: str, first: int = 0, **more: Any) -> Chunk:

@@ -13,15 +13,14 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from meanshiftpp._input import as_bandwidth
+from meanshiftpp._estimator import checked_points, checked_weight, threads_of
+from meanshiftpp._input import as_bandwidth, module_of
 from meanshiftpp.bandwidth import select_bandwidth
-from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Periodic, bin_points
 from meanshiftpp.modes import MAX_RESOLUTION, Modes, fine_cells, fit_labels, seek
 
@@ -162,8 +161,8 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self : MeanShiftPP
             The fitted estimator.
         """
-        X = self._checked(X, reset=True)
-        weight = _checked_weight(sample_weight, len(X))
+        X = checked_points(self, X, reset=True)
+        weight = checked_weight(sample_weight, len(X))
         bandwidth = self._bandwidth(X, weight)
         modes, labels = fit_labels(
             X,
@@ -173,10 +172,12 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             sample_weight=weight,
             tol=self.tol,
             max_iter=self.max_iter,
-            n_threads=self._threads(),
+            n_threads=threads_of(self.n_jobs),
         )
         if weight is not None and not self.cluster_all:
-            idle = np.flatnonzero(weight == 0)  # these made no cell: they are as new points
+            idle = module_of(X).flatnonzero(
+                weight == 0
+            )  # these made no cell: they are as new points
             if idle.size:
                 labels[idle] = modes.label(X[idle], cluster_all=False)
         return self._keep(modes, labels, bandwidth)
@@ -204,11 +205,11 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             The estimator; `labels_` are those of this chunk.
         """
         started = hasattr(self, "grid_")
-        X = self._checked(X, reset=not started, ensure_min_samples=0)
+        X = checked_points(self, X, reset=not started, ensure_min_samples=0)
         if len(X) == 0:
-            self.labels_ = np.empty(0, np.int32)
+            self.labels_ = module_of(X).empty(0, np.int32)
             return self
-        weight, threads = _checked_weight(sample_weight, len(X)), self._threads()
+        weight, threads = checked_weight(sample_weight, len(X)), threads_of(self.n_jobs)
         settled = started and self.bandwidth is None
         bandwidth = self.bandwidth_ if settled else self._bandwidth(X, weight)
         fine, period = fine_cells(bandwidth, self.periodic, X.shape[1], self.resolution)
@@ -244,8 +245,8 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         labels : ndarray of shape (n_samples,), int32
             The same as `labels_`.
         """
-        self.fit(X, sample_weight=sample_weight)
-        return self.labels_
+        labels: NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
+        return labels
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Label points by the basin they lie in.
@@ -264,21 +265,13 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             The labels.
         """
         check_is_fitted(self, "grid_")
-        X = self._checked(X, reset=False)
-        return self._modes.label(X, cluster_all=self.cluster_all, n_threads=self._threads())
-
-    def _checked(self, X: Any, **how: Any) -> NDArray[Any]:
-        """Check shape, names and type; NaN and infinity the kernel finds in the pass it makes."""
-        checked: NDArray[Any] = validate_data(self, X, ensure_all_finite=False, **how)
-        return checked
+        points, threads = checked_points(self, X, reset=False), threads_of(self.n_jobs)
+        return self._modes.label(points, cluster_all=self.cluster_all, n_threads=threads)
 
     def _bandwidth(self, X: NDArray[Any], weight: NDArray[Any] | None) -> NDArray[np.float64]:
         if self.bandwidth is not None:
             return as_bandwidth(self.bandwidth, X.shape[1])
-        return select_bandwidth(X, sample_weight=weight, n_threads=self._threads())
-
-    def _threads(self) -> int | None:
-        return None if self.n_jobs is None else int(effective_n_jobs(self.n_jobs))
+        return select_bandwidth(X, sample_weight=weight, n_threads=threads_of(self.n_jobs))
 
     def _keep(
         self, modes: Modes, labels: NDArray[np.int32], bandwidth: NDArray[np.float64]
@@ -293,7 +286,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
         if self.min_cluster_size > 1:
             modes = modes.keep(self.min_cluster_size)
-            labels[labels >= len(modes.centers)] = -1  # labels are ordered by weight
+            labels[labels >= len(modes)] = -1  # labels are ordered by weight
         self._modes = modes
         self.labels_ = labels
         self.cluster_centers_ = modes.centers
@@ -302,18 +295,3 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.grid_ = modes.grid
         self.bandwidth_ = np.where(modes.grid.period > 0, modes.bandwidth, bandwidth)
         return self
-
-
-def _checked_weight(sample_weight: ArrayLike | None, n: int) -> NDArray[Any] | None:
-    """Check what the bandwidth rule relies on; sign and NaN are for the kernel to find."""
-    if sample_weight is None:
-        return None
-    weight = np.asarray(sample_weight)
-    if weight.shape != (n,) or weight.dtype.kind not in "biuf":
-        raise InvalidInputError(
-            f"sample_weight must have one number for each of the {n} rows, "
-            f"got shape {weight.shape} of {weight.dtype}"
-        )
-    if not weight.any():
-        raise InvalidInputError("sample_weight must have a weight above zero, but all are zero")
-    return weight

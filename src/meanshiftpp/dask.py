@@ -17,6 +17,7 @@ from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp import cluster
+from meanshiftpp._estimator import checked_points, threads_of
 from meanshiftpp._input import as_bandwidth, thread_count
 from meanshiftpp.chunks import Chunk
 from meanshiftpp.errors import InvalidInputError, need
@@ -127,7 +128,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
             resolution=self.resolution,
             tol=self.tol,
             max_iter=self.max_iter,
-            n_threads=self._threads(),
+            n_threads=threads_of(self.n_jobs),
         )
         self._keep(modes, np.empty(0, np.int32), wanted)
         # As in one process: noise is decided after labelling.
@@ -176,14 +177,14 @@ class MeanShiftPP(cluster.MeanShiftPP):
                 raise InvalidInputError(
                     f"X must have 2 dimensions (samples, features), got {X.ndim}"
                 )
-            self._checked(np.empty((0, X.shape[1])), reset=reset, ensure_min_samples=0)
+            checked_points(self, np.empty((0, X.shape[1])), reset=reset, ensure_min_samples=0)
             return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
         if not (dask.is_dask_collection(X) and hasattr(X, "columns")):
             raise InvalidInputError(
                 f"X must be a dask array or data frame, got {type(X).__name__}; "
                 "for data in memory there is meanshiftpp.MeanShiftPP"
             )
-        self._checked(_empty_frame(X), reset=reset, ensure_min_samples=0)
+        checked_points(self, _empty_frame(X), reset=reset, ensure_min_samples=0)
         # Columns that may hold missing values are objects in an array; as floats they hold NaN.
         nullable = {name: "float64" for name, kind in X.dtypes.items() if not _plain(kind)}
         return (X.astype(nullable) if nullable else X).to_dask_array()

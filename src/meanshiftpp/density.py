@@ -12,14 +12,22 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, DensityMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from meanshiftpp import _kernel
-from meanshiftpp._input import as_bandwidth, as_periods, as_weights, snap, thread_count
+from meanshiftpp._backend import backend_of
+from meanshiftpp._estimator import checked_points, threads_of
+from meanshiftpp._input import (
+    as_array,
+    as_bandwidth,
+    as_periods,
+    as_weights,
+    module_of,
+    snap,
+    thread_count,
+)
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid, Periodic, bin_points
 from meanshiftpp.scale import normal_reference, scale_of_points
@@ -179,7 +187,7 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self : GridDensity
             The fitted estimator.
         """
-        X, weight = _weighted(self._checked(X, reset=True), sample_weight)
+        X, weight = _weighted(checked_points(self, X, reset=True), sample_weight)
         return self._keep(self._binned(X, *self._cells(self._window(X, weight)), weight))
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -205,7 +213,7 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             The estimator.
         """
         started = hasattr(self, "grid_")
-        X = self._checked(X, reset=not started, ensure_min_samples=0)
+        X = checked_points(self, X, reset=not started, ensure_min_samples=0)
         if len(X) == 0:
             return self
         X, weight = _weighted(X, sample_weight)
@@ -232,20 +240,25 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             ``-inf`` where the window of a point is empty.
         """
         check_is_fitted(self, "grid_")
-        X = self._checked(X, reset=False)
-        grid, threads = self.grid_, self._threads()
-        place = np.empty(len(X), np.int32)
+        X = checked_points(self, X, reset=False)
+        grid, threads = self.grid_, threads_of(self.n_jobs)
+        xp = module_of(X)
+        place = xp.empty(len(X), np.int32)
         seen, assignment = bin_points(
             X, grid.bandwidth, period=grid.period, ids=place, n_threads=threads
         )
-        assignment.take(np.arange(len(seen), dtype=np.int32), place, place)
+        assignment.take(xp.arange(len(seen), dtype=np.int32), place, place)
         around = grid.period, self.resolution_, thread_count(threads)
-        counts = _kernel.window_counts(grid.cells, grid.counts, seen.cells, *around)
+        backend = backend_of(grid.cells)
+        counts = backend.window_counts(grid.cells, grid.counts, seen.cells, *around)
         with np.errstate(divide="ignore"):
-            log_counts = np.log(counts)
+            log_counts = xp.log(counts)
         log_volume = np.log(self.bandwidth_).sum()
-        log_density: NDArray[np.float64] = log_counts - math.log(grid.counts.sum()) - log_volume
-        return log_density[place]
+        log_density: NDArray[np.float64] = (
+            log_counts - math.log(int(grid.counts.sum())) - log_volume
+        )
+        found: NDArray[np.float64] = log_density[place]
+        return found
 
     def score(self, X: Any, y: object = None) -> float:
         """Give the log-likelihood of all points together: the sum of `score_samples`.
@@ -284,7 +297,8 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "grid_")
         if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or n_samples < 0:
             raise InvalidInputError(f"n_samples must be a whole number from 0, got {n_samples!r}")
-        random, grid, reach = check_random_state(random_state), self.grid_, self.resolution_
+        random, reach = check_random_state(random_state), self.resolution_
+        grid = self.grid_.to("cpu")
         upto = np.cumsum(grid.counts).astype(np.int64)
         drawn = random.randint(0, upto[-1], n_samples, dtype=np.int64)
         cells = grid.cells[np.searchsorted(upto, drawn, side="right")]
@@ -295,11 +309,6 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         astray = np.floor(points / grid.bandwidth) != cells
         points[astray] = ((cells + 0.5) * grid.bandwidth)[astray]
         return points
-
-    def _checked(self, X: Any, **how: Any) -> NDArray[Any]:
-        """Check shape, names and type; NaN and infinity the kernel finds in the pass it makes."""
-        checked: NDArray[Any] = validate_data(self, X, ensure_all_finite=False, **how)
-        return checked
 
     def _window(self, X: NDArray[Any], weight: NDArray[Any] | None) -> NDArray[np.float64]:
         if self.bandwidth is not None:
@@ -320,7 +329,7 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         period: NDArray[np.int64],
         weight: NDArray[Any] | None,
     ) -> Grid:
-        threads = self._threads()
+        threads = threads_of(self.n_jobs)
         return bin_points(X, side, period=period, sample_weight=weight, n_threads=threads)[0]
 
     def _keep(self, grid: Grid) -> Self:
@@ -329,9 +338,6 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.resolution_ = self.resolution
         self.bandwidth_ = grid.bandwidth * (2 * self.resolution + 1)
         return self
-
-    def _threads(self) -> int | None:
-        return None if self.n_jobs is None else int(effective_n_jobs(self.n_jobs))
 
 
 def density_bandwidth(
@@ -395,7 +401,7 @@ def _weighted(
     if sample_weight is None:
         return X, None
     as_weights(sample_weight, len(X))
-    weight = np.asarray(sample_weight)
+    weight = as_array(sample_weight)
     counted = weight > 0
     if not counted.any():
         raise InvalidInputError("sample_weight must have a weight above zero, but all are zero")

@@ -15,19 +15,24 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp import _kernel, gridfile
+from meanshiftpp import gridfile
+from meanshiftpp._backend import backend_of, gpu_of
 from meanshiftpp._input import (
     COUNT_LIMIT,
     OFFSET_BITS,
     as_bandwidth,
     as_points,
     as_weights,
+    device_of,
+    module_of,
+    on_gpu,
+    on_host,
     snap,
     thread_count,
 )
@@ -85,7 +90,8 @@ class Grid:
         if len(self.period) == 0:  # not given: no feature has one
             object.__setattr__(self, "period", np.zeros(len(self.bandwidth), np.int64))
         for array in self._arrays():
-            array.flags.writeable = False
+            if not on_gpu(array):
+                array.flags.writeable = False
 
     # -- making one ---------------------------------------------------------------------------
 
@@ -98,6 +104,7 @@ class Grid:
         sample_weight: ArrayLike | None = None,
         periodic: Periodic = None,
         n_threads: int | None = None,
+        device: str | None = None,
     ) -> Grid:
         """Bin points in one pass.
 
@@ -115,6 +122,9 @@ class Grid:
             longitude in degrees. The bandwidth is changed to the nearest that divides it.
         n_threads : int, optional
             By default every core this process may use. The result does not depend on it.
+        device : str, optional
+            Where the grid is to be, "cpu" or "cuda" (see `to`); by default where the points are.
+            Points on the host pass through the GPU in batches, so they may be more than it holds.
 
         Returns
         -------
@@ -128,9 +138,13 @@ class Grid:
         """
         points = as_points(X)
         h, period = snap(bandwidth, periodic, points.shape[1])
-        return bin_points(
+        gpu = None if device is None or on_gpu(points) else gpu_of(device)
+        if gpu is not None:
+            return _bin_through(gpu, points, h, period, sample_weight)
+        grid, _ = bin_points(
             points, h, period=period, sample_weight=sample_weight, n_threads=n_threads
-        )[0]
+        )
+        return grid if device is None else grid.to(device)
 
     @classmethod
     def from_chunks(
@@ -204,8 +218,7 @@ class Grid:
         if d < 1:
             raise InvalidInputError(f"a grid has at least one feature, got {d}")
         h, period = snap(bandwidth, periodic, d)
-        nothing = np.empty((0, d), np.int64), np.empty(0, np.uint64), np.empty((0, d), np.uint64)
-        return cls(h, *nothing, period=period)
+        return cls(h, *_no_rows(d), period=period)
 
     # -- what is in it ------------------------------------------------------------------------
 
@@ -217,7 +230,8 @@ class Grid:
     @property
     def weights(self) -> NDArray[np.float64]:
         """Weight in each cell: `counts` times `unit`."""
-        return np.asarray(self.counts * self.unit, np.float64)
+        weights: NDArray[np.float64] = self.counts.astype(np.float64) * self.unit
+        return weights
 
     @property
     def total(self) -> float:
@@ -228,7 +242,9 @@ class Grid:
     @property
     def means(self) -> NDArray[np.float64]:
         """Mean of the points in each cell, in the data's units."""
-        return (self.cells + self.sums / self.counts[:, None] * 2.0**-OFFSET_BITS) * self.bandwidth
+        places = self.cells + self.sums / self.counts[:, None] * 2.0**-OFFSET_BITS
+        means: NDArray[np.float64] = places * module_of(places).asarray(self.bandwidth)
+        return means
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -254,7 +270,8 @@ class Grid:
         if not isinstance(other, Grid):
             return NotImplemented
         return self.unit == other.unit and all(
-            np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays(), strict=True)
+            np.array_equal(on_host(a), on_host(b))
+            for a, b in zip(self._arrays(), other._arrays(), strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -266,6 +283,25 @@ class Grid:
         return self.bandwidth, self.cells, self.counts, self.sums, self.period
 
     # -- what can be done with it -------------------------------------------------------------
+
+    @property
+    def device(self) -> str:
+        """Where the grid is: "cpu", or "cuda:0" for the first GPU, and so on."""
+        return device_of(self.cells)
+
+    def to(self, device: str) -> Grid:
+        """Copy the grid to a device, "cpu" or "cuda" (or "cuda:1", ...).
+
+        Examples
+        --------
+        >>> from meanshiftpp import Grid
+        >>> grid = Grid.from_points([[0.1], [0.7]], bandwidth=0.5)
+        >>> grid.device, grid.to("cpu") == grid
+        ('cpu', True)
+        """
+        copy = gpu_of(device) or on_host
+        cells, counts, sums = (copy(array) for array in (self.cells, self.counts, self.sums))
+        return Grid(self.bandwidth, cells, counts, sums, self.unit, self.period)
 
     def __add__(self, other: object) -> Grid:
         if not isinstance(other, Grid):
@@ -307,7 +343,7 @@ class Grid:
         merged = merge_cells((cells, self.counts, sums))
         if not np.isfinite(self.bandwidth * k).all():
             raise InvalidInputError(f"{k} times the bandwidth {self.bandwidth} is not finite")
-        if int(merged[1].max(initial=0)) > COUNT_LIMIT:
+        if len(merged[1]) and int(merged[1].max()) > COUNT_LIMIT:
             raise InvalidInputError(
                 f"with {k} times the bandwidth a cell would hold more than {COUNT_LIMIT:,} points"
             )
@@ -325,7 +361,7 @@ class Grid:
         >>> Grid.load("demo.grid")
         Grid(2 cells, 1 feature, weight 2, bandwidth 0.5)
         """
-        gridfile.write(path, vars(self))
+        gridfile.write(path, vars(self.to("cpu")))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Grid:
@@ -362,7 +398,7 @@ class Grid:
         unit = min(self.unit, other.unit)
         if self.unit == other.unit == 1:
             return unit
-        peak = sum(int(g.counts.max(initial=0)) * g.unit for g in (self, other))
+        peak = sum(int(g.counts.max()) * g.unit for g in (self, other))
         return max(unit, math.ldexp(1.0, math.frexp(peak)[1] - OFFSET_BITS))
 
     def _rows(self, unit: float) -> _Rows:
@@ -444,11 +480,34 @@ _Rows = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]
 def merge_cells(*parts: _Rows) -> _Rows:
     """Add up the rows of several grids that belong to the same cell."""
     cells, counts, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return _kernel.merge_cells(cells, counts, sums)[:3]
+    merged: _Rows = backend_of(cells).merge_cells(cells, counts, sums)[:3]
+    return merged
+
+
+def _bin_through(
+    gpu: Any,
+    points: NDArray[np.generic],
+    bandwidth: NDArray[np.float64],
+    period: NDArray[np.int64],
+    sample_weight: ArrayLike | None,
+) -> Grid:
+    """Bin points on the host by a GPU, a batch at a time."""
+    weights, unit = (None, 1.0) if sample_weight is None else as_weights(sample_weight, len(points))
+    cells, counts, sums = map(gpu, _no_rows(len(bandwidth)))
+    total = GridSum(Grid(bandwidth, cells, counts, sums, period=period))
+    for first, batch in gpu.batches(points):
+        part = None if weights is None else gpu(weights[first : first + len(batch)])
+        with Chunk(batch, first=first).counted():
+            total.add(bin_points(batch, bandwidth, period=period, sample_weight=part)[0])
+    return replace(total.grid(), unit=unit)
+
+
+def _no_rows(d: int) -> _Rows:
+    return np.empty((0, d), np.int64), np.empty(0, np.uint64), np.empty((0, d), np.uint64)
 
 
 def _refuse_overflow(counts: NDArray[np.uint64], what: str) -> None:
-    if (peak := int(counts.max(initial=0))) > COUNT_LIMIT:
+    if (peak := int(counts.max()) if len(counts) else 0) > COUNT_LIMIT:
         raise InvalidInputError(
             f"{what} would have a cell of weight {peak:,}, more than the {COUNT_LIMIT:,} "
             "whose sum is exact; take a smaller bandwidth"
@@ -488,10 +547,13 @@ def bin_points(
     h = as_bandwidth(bandwidth, points.shape[1])
     weights, unit = (None, 1.0) if sample_weight is None else as_weights(sample_weight, len(points))
     threads = thread_count(n_threads)
-    cells, counts, sums, assignment = _kernel.bin_points(points, h, weights, ids, threads, way, isa)
+    backend = backend_of(points)
+    binned = backend.bin_points(points, h, weights, ids, threads, way, isa)
+    cells, counts, sums, assignment = binned
     if period is None or not period.any():
         return Grid(h, cells, counts, sums, unit), assignment
-    cells = np.where(period > 0, cells % np.maximum(period, 1), cells)
-    cells, counts, sums, place = _kernel.merge_cells(cells, counts, sums)
+    for j in np.flatnonzero(period):
+        cells[:, j] %= period[j]
+    cells, counts, sums, place = backend.merge_cells(cells, counts, sums)
     _refuse_overflow(counts, "the grid")
     return Grid(h, cells, counts, sums, unit, period), Wrapped(assignment, place)

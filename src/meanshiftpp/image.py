@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import thread_count
+from meanshiftpp._input import as_array, module_of, on_gpu, thread_count
 from meanshiftpp._pixels import Pixels, principal, read_pixels
 from meanshiftpp.bandwidth import select_bandwidth
 from meanshiftpp.errors import InvalidInputError
@@ -138,6 +138,10 @@ def hierarchy(
     >>> [tree.n_regions(detail) for detail in (0.01, 1.0, 10.0)]
     [1, 2, 3]
     """
+    if on_gpu(as_array(image)):
+        raise InvalidInputError(
+            "regions are found on the CPU: give image.get(), or take regions=False"
+        )
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
     threads = thread_count(n_threads)
     _, labels = _cluster(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads)
@@ -286,13 +290,14 @@ def _cluster(
             bandwidth = _own_bandwidth(seen, n_threads)
     sides: Any = bandwidth
     if spatial is not None:
-        axes = np.indices(pixels.shape, np.float32).reshape(len(pixels.shape), -1).T
+        xp = module_of(points)
+        axes = xp.indices(pixels.shape, np.float32).reshape(len(pixels.shape), -1).T
         sides = [bandwidth] * points.shape[1] + [spatial] * axes.shape[1]
-        points = np.hstack([points.astype(np.float32, copy=False), axes])
+        points = xp.hstack([points.astype(np.float32, copy=False), axes])
     if pixels.mask is None:
         return fit_labels(points, sides, n_threads=n_threads)
     modes, inside = fit_labels(points[pixels.mask], sides, n_threads=n_threads)
-    labels = np.full(len(points), -1, np.int32)
+    labels: NDArray[np.int32] = module_of(points).full(len(points), -1, np.int32)
     labels[pixels.mask] = inside
     return modes, labels
 

@@ -8,12 +8,24 @@ any more. What ended in one cell is one cluster.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp import _kernel
-from meanshiftpp._input import as_bandwidth, as_points, snap, thread_count
+from meanshiftpp._backend import backend_of, gpu_of
+from meanshiftpp._input import (
+    as_array,
+    as_bandwidth,
+    as_points,
+    device_of,
+    module_of,
+    on_gpu,
+    on_host,
+    snap,
+    thread_count,
+)
+from meanshiftpp.chunks import Chunk
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid, Periodic, bin_points
 
@@ -69,7 +81,9 @@ class Modes:
 
         On a feature with a period they are between 0 and the period.
         """
-        return self._places(self.cells + self.fractions) * self.grid.bandwidth
+        places = self._places(self.cells + self.fractions)
+        centers: NDArray[np.float64] = places * module_of(places).asarray(self.grid.bandwidth)
+        return centers
 
     @property
     def bandwidth(self) -> NDArray[np.float64]:
@@ -81,9 +95,12 @@ class Modes:
         period = self.grid.period
         if not period.any():
             return places
-        inside = places % np.maximum(period, 1)
-        inside[inside >= period] = 0.0  # a last bit below 0 is rounded up to the period
-        return np.where(period > 0, inside, places)
+        inside = places.copy()
+        for j in np.flatnonzero(period):
+            column = inside[:, j] % float(period[j])
+            column[column >= period[j]] = 0.0  # a last bit below 0 is rounded up to the period
+            inside[:, j] = column
+        return inside
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -95,7 +112,8 @@ class Modes:
     def keep(self, min_weight: float) -> Modes:
         """Drop the modes lighter than `min_weight`: their cells get the label -1."""
         k = int((self.weights >= min_weight).sum())
-        labels = np.where(self.cell_labels < k, self.cell_labels, np.int32(-1))
+        labels = self.cell_labels.copy()
+        labels[labels >= k] = -1
         return replace(
             self,
             cell_labels=labels,
@@ -119,32 +137,62 @@ class Modes:
                 f"X must have {self.grid.n_features} features as the grid has, "
                 f"got {points.shape[1]}"
             )
+        if on_gpu(points):
+            return self.to(device_of(points))._label(points, cluster_all, 1)
+        if on_gpu(self.cells):
+            return self._label_through(points, cluster_all)
+        return self._label(points, cluster_all, thread_count(n_threads))
+
+    def to(self, device: str) -> Modes:
+        """Copy the modes and their grid to a device, "cpu" or "cuda" (or "cuda:1", ...)."""
+        if self.grid.device == device:
+            return self
+        copy = gpu_of(device) or on_host
+        return replace(
+            self,
+            grid=self.grid.to(device),
+            cell_labels=copy(self.cell_labels),
+            cells=copy(self.cells),
+            fractions=copy(self.fractions),
+            weights=copy(self.weights),
+        )
+
+    def _label_through(self, points: NDArray[np.generic], cluster_all: bool) -> NDArray[np.int32]:
+        """Label points on the host by the GPU the modes are on, a batch at a time."""
         labels = np.empty(len(points), np.int32)
-        grid, threads = self.grid, thread_count(n_threads)
+        for first, batch in gpu_of(self.grid.device).batches(points):
+            with Chunk(batch, first=first).counted():
+                found: Any = self._label(batch, cluster_all, 1)
+            found.get(out=labels[first : first + len(batch)])
+        return labels
+
+    def _label(
+        self, points: NDArray[np.generic], cluster_all: bool, threads: int
+    ) -> NDArray[np.int32]:
+        xp, grid, backend = module_of(points), self.grid, backend_of(points)
+        labels: NDArray[np.int32] = xp.empty(len(points), np.int32)
         seen, assignment = bin_points(
             points, grid.bandwidth, period=grid.period, ids=labels, n_threads=threads
         )
-        found = _kernel.find_cells(
+        found = backend.find_cells(
             grid.cells, grid.counts, seen.cells, grid.period, self.resolution, threads
         )
         known = found >= 0
-        values = np.full(len(seen), _FAR)
+        values = xp.full(len(seen), _FAR)
         values[known] = self.cell_labels[found[known]]
         assignment.take(values, labels, labels)
         if not known.all():
-            far = np.flatnonzero(labels == _FAR)
+            far = xp.flatnonzero(labels == _FAR)
             labels[far] = self._nearest(points[far]) if cluster_all and len(self) else -1
         return labels
 
     def _nearest(self, points: NDArray[np.generic]) -> NDArray[np.int32]:
-        from scipy.spatial import KDTree  # slow to import, and seldom needed
-
-        period = self.grid.period
-        places = points.astype(np.float64) / self.grid.bandwidth
-        box = period.astype(np.float64) if period.any() else None  # 0: as if without end
-        tree = KDTree(self._places(self.cells + self.fractions), boxsize=box)
-        _, nearest = tree.query(self._places(places))
-        return np.asarray(nearest, dtype=np.int32)
+        side = module_of(points).asarray(self.grid.bandwidth)
+        places, modes = points.astype(np.float64) / side, self.cells + self.fractions
+        nearest: NDArray[np.int32] = backend_of(points).nearest_modes(
+            self._places(places), self._places(modes), self.grid.period
+        )
+        return nearest
 
 
 def seek(
@@ -196,7 +244,7 @@ def seek(
         raise InvalidInputError(f"tol must be a number from 0, got {tol!r}")
     if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
         raise InvalidInputError(f"max_iter must be a whole number from 1, got {max_iter!r}")
-    labels, cells, fractions, weights, n_iter, converged = _kernel.seek_modes(
+    labels, cells, fractions, weights, n_iter, converged = backend_of(grid.cells).seek_modes(
         grid.cells,
         grid.counts,
         grid.sums,
@@ -206,7 +254,7 @@ def seek(
         min(int(max_iter), 2**31 - 1),
         thread_count(n_threads),
     )
-    weight = np.asarray(weights * grid.unit, np.float64)
+    weight = weights.astype(np.float64) * grid.unit
     return Modes(grid, labels, cells, fractions, weight, n_iter, converged, reach)
 
 
@@ -261,7 +309,7 @@ def fit_labels(
     The cells are those of `fine_bandwidth`: at every resolution a window is three bandwidths wide.
     """
     points = as_points(X)
-    labels = np.empty(len(points), np.int32)
+    labels: NDArray[np.int32] = module_of(points).empty(len(points), np.int32)
     fine, period = fine_cells(bandwidth, periodic, points.shape[1], resolution)
     grid, assignment = bin_points(
         points,
@@ -275,7 +323,7 @@ def fit_labels(
     assignment.take(modes.cell_labels, labels, labels)
     if sample_weight is not None:
         # Points of no weight made no cell: they are labelled as new points are.
-        idle = np.flatnonzero(np.asarray(sample_weight) == 0)
+        idle = module_of(points).flatnonzero(as_array(sample_weight) == 0)
         if idle.size:
             labels[idle] = modes.label(points[idle], n_threads=n_threads)
     return modes, labels

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._input import module_of, on_gpu, on_host
 from meanshiftpp.grid import Grid
 
 NARROWED = 0.45
@@ -70,20 +71,22 @@ def scale_of_points(X: NDArray[Any], weight: NDArray[Any] | None = None) -> Scal
     """Take the moments of points in one pass, block by block."""
     with np.errstate(all="ignore"):
         # From the least value on: far from zero, rounding would depend on the order of the rows.
-        low = np.asarray(X.min(axis=0), np.float64) if len(X) else np.zeros(X.shape[1])
-        parts = [_block_scale(X, weight, start, low) for start in range(0, len(X), BLOCK)]
+        low = np.asarray(on_host(X.min(axis=0)), np.float64) if len(X) else np.zeros(X.shape[1])
+        block = BLOCK << 6 if on_gpu(X) else BLOCK
+        blocks = [slice(start, start + block) for start in range(0, len(X), block)]
+        parts = [_block_scale(X[b], None if weight is None else weight[b], low) for b in blocks]
         found = merged_scale(parts or [Scale(0.0, np.zeros_like(low), np.zeros_like(low))])
         return Scale(found.total, found.mean + low, found.spread)
 
 
-def _block_scale(
-    X: NDArray[Any], weight: NDArray[Any] | None, start: int, low: NDArray[np.float64]
-) -> Scale:
-    rows = np.array(X[start : start + BLOCK].T, np.float64, order="C") - low[:, None]
-    w = np.ones(rows.shape[1]) if weight is None else weight[start : start + BLOCK]
-    total = float(np.sum(w))
+def _block_scale(X: NDArray[Any], weight: NDArray[Any] | None, low: NDArray[np.float64]) -> Scale:
+    xp = module_of(X)
+    rows = xp.array(X.T, np.float64, order="C") - xp.asarray(low)[:, None]
+    w = xp.ones(rows.shape[1]) if weight is None else weight
+    total = float(w.sum())
     mean = (rows * w).sum(axis=1) / total
-    return Scale(total, mean, np.sqrt((np.square(rows - mean[:, None]) * w).sum(axis=1) / total))
+    squares = (xp.square(rows - mean[:, None]) * w).sum(axis=1)
+    return Scale(total, on_host(mean), on_host(xp.sqrt(squares / total)))
 
 
 def merged_scale(parts: Sequence[Scale]) -> Scale:

@@ -1,0 +1,46 @@
+"""What the estimators share: scikit-learn's checks, for arrays on the host and on a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from joblib import effective_n_jobs
+from sklearn.utils.validation import _check_n_features, validate_data
+
+from meanshiftpp._input import as_array, as_points, on_gpu
+from meanshiftpp.errors import InvalidInputError
+
+
+def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int = 1) -> Any:
+    """Check shape, names and type; NaN and infinity the loops find in the pass they make.
+
+    Arrays on a GPU stay there, whether scikit-learn's array API dispatch is on or not.
+    """
+    if hasattr(X, "__dlpack_device__") and on_gpu(X := as_array(X)):
+        points = as_points(X)
+        if len(points) < ensure_min_samples:
+            raise InvalidInputError(f"X must have at least one row, got shape {points.shape}")
+        _check_n_features(estimator, points, reset=reset)
+        return points
+    how = {"reset": reset, "ensure_min_samples": ensure_min_samples}
+    return validate_data(estimator, X, ensure_all_finite=False, **how)
+
+
+def checked_weight(sample_weight: Any, n: int) -> Any:
+    """Check what the bandwidth rules rely on; sign and NaN are found when weights are read."""
+    if sample_weight is None:
+        return None
+    weight = as_array(sample_weight)
+    if weight.shape != (n,) or weight.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"sample_weight must have one number for each of the {n} rows, "
+            f"got shape {weight.shape} of {weight.dtype}"
+        )
+    if not weight.any():
+        raise InvalidInputError("sample_weight must have a weight above zero, but all are zero")
+    return weight
+
+
+def threads_of(n_jobs: int | None) -> int | None:
+    """Give the threads that joblib's number of jobs stands for."""
+    return None if n_jobs is None else int(effective_n_jobs(n_jobs))
