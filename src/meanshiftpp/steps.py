@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meanshiftpp._input import as_bandwidth
+from meanshiftpp._input import as_array, as_bandwidth
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid
 from meanshiftpp.scale import Scale, gradient_reference, sample_rows, scale_of_grid, scale_of_points
@@ -41,7 +41,7 @@ def plan_for_points(
             unit = direction * _common_step(sides)
             sides = sides / _common_step(sides)
         return unit, _snapped(sides)
-    weight = None if sample_weight is None else np.asarray(sample_weight)
+    weight = None if sample_weight is None else as_array(sample_weight)
     scale = scale_of_points(*sample_rows(points, weight, SAMPLE))
     n = float(len(points) if weight is None else weight.sum())
     if unit is None:

@@ -268,7 +268,7 @@ def sweep(
     """
     r, threads = as_resolution(resolution), thread_count(n_threads)
     if isinstance(X, Grid):
-        base, unit, multiples = plan_for_grid(X, bandwidths, step, sample_weight, r)
+        base, unit, multiples = plan_for_grid(X.to("cpu"), bandwidths, step, sample_weight, r)
     else:
         points = as_points(X)
         if sample_weight is not None:
@@ -277,6 +277,7 @@ def sweep(
         cell = fine_bandwidth(unit, r)
         refuse_too_fine(points, cell, unit * multiples[0], max_cells)
         base = Grid.from_points(points, cell, sample_weight=sample_weight, n_threads=threads)
+    base = base.to("cpu")  # one read of the points on their device; what follows is small
     if len(base) == 0:
         raise InvalidInputError("there is nothing to sweep over: no points, or none with a weight")
     grids = _coarsened(base, multiples)

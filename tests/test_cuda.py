@@ -1,0 +1,325 @@
+"""The GPU against the CPU, with ==. Without a GPU these tests say that they did not run.
+
+What needs none: the kernels compile where there is a compiler, so that they cannot rot, and without
+CuPy an error says how to install it.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import meanshiftpp
+from meanshiftpp import Grid, GridDensity, MeanShiftPP, palette, quantize, seek, segment, sweep
+from meanshiftpp._backend import gpu_of
+from meanshiftpp.errors import InvalidInputError, MissingExtraError
+from meanshiftpp.grid import bin_points
+from meanshiftpp.modes import fit_labels
+
+SOURCE = Path(meanshiftpp.__file__).parent / "_cuda.cu"
+KERNELS = [
+    *(f"sample_box<{t}, 3>" for t in ("float", "double", "unsigned char")),
+    *(f"bin_global<float, {d}, {way}>" for d in (1, 3, 6) for way in range(3)),
+    *("bin_cached<float, 3>", "bin_cached<double, 6>", "keys_of<float, 2>"),
+    *("cells_of<short>", "add_rows<float>"),
+    *(
+        f"search<{d}, {hashed}, {reach}>"
+        for d in (1, 3, 6)
+        for hashed in (0, 1)
+        for reach in (0, 1)
+    ),
+    *("set_out<3, true>", "list_modes<3, false>", "read_modes<3, true>"),
+    *("index_cells<3>", "near_cells<3>", "window_counts<3>"),
+]
+
+
+def gpus() -> int:
+    try:
+        import cupy
+
+        return cupy.cuda.runtime.getDeviceCount()
+    except Exception:
+        return 0
+
+
+needs_gpu = pytest.mark.skipif(not gpus(), reason="no CuPy or no GPU here: not run on a GPU")
+
+
+# -- without a GPU ---------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc here: the CUDA kernels not compiled")
+def test_the_kernels_compile_without_warnings(tmp_path):
+    pointers = ", ".join(f"(const void*)&{name}" for name in KERNELS)
+    unit = tmp_path / "all.cu"
+    unit.write_text(f'#include "{SOURCE}"\nconst void* kernels[] = {{{pointers}}};\n')
+    flags = ["--fmad=false", "-std=c++17", "-arch=sm_90", "-Werror", "all-warnings"]
+    command = ["nvcc", *flags, "-ptx", str(unit), "-o", str(tmp_path / "all.ptx")]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_every_kernel_that_is_launched_exists():
+    launched = re.findall(r'f?"(\w+)(?:<|")', SOURCE.with_suffix(".py").read_text("utf-8"))
+    defined = set(
+        re.findall(r"(\w+)\(", "".join(re.findall(r"__global__[^{]*", SOURCE.read_text())))
+    )
+    kernels = {name for name in launched if name in defined}
+    assert kernels >= {"sample_box", "bin_global", "bin_cached", "search", "take", "near_cells"}
+    assert defined - kernels <= {"__launch_bounds__"}, "a kernel that nobody launches"
+
+
+def test_without_cupy_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    monkeypatch.delitem(sys.modules, "meanshiftpp._cuda", raising=False)
+    with pytest.raises(MissingExtraError, match=r'pip install "meanshiftpp\[gpu\]"'):
+        Grid.from_points([[1.0]], 1.0, device="cuda")
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:x", 0, "CUDA"])
+def test_a_device_has_a_name(device):
+    with pytest.raises(InvalidInputError, match='"cpu", "cuda" or "cuda:1"'):
+        gpu_of(device)
+
+
+# -- on a GPU --------------------------------------------------------------------------------------
+
+
+def blobs(d, dtype, n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) + 5 * rng.integers(0, 3, (n, 1))
+    return (
+        (X * 10 + 60).clip(0, 255).astype(dtype)
+        if np.dtype(dtype).kind in "iu"
+        else X.astype(dtype)
+    )
+
+
+def there(array):
+    import cupy
+
+    return cupy.asarray(array)
+
+
+def same(a, b):
+    return np.array_equal(a.get() if hasattr(a, "get") else a, b)
+
+
+@needs_gpu
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int16", "int64", "uint64"])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6, 8])
+def test_grid_modes_and_labels_are_the_cpus(d, dtype):
+    X = blobs(d, dtype)
+    h = 5.0 if np.dtype(dtype).kind in "iu" else 0.5
+    modes, labels = fit_labels(X, h)
+    found, found_labels = fit_labels(there(X), h)
+    assert found.grid.device == "cuda:0"
+    assert found.grid == modes.grid
+    assert same(found_labels, labels)
+    for name in ("cell_labels", "cells", "fractions", "weights", "centers"):
+        assert same(getattr(found, name), getattr(modes, name)), name
+    assert (found.n_iter, found.converged) == (modes.n_iter, modes.converged)
+
+
+@needs_gpu
+@pytest.mark.parametrize("way", ["dense", "hash", "sorted", "wide"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_way_gives_the_same_grid(way, weighted):
+    X = blobs(3, "float32")
+    X[::500] += 1000  # outside the box that a sample shows
+    w = np.random.default_rng(1).integers(0, 4, len(X)) if weighted else None
+    grid = Grid.from_points(X, 0.3, sample_weight=w)
+    import cupy
+
+    ids = cupy.empty(len(X), np.int32)
+    weights = None if w is None else there(w)
+    found, assignment = bin_points(there(X), 0.3, sample_weight=weights, ids=ids, way=way)
+    assert found == grid
+    assignment.take(cupy.arange(len(grid), dtype=np.int32), ids, ids)
+    own = np.floor(X.astype(np.float64) / 0.3).astype(np.int64)
+    kept = ids.get() >= 0
+    assert np.array_equal(grid.cells[ids.get()[kept]], own[kept])
+    assert kept.all() or (w[~kept] == 0).all()
+
+
+@needs_gpu
+@pytest.mark.parametrize("resolution", [1, 2, 4])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_search_of_lattices_is_the_cpus(resolution, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 12, (400, 2)).astype(float)
+    for h in (0.3, 0.7, 1.0, 2.5):
+        grid = Grid.from_points(X, h)
+        a, b = (seek(g, resolution=resolution) for g in (grid, grid.to("cuda")))
+        assert same(b.cell_labels, a.cell_labels)
+        assert same(b.fractions, a.fractions)
+        assert (b.n_iter, b.converged) == (a.n_iter, a.converged)
+
+
+@needs_gpu
+def test_millions_of_points_with_some_far_away():
+    X = np.random.default_rng(0).normal(size=(2_000_000, 3)).astype(np.float32)
+    X[::100_000] += 50
+    for h in (1.0, 0.05, 1e-3):
+        assert Grid.from_points(there(X), h) == Grid.from_points(X, h)
+    turned = there(np.asfortranarray(X))[:, ::-1]
+    assert Grid.from_points(turned, 0.3) == Grid.from_points(X[:, ::-1], 0.3)
+
+
+@needs_gpu
+def test_grids_add_up_coarsen_and_move():
+    X = blobs(3, "float32")
+    grid = Grid.from_points(X, 0.1)
+    parts = [Grid.from_points(there(X[k::3]), 0.1) for k in range(3)]
+    assert parts[0] + parts[1] + parts[2] == grid
+    assert Grid.from_chunks((there(X[k::3]) for k in range(3)), 0.1) == grid
+    assert grid.to("cuda").coarsen(4) == grid.coarsen(4)
+    assert grid.to("cuda").to("cpu") == grid
+    assert same(grid.to("cuda").means, grid.means)
+
+
+@needs_gpu
+def test_a_grid_of_a_gpu_is_saved_as_any(tmp_path):
+    grid = Grid.from_points(blobs(2, "float64"), 0.5)
+    grid.to("cuda").save(tmp_path / "g")
+    assert Grid.load(tmp_path / "g") == grid
+
+
+@needs_gpu
+def test_periods():
+    X = np.random.default_rng(0).uniform(-400, 800, (5000, 2))
+    a, b = (fit_labels(x, 20.0, periodic=(360, None)) for x in (X, there(X)))
+    assert b[0].grid == a[0].grid
+    assert same(b[1], a[1])
+
+
+@needs_gpu
+def test_new_points_get_the_cpus_labels():
+    X, new = blobs(3, "float32"), blobs(3, "float32", seed=7) * 3
+    a, b = (MeanShiftPP(0.7).fit(x) for x in (X, there(X)))
+    assert same(b.predict(there(new)), a.predict(new))
+    a.set_params(cluster_all=False), b.set_params(cluster_all=False)
+    assert same(b.predict(there(new)), a.predict(new))
+
+
+@needs_gpu
+def test_the_estimator_stays_on_the_gpu():
+    import cupy
+
+    X = blobs(3, "float32")
+    w = np.random.default_rng(0).integers(0, 3, len(X))
+    a = MeanShiftPP(0.7, min_cluster_size=20).fit(X, sample_weight=w)
+    b = MeanShiftPP(0.7, min_cluster_size=20).fit(there(X), sample_weight=there(w))
+    for name in ("labels_", "cluster_centers_", "cluster_weights_"):
+        assert isinstance(getattr(b, name), cupy.ndarray), name
+        assert same(getattr(b, name), getattr(a, name)), name
+    assert b.n_features_in_ == 3
+    assert same(MeanShiftPP().fit(there(X)).labels_, MeanShiftPP().fit(X).labels_)
+    c = MeanShiftPP(0.7)
+    for part in np.array_split(X, 3):
+        c.partial_fit(there(part))
+    assert c.grid_ == MeanShiftPP(0.7).fit(X).grid_
+
+
+@needs_gpu
+def test_the_array_api_dispatch_of_scikit_learn_changes_nothing():
+    import sklearn
+
+    X = blobs(3, "float32")
+    expected = MeanShiftPP(0.7).fit_predict(X)
+    try:
+        with sklearn.config_context(array_api_dispatch=True):
+            found = MeanShiftPP(0.7).fit_predict(there(X))
+    except RuntimeError as error:
+        pytest.skip(f"scikit-learn cannot dispatch here: {error}")
+    assert same(found, expected)
+
+
+@needs_gpu
+def test_arrays_of_other_libraries_come_through_dlpack():
+    torch = pytest.importorskip("torch", reason="no PyTorch here: DLPack not tried")
+    X = load_iris().data
+    tensor = torch.from_numpy(X).cuda()
+    assert same(MeanShiftPP(0.5).fit_predict(tensor), MeanShiftPP(0.5).fit_predict(X))
+    assert Grid.from_points(tensor, 0.5) == Grid.from_points(X, 0.5)
+
+
+@needs_gpu
+def test_it_works_on_the_current_stream():
+    import cupy
+
+    X = blobs(3, "float32")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        found = fit_labels(there(X), 0.7)[1]
+    stream.synchronize()
+    assert same(found, fit_labels(X, 0.7)[1])
+
+
+@needs_gpu
+def test_host_data_passes_through_in_batches(monkeypatch):
+    from meanshiftpp import _cuda
+
+    monkeypatch.setattr(_cuda, "BATCH_BYTES", 1 << 12)
+    X = blobs(3, "float32")
+    w = np.random.default_rng(0).random(len(X))
+    assert Grid.from_points(X, 0.7, device="cuda") == Grid.from_points(X, 0.7)
+    weighted = Grid.from_points(X, 0.7, sample_weight=w, device="cuda")
+    assert weighted == Grid.from_points(X, 0.7, sample_weight=w)
+    labels = seek(Grid.from_points(X, 0.7, device="cuda")).label(X)
+    assert isinstance(labels, np.ndarray)
+    assert np.array_equal(labels, fit_labels(X, 0.7)[1])
+    X[2345, 1] = np.nan
+    with pytest.raises(InvalidInputError, match=r"X\[2345, 1\] is NaN"):
+        Grid.from_points(X, 0.7, device="cuda")
+
+
+@needs_gpu
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+@pytest.mark.parametrize("d", [3, 8])
+def test_bad_values_are_named_as_on_the_cpu(value, d):
+    X = blobs(d, "float64", n=50_000)
+    X[[4321, 30_000], 2] = value
+    with pytest.raises(InvalidInputError) as expected:
+        Grid.from_points(X, 0.5)
+    with pytest.raises(InvalidInputError) as found:
+        Grid.from_points(there(X), 0.5)
+    assert str(found.value) == str(expected.value)
+
+
+@needs_gpu
+def test_too_large_integers_and_weights_are_refused():
+    with pytest.raises(InvalidInputError, match=r"X\[1, 0\].*2\*\*53"):
+        Grid.from_points(there(np.array([[1], [2**60]])), 1.0)
+    full = there(np.full(3, 2**31, np.uint64))
+    with pytest.raises(InvalidInputError, match="more than the"):
+        Grid.from_points(there(np.zeros((3, 1))), 1.0, sample_weight=full)
+
+
+@needs_gpu
+def test_images_in_rgb():
+    image = blobs(3, "uint8", n=80 * 60).reshape(60, 80, 3)
+    options = {"space": "rgb", "regions": False}
+    assert same(segment(there(image), 16.0, **options), segment(image, 16.0, **options))
+    assert same(segment(there(image), **options), segment(image, **options))
+    assert same(quantize(there(image), 16.0), quantize(image, 16.0))
+    assert same(palette(there(image), 16.0).colors, palette(image, 16.0).colors)
+    with pytest.raises(InvalidInputError, match="regions=False"):
+        segment(there(image))
+    with pytest.raises(InvalidInputError, match="RGB bytes"):
+        segment(there(image), regions=False)
+
+
+@needs_gpu
+def test_density_and_sweep():
+    X = blobs(2, "float64")
+    a, b = (GridDensity(0.5, resolution=1).fit(x) for x in (X, there(X)))
+    assert np.allclose(b.score_samples(there(X)).get(), a.score_samples(X), rtol=1e-15, atol=0)
+    a, b = (sweep(x, [0.5, 1.0, 2.0]) for x in (X, there(X)))
+    assert list(b.n_clusters) == list(a.n_clusters)
+    assert same(b.labels(1, there(X)), a.labels(1, X))
