@@ -296,10 +296,12 @@ class Grid:
         --------
         >>> from meanshiftpp import Grid
         >>> grid = Grid.from_points([[0.1], [0.7]], bandwidth=0.5)
-        >>> grid.device, grid.to("cpu") == grid
+        >>> grid.device, grid.to("cpu") is grid
         ('cpu', True)
         """
         copy = gpu_of(device) or on_host
+        if self.device == device:
+            return self
         cells, counts, sums = (copy(array) for array in (self.cells, self.counts, self.sums))
         return Grid(self.bandwidth, cells, counts, sums, self.unit, self.period)
 
