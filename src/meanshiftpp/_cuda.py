@@ -122,26 +122,16 @@ def _blocks() -> int:
 class _Box:
     """Cells numbered in mixed radix, the last axis fastest."""
 
-    low: NDArray[np.float64]
-    extent: NDArray[np.float64]
+    numbers: NDArray[Any]  # struct Numbers: bandwidths, lows, extents, strides
+    slots: int
     whole: bool  # holds every point, not only a sample
-
-    @property
-    def strides(self) -> NDArray[np.float64]:
-        strides: NDArray[np.float64] = np.append(np.cumprod(self.extent[:0:-1])[::-1], 1.0)
-        return strides
-
-    @property
-    def slots(self) -> float:
-        return float(np.prod(self.extent))
-
-    def with_bandwidth(self, h: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _by_value(np.concatenate([h, self.low, self.extent, self.strides]), 24)
 
 
 def _sampled_box(points: Array, h: NDArray[np.float64]) -> _Box | None:
     """Return the box of some points taken evenly, with a margin; None where it has no numbers."""
     n, d = points.shape
+    if points.dtype == np.uint8:  # the box of all values: nothing to look at
+        return _numbered(h, np.zeros(d), np.floor(255 / h), True)
     step = max(1, n // SAMPLE)
     ends = cp.empty((2, d), cp.float64)
     name = f"sample_box<{_type(points)}, {d}>"
@@ -149,20 +139,28 @@ def _sampled_box(points: Array, h: NDArray[np.float64]) -> _Box | None:
     _launch(name, 1, *args, threads=1024, blocks=1)
     low, high = ends.get()
     margin = 0.0 if step == 1 else np.maximum(1.0, np.floor((high - low) / 8))
-    return _numbered(low - margin, high + margin, step == 1)
+    return _numbered(h, low - margin, high + margin, step == 1)
 
 
 def _whole_box(points: Array, h: NDArray[np.float64]) -> _Box | None:
     ends = cp.stack([points.min(axis=0), points.max(axis=0)]).get().astype(np.float64) / h
     if not np.isfinite(ends).all():
         return None
-    return _numbered(np.floor(ends[0]), np.floor(ends[1]), True)
+    return _numbered(h, np.floor(ends[0]), np.floor(ends[1]), True)
 
 
-def _numbered(low: NDArray[np.float64], high: NDArray[np.float64], whole: bool) -> _Box | None:
-    box = _Box(low, high - low + 1, whole)
-    inside = (np.abs(low) < 2**51).all() and (np.abs(high) < 2**51).all()
-    return box if inside and box.slots < 2**53 else None
+def _numbered(
+    h: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64], whole: bool
+) -> _Box | None:
+    lows, extents = low.tolist(), (high - low + 1).tolist()
+    slots, strides = 1, []
+    for extent in reversed(extents):
+        strides.append(float(slots))
+        slots *= int(extent)
+    if slots >= 2**53 or max(map(abs, lows + high.tolist())) >= 2**51:
+        return None
+    numbers = np.array([*h.tolist(), *lows, *extents, *reversed(strides)])
+    return _Box(_by_value(numbers, 24), slots, whole)
 
 
 # -- binning --------------------------------------------------------------------------------------
@@ -242,8 +240,8 @@ def _bin(
         box = _sampled_box(points, h)
     tries = 0
     while box is not None:
-        chosen = _choose(points, h, box) if way == "auto" else way
-        table = _fill(points, h, weights, ids, box, chosen, tries)
+        chosen = _choose(points, box) if way == "auto" else way
+        table = _fill(points, weights, ids, box, chosen, tries)
         if table is not None:
             return _collect(points, h, weights, box, table)
         tries += 1
@@ -252,13 +250,13 @@ def _bin(
     return _bin_wide(points, h, weights, ids)
 
 
-def _choose(points: Array, h: NDArray[np.float64], box: _Box) -> str:
+def _choose(points: Array, box: _Box) -> str:
     n, d = points.shape
     few = box.slots <= min(max(2**22, 8 * n), 2**31 - 1)
-    if few and _has_room(8 * (d + 1) * int(box.slots)):
+    if few and _has_room(8 * (d + 1) * box.slots):
         return "dense"
     sample = points[:: max(1, n // SAMPLE)]
-    keys = _keys(sample, h, box)
+    keys = _keys(sample, box)
     return "sorted" if len(cp.unique(keys)) > 0.9 * len(keys) else "hash"
 
 
@@ -270,10 +268,10 @@ def _has_room(size: int) -> bool:
     return bool(size <= free // 4)
 
 
-def _keys(points: Array, h: NDArray[np.float64], box: _Box) -> Array:
+def _keys(points: Array, box: _Box) -> Array:
     keys = cp.empty(len(points), cp.uint64)
     name = f"keys_of<{_type(points)}, {points.shape[1]}>"
-    args = (*_points_args(points), box.with_bandwidth(h), keys)
+    args = (*_points_args(points), box.numbers, keys)
     _launch(name, 0, *args, blocks=_blocks())
     return keys
 
@@ -292,7 +290,6 @@ class _Table:
 
 def _fill(
     points: Array,
-    h: NDArray[np.float64],
     weights: Array | None,
     ids: Array | None,
     box: _Box,
@@ -303,12 +300,12 @@ def _fill(
     n, d = points.shape
     keys, mask, lift, given = None, 0, 0, ids
     if way == "dense":
-        rows = int(box.slots)
+        rows = box.slots
     elif way == "hash":
         rows = 1 << max(12, math.ceil(math.log2(min(n, box.slots))) - 2 + 2 * tries)
         keys, mask, lift = cp.zeros(rows, cp.uint64), rows - 1, 1
     else:
-        all_keys = _keys(points, h, box)
+        all_keys = _keys(points, box)
         unique, place = cp.unique(all_keys, return_inverse=True)
         rows, keys = len(unique), unique
         given = cp.empty(n, cp.int32) if ids is None else ids
@@ -317,7 +314,7 @@ def _fill(
     table = cp.zeros((rows, d + 1), cp.uint64)
     report = cp.zeros(2 + LIST_BLOCKS, cp.uint64)
     outside = cp.empty(max(4096, n // 16), cp.int64)
-    common = (*_points_args(points), box.with_bandwidth(h))
+    common = (*_points_args(points), box.numbers)
     rest = (_NULL if given is None else given, outside, np.int64(len(outside)), report)
     if way == "dense" and weights is None and rows <= CACHED_SLOTS:
         _bin_cached(points, common, table, rest)
@@ -367,7 +364,7 @@ def _collect(
         occupied = occupied[cp.argsort(keys[occupied])]
     grid = _empty_grid(m, points.shape[1])
     order = (occupied, keys, np.int32(table.lift), np.int64(m), d)
-    _launch("collect", m, *order, box.with_bandwidth(h), table.sums, *grid)
+    _launch("collect", m, *order, box.numbers, table.sums, *grid)
     assignment = Assignment(len(table.sums), occupied, m)
     assignment.sparse = weights is not None
     if not len(outside):

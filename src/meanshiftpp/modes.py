@@ -81,8 +81,9 @@ class Modes:
 
         On a feature with a period they are between 0 and the period.
         """
-        places = self._places(self.cells + self.fractions)
-        centers: NDArray[np.float64] = places * module_of(places).asarray(self.grid.bandwidth)
+        places, h = self._places(self.cells + self.fractions), self.grid.bandwidth
+        alike = (h == h[0]).all()  # a number needs no copy to a GPU
+        centers: NDArray[np.float64] = places * (h[0] if alike else module_of(places).asarray(h))
         return centers
 
     @property
@@ -254,7 +255,9 @@ def seek(
         min(int(max_iter), 2**31 - 1),
         thread_count(n_threads),
     )
-    weight = weights.astype(np.float64) * grid.unit
+    weight = weights.astype(np.float64)
+    if grid.unit != 1:
+        weight *= grid.unit
     return Modes(grid, labels, cells, fractions, weight, n_iter, converged, reach)
 
 
