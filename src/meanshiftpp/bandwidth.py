@@ -31,7 +31,7 @@ from meanshiftpp.scale import (
     scale_of_grid,
     scale_of_points,
 )
-from meanshiftpp.steps import FINEST, PARTS
+from meanshiftpp.steps import FINEST, PARTS, possible
 from meanshiftpp.sweeps import FALLBACK, sweep
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class _Cells:
         """Give the cells in so many standard deviations, in the geometric mean of the features."""
         ratios = (self.scale.spread / self.base.bandwidth)[self.scale.varies]
         many = h * float(np.exp(np.log(ratios).mean())) if ratios.size else 1.0
-        return max(1, round(many))
+        return possible(self.base, max(1, round(many)))
 
     def grid(self, h: float) -> Grid:
         return self.base.coarsen(self.multiple(h))
