@@ -214,15 +214,16 @@ class PlaneSums {
     // The windows of all the query cells below a node: one line slides over all its rows, or, where rows are
     // short and far between, each has a short line of its own.
     void sum_rows(Span rows) {
-        i64 slides = 0, apart = 0, before = INT64_MIN / 2;
+        const i64 side = 2 * reach_ + 1;
+        i64 slides = 0, apart = 0, before = rows_.value[rows.begin] - side;
         i64 low = box_.z_high, high = box_.z_low;
         for (u32 row = rows.begin; row < rows.end; ++row) {
             const i64 first = query_.last(rows_.first_child[row]);
             const i64 last = query_.last(rows_.first_child[row + 1] - 1);
             low = std::min(low, first - reach_);
             high = std::max(high, last + reach_);
-            apart += (2 * reach_ + 1) * (last - first + 2 * reach_ + 1);
-            slides += std::min(2 * (rows_.value[row] - before), 2 * reach_ + 1);
+            apart += side * (last - first + side);
+            slides += std::min(2 * (rows_.value[row] - before), side);
             before = rows_.value[row];
         }
         if (slides * (high - low + 1) <= apart) return slide_line(rows, low, high);
