@@ -19,5 +19,6 @@ taken in turns with ours in one process. A time is reported only for an answer t
     upkeep    the benchmarks of memory and of starting up
     report    JSON, Markdown, the screen       plots   pictures        machine   where it ran
     tolerance the evidence for the default of `tol`, on real tables
+    bandwidth the automatic bandwidth against the best there is, on real tables
     rate      the theorem's rate, measured      density  against scikit-learn's KernelDensity
 """

@@ -111,7 +111,7 @@ def test_auto_takes_the_clusters_that_stand_apart_best():
     chosen = select_bandwidth(X)
     factors = chosen / scale.bandwidth(gradient_reference(4, 150))
     assert np.allclose(factors, factors[0], rtol=1e-6)
-    assert 0.449 < factors[0] < 0.801
+    assert 0.449 < factors[0] < 0.651
     best = separation(seek(Grid.from_points(X, chosen)))
     for factor in (*CANDIDATES, *FINE_CANDIDATES):
         h = scale.bandwidth(factor * gradient_reference(4, 150))

@@ -19,6 +19,7 @@ contenders = import_module("benchmarks.contenders")
 data = import_module("benchmarks.data")
 goals = import_module("benchmarks.goals")
 lanes = import_module("benchmarks.lanes")
+origin = import_module("benchmarks.origin")
 plots = import_module("benchmarks.plots")
 report = import_module("benchmarks.report")
 suite = import_module("benchmarks.suite")
@@ -192,3 +193,27 @@ def test_a_tolerance_that_changes_labels_is_found(tables, monkeypatch, capsys):
     monkeypatch.setattr(tolerance, "DEFAULT_TOL", 1e6)
     assert tolerance.main([str(tables)]) == 1
     assert "0 of 120 searches differ" not in capsys.readouterr().out
+
+
+# The origin
+
+
+def test_the_origin_is_measured(monkeypatch, capsys):
+    monkeypatch.setattr(origin, "PIXELS", 2_000)
+    assert origin.main(["--points", "300", "--origins", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:14].strip() for line in lines[1:]] == [
+        *(f"mixtures, d={d}" for d in (2, 3, 4, 5)),
+        "photographs",
+    ]
+
+
+def test_the_origin_matters_where_it_does():
+    """Two heaps apart are two clusters from any origin; even data has only the cells."""
+    rng = np.random.default_rng(0)
+    heaps = np.repeat([[0.0], [50.0]], 200, axis=0) + rng.uniform(-0.1, 0.1, (400, 1))
+    agreement, ratio = origin.measure(origin.Case("heaps", heaps, 1.0), 4)
+    assert agreement == [1.0] * 4
+    assert ratio[0] == 1.0
+    even = np.arange(0, 100, 0.05)[:, None]
+    assert origin.measure(origin.Case("even", even, 1.0), 4)[0][0] < 1

@@ -183,6 +183,15 @@ def test_a_whole_weight_is_that_many_points(case, resolution, data):
         same(weighted, clone(model).fit(np.repeat(case.X, w, axis=0)))
 
 
+@pytest.mark.parametrize("idle", [-1.0, 1.0, math.nan])
+def test_a_point_of_no_weight_is_as_if_not_there(idle):
+    """Also where a bandwidth that suits the others is far too small for it."""
+    same(
+        GridDensity().fit([[idle], [7e-68]], sample_weight=[0, 1]),
+        GridDensity().fit([[7e-68]]),
+    )
+
+
 def test_real_weights_are_shares():
     model = GridDensity(1.0).fit([[0.5], [1.5]], sample_weight=[0.75, 0.25])
     assert np.exp(model.score_samples([[0.1], [1.1]])) == pytest.approx([0.75, 0.25], rel=1e-14)

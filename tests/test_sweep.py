@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from meanshiftpp import Grid, MeanShiftPP, Sweep, seek, sweep
+from meanshiftpp import Grid, MeanShiftPP, Sweep, seek, select_bandwidth, sweep
 from meanshiftpp.alike import agreement, meet, parents
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
 from meanshiftpp.modes import fit_labels
@@ -161,6 +161,22 @@ def test_a_grid_of_a_resolution(blobs):
     found = sweep(grid, [0.75, 1.5], resolution=4)
     assert found.bandwidths[:, 0].tolist() == [0.75, 1.5]
     same(found.modes[1], fit_labels(blobs, 1.5, resolution=4)[0])
+
+
+def test_a_grid_with_a_period_takes_multiples_that_divide_it():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(0, 20, 2000) % 360, rng.normal(0, 1, 2000)]
+    grid = Grid.from_points(X, [1.0, 0.0625], periodic=[360, None])
+    found = sweep(grid)
+    assert len(found) > 5
+    assert all(360 % k == 0 for k in found.multiples.tolist())
+    assert np.isfinite(found.stability).all()
+    some = sweep(grid, grid.bandwidth * [[7], [500]])
+    assert some.multiples.tolist() == [8, 120]  # 7 does not divide 360, and a window needs 3 cells
+    h = some.bandwidths[0]
+    same(some.modes[0], seek(Grid.from_points(X, h, periodic=[360, None])))
+    for method in ("auto", "stability", "lscv", "rule"):
+        assert 360 % select_bandwidth(grid, method=method)[0] == 0
 
 
 BAD = {

@@ -88,6 +88,9 @@ class Search {
     u64 count(i64 i) const { return lanes_[i * width()]; }
     u64 corner(i64 i, int j) const { return static_cast<u64>(keys_.at(i, j)) << bits_; }
 
+    struct View;
+    struct Shift;
+
     // One step of Algorithm 2; true when the search has ended with it.
     bool step() {
         const i64 m = keys_.size();
@@ -103,13 +106,7 @@ class Search {
             const Range cells = part(m, t, team);
             if (quiet_) rest(cells);
             Shift shift(*this, moved[t]);
-            if (box) {
-                PlaneSums<D, Shift> planes(trie_, keys_, seen.trie, seen.cells, *box, cells, reach_, shift);
-                Walk(trie_, seen.trie, std::move(planes), reach_, trie_.levels().size() - 2).run(cells);
-            } else {
-                Walk(trie_, seen.trie, RowSums<D, Shift>(keys_, seen.cells, reach_, shift), reach_)
-                    .run(cells);
-            }
+            sum(seen, box, cells, shift);
             const char* restless = restless_.data();
             if (std::find(restless + cells.begin, restless + cells.end, 1) != restless + cells.end)
                 in_motion = true;
@@ -120,6 +117,17 @@ class Search {
             for (i64 i = 0; i < m; ++i) ghosts_.put_back(next_keys_, i, bits_, &positions_[i * d()]);
         regroup();
         return at_rest;
+    }
+
+    void sum(const View& seen, const std::optional<PlaneBox>& box, Range cells, Shift& shift) {
+        if constexpr (D == 0 || D >= 3) {
+            if (box) {
+                PlaneSums<D, Shift> planes(trie_, keys_, seen.trie, seen.cells, *box, cells, reach_, shift);
+                return Walk(trie_, seen.trie, std::move(planes), reach_, trie_.levels().size() - 2)
+                    .run(cells);
+            }
+        }
+        Walk(trie_, seen.trie, RowSums<D, Shift>(keys_, seen.cells, reach_, shift), reach_).run(cells);
     }
 
     // What the cells see around them: themselves, and on axes with a period their ghosts.

@@ -58,20 +58,28 @@ class RowSums {
         const i64 low = query_.last(first) - reach_, high = query_.last(end - 1) + reach_;
         const int width = this->width();
         const bool running = reach_ > 1;  // three are as quickly added
-        const i64 start = running ? low - 1 : low, size = (high - start + 1) * width;
-        sums_.assign(static_cast<size_t>(size), 0);
-        for (Span& span : rest_) {
-            span.begin = skip(span, low);
-            add(span, start, high);
-        }
-        for (i64 k = running ? width : size; k < size; ++k) sums_[k] += sums_[k - width];
+        sum_rows(low, running ? low - 1 : low, high);
+        if (running)  // the first stays 0
+            for (size_t k = static_cast<size_t>(width); k < sums_.size(); ++k) sums_[k] += sums_[k - width];
         Total<D> total(width);
         for (u32 i = first; i < end; ++i) {
             const u64* from = &sums_[(query_.last(i) - reach_ - low) * width];
-            for (int j = 0; j < width; ++j)
-                total[j] = running ? from[(2 * reach_ + 1) * width + j] - from[j]
-                                   : from[j] + from[width + j] + from[2 * width + j];
+            if (running) {
+                const u64* upto = from + (2 * reach_ + 1) * width;
+                for (int j = 0; j < width; ++j) total[j] = upto[j] - from[j];
+            } else {
+                for (int j = 0; j < width; ++j) total[j] = from[j] + from[width + j] + from[2 * width + j];
+            }
             sink_(i, total.data());
+        }
+    }
+
+    // The neighbouring rows summed into one, from cell `start` on.
+    void sum_rows(i64 low, i64 start, i64 high) {
+        sums_.assign(static_cast<size_t>((high - start + 1) * width()), 0);
+        for (Span& span : rest_) {
+            span.begin = skip(span, low);
+            add(span, start, high);
         }
     }
 
@@ -206,15 +214,16 @@ class PlaneSums {
     // The windows of all the query cells below a node: one line slides over all its rows, or, where rows are
     // short and far between, each has a short line of its own.
     void sum_rows(Span rows) {
-        i64 slides = 0, apart = 0, before = INT64_MIN / 2;
+        const i64 side = 2 * reach_ + 1;
+        i64 slides = 0, apart = 0, before = rows_.value[rows.begin] - side;
         i64 low = box_.z_high, high = box_.z_low;
         for (u32 row = rows.begin; row < rows.end; ++row) {
             const i64 first = query_.last(rows_.first_child[row]);
             const i64 last = query_.last(rows_.first_child[row + 1] - 1);
             low = std::min(low, first - reach_);
             high = std::max(high, last + reach_);
-            apart += (2 * reach_ + 1) * (last - first + 2 * reach_ + 1);
-            slides += std::min(2 * (rows_.value[row] - before), 2 * reach_ + 1);
+            apart += side * (last - first + side);
+            slides += std::min(2 * (rows_.value[row] - before), side);
             before = rows_.value[row];
         }
         if (slides * (high - low + 1) <= apart) return slide_line(rows, low, high);

@@ -31,7 +31,7 @@ from meanshiftpp.scale import (
     scale_of_grid,
     scale_of_points,
 )
-from meanshiftpp.steps import FINEST, PARTS
+from meanshiftpp.steps import FINEST, PARTS, possible
 from meanshiftpp.sweeps import FALLBACK, sweep
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 __all__ = ["select_bandwidth"]
 
 SAMPLE = 1 << 14  # rows that are looked at
-# In references for the gradient. Above 0.8 bumps merge; below 0.45 noise has modes of its own, and
+# In references for the gradient. Above 0.65 bumps merge; below 0.45 noise has modes of its own, and
 # clusters must stand apart so much better to be believed.
-CANDIDATES = tuple(np.geomspace(0.8, 0.45, 15).tolist())
+CANDIDATES = tuple(np.geomspace(0.65, 0.45, 12).tolist())
 FINE_CANDIDATES, BETTER = tuple(np.geomspace(0.41, 0.25, 6).tolist()), 5.0
 LSCV_CANDIDATES = tuple(np.geomspace(2.0, 0.1, 27).tolist())  # in normal references
 
@@ -63,7 +63,7 @@ def select_bandwidth(
         The points; or a grid of them, and then the answer is a whole multiple of its bandwidth, in
         its proportions.
     method : {"auto", "stability", "lscv", "rule"}
-        - "auto": of 15 bandwidths from 0.8 to 0.45 references, the one whose clusters stand apart
+        - "auto": of 12 bandwidths from 0.65 to 0.45 references, the one whose clusters stand apart
           best by the criterion of Calinski and Harabasz; or one of 6 finer ones, down to 0.25,
           if it is five times as good. A reference is ``s (4 / ((d + 4) n))^(1 / (d + 6)) sqrt(d
           + 4) / 1.5``, best for the gradient of one normal bump of standard deviation s. Clusters
@@ -166,7 +166,7 @@ class _Cells:
         """Give the cells in so many standard deviations, in the geometric mean of the features."""
         ratios = (self.scale.spread / self.base.bandwidth)[self.scale.varies]
         many = h * float(np.exp(np.log(ratios).mean())) if ratios.size else 1.0
-        return max(1, round(many))
+        return possible(self.base, max(1, round(many)))
 
     def grid(self, h: float) -> Grid:
         return self.base.coarsen(self.multiple(h))

@@ -153,7 +153,8 @@ def to_lonlat(xyz: ArrayLike) -> NDArray[np.float64]:
     array([[-70.5 ,  19.25]])
     """
     x, y, z = _columns(xyz, 3, "x, y and z").T
-    return np.degrees(np.column_stack([np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))]))
+    radians = np.column_stack([np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))])
+    return np.asarray(np.degrees(radians), np.float64)
 
 
 def _columns(table: ArrayLike, n: int, what: str) -> NDArray[np.float64]:

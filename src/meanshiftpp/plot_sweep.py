@@ -34,7 +34,7 @@ def draw(
         _counts(ax, h, n_clusters, n_large)
         right = ax.twinx()
         _stability(right, h, stability)
-        _mark(ax, right, h, best, n_clusters, alike)
+        _mark(ax, right, h, best, (n_clusters[best], n_large[best]), alike)
         ax.set_xlabel("bandwidth" if alike else f"bandwidth, in steps of {_numbers(step)}")
         ax.set_title("clusters and how long they last", loc="left", size=11, color=INK)
         _legend(ax, right)
@@ -66,11 +66,11 @@ def _stability(right: Any, h: NDArray[Any], stability: NDArray[np.float64]) -> N
 
 
 def _mark(
-    ax: Any, right: Any, h: NDArray[Any], best: int, n_clusters: NDArray[Any], alike: bool
+    ax: Any, right: Any, h: NDArray[Any], best: int, found: tuple[int, int], alike: bool
 ) -> None:
     ax.axvline(h[best], color=INK, lw=1, ls=(0, (4, 3)), zorder=1.5)
     what = f"h = {h[best]:.3g}" if alike else f"{h[best]:g} steps"
-    count = f"{n_clusters[best]:,} cluster{'' if n_clusters[best] == 1 else 's'}"
+    count = f"{found[0]:,} cluster{'' if found[0] == 1 else 's'}, {found[1]:,} of 1 % or more"
     late = np.log(h[best] / h[0]) > 0.6 * np.log(h[-1] / h[0]) if len(h) > 1 else False
     right.annotate(
         f"{what}\n{count}",

@@ -61,14 +61,29 @@ def plan_for_grid(
         raise InvalidInputError("a grid has its own step and weights: give neither with a grid")
     unit = grid.bandwidth * ((2 * r + 1) / 3) if r > 1 else grid.bandwidth
     if len(grid) == 0 or bandwidths is None:
-        return grid, unit, _default_multiples(references(scale_of_grid(grid), unit))
+        wanted = _default_multiples(references(scale_of_grid(grid), unit))
+        return grid, unit, sorted({possible(grid, k, r) for k in wanted})
     sides, _ = _wanted(bandwidths, grid.n_features, unit)
     if sides[0] < 0.5:
         raise InvalidInputError(
             f"the bandwidth {shown(sides[0] * unit)} is finer than the grid's, {shown(unit)}; "
             "a grid can only be made coarser"
         )
-    return grid, unit, _snapped(sides)
+    return grid, unit, sorted({possible(grid, k, r) for k in _snapped(sides)})
+
+
+def possible(grid: Grid, k: int, reach: int = 1) -> int:
+    """Give the multiple of a grid nearest to k: with periods, one that divides all of them.
+
+    And leaves each as many cells as a window has.
+    """
+    periods = grid.period[grid.period > 0].tolist()
+    if not periods:
+        return k
+    most = min(periods) // (2 * reach + 1)
+    common = math.gcd(*periods)
+    divisors = [n for n in range(1, max(1, min(most, common)) + 1) if common % n == 0]
+    return min(divisors, key=lambda n: abs(math.log(n / k)))
 
 
 def _wanted(

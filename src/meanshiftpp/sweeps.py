@@ -233,7 +233,8 @@ def sweep(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features), or Grid
-        The points; or a grid of them, whose bandwidth is then the step.
+        The points; or a grid of them, whose bandwidth is then the step. With periods, multiples
+        that do not divide them are moved to the nearest that do.
     bandwidths : array-like of shape (m,) or (m, n_features), default=None
         Numbers for all features alike; or rows of one number for each feature, in the same
         proportion. In any order; equal ones count once. They are moved to the nearest whole
