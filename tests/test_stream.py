@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +170,38 @@ def test_a_sample_is_spread_over_all_the_data(tmp_path, small_chunks):
         assert np.array_equal(sample, open_points(tmp_path / f"a{suffix}").sample(2000))
 
 
+def peak_of(path: Path) -> int:
+    """Bytes that a process took at most to build a grid and label by it."""
+    code = (
+        "import resource, sys\n"
+        "from meanshiftpp import seek\n"
+        "from meanshiftpp.stream import build_grid, open_points, write_labels\n"
+        "source = open_points(sys.argv[1])\n"
+        "write_labels(sys.argv[1] + '.out.npy', source, seek(build_grid(source, 1)).label)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+    )
+    run = subprocess.run([sys.executable, "-c", code, path], capture_output=True, check=True)
+    return int(run.stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss counts in other units")
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    """In one row group: nothing but the size of what is read at a time bounds the memory."""
+    column = np.random.default_rng(0).normal(size=16_000_000)
+    for suffix in (".npy", ".parquet"):
+        peaks = []
+        for n in (4_000_000, 16_000_000):
+            path = tmp_path / f"{n}{suffix}"
+            if suffix == ".npy":
+                np.save(path, column[:n, None])
+            else:
+                options = {"row_group_size": n, "use_dictionary": False}
+                pa.parquet.write_table(pa.table({"x": column[:n]}), path, **options)
+            peaks.append(peak_of(path))
+        assert peaks[1] - peaks[0] < 32e6, peaks  # of 96 MB more to read
+        path.unlink()
+
+
 # -- several files ---------------------------------------------------------------------------------
 
 
@@ -329,8 +364,10 @@ def test_a_nan_is_named_with_file_row_and_column(tmp_path, X, suffix, small_chun
     source = open_points([tmp_path / f"a{suffix}", path])
     name = "c1" if suffix in TABLES else "x1"
     words = f"b{suffix}, row 7778, column '{name}' is NaN"
-    with pytest.raises(InvalidInputError, match=words):
+    with pytest.raises(InvalidInputError, match=words) as caught:
         build_grid(source, 0.5)
+    assert caught.tb
+    assert "meanshiftpp reader" not in [thread.name for thread in threading.enumerate()]
     with pytest.raises(InvalidInputError, match=words), source.named():
         Grid.from_points(source.read(), 0.5)
 
@@ -398,8 +435,8 @@ def test_a_file_that_is_not_there_or_not_known(tmp_path):
     ],
 )
 def test_a_missing_extra_is_named_at_use(tmp_path, monkeypatch, module, suffix, extra):
-    monkeypatch.setitem(__import__("sys").modules, module, None)
-    monkeypatch.setitem(__import__("sys").modules, f"{module}.parquet", None)
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, f"{module}.parquet", None)
     (tmp_path / f"a{suffix}").write_bytes(b"x")
     with pytest.raises(MissingExtraError, match=rf'pip install "meanshiftpp\[{extra}\]"'):
         open_points(tmp_path / f"a{suffix}")
@@ -439,8 +476,10 @@ def test_a_failure_while_labelling_leaves_the_old_file(tmp_path, X, small_chunks
             raise RuntimeError("tired")
         return _zeros(points)
 
-    with pytest.raises(RuntimeError, match="tired"):
+    with pytest.raises(RuntimeError, match="tired") as caught:
         write_labels(tmp_path / "o.parquet", open_points(path), fail)
+    assert caught.tb  # holds the frames: the readers must not wait for these to go
+    assert "meanshiftpp reader" not in [thread.name for thread in threading.enumerate()]
     assert (tmp_path / "o.parquet").read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "o.parquet"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from queue import Empty, Full, Queue
@@ -22,7 +22,9 @@ from meanshiftpp.errors import InvalidInputError
 __all__ = ["Chunk", "as_chunk", "chunk_of_arrow", "is_number", "read_ahead"]
 
 T = TypeVar("T")
-CHUNK_BYTES = 1 << 24  # of one chunk's points: small, and large enough to be worth setting tables up for
+CHUNK_BYTES = (
+    1 << 24
+)  # of one chunk's points: small, and large enough to be worth setting tables up for
 _POLL = 0.1  # seconds after which a waiting thread looks whether it is still wanted
 
 
@@ -155,7 +157,7 @@ def is_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
-def read_ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
+def read_ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
     """Iterate in a thread of its own, `depth` items ahead: reading goes on while others work.
 
     What the iterator raises is raised here, in its turn. When this iterator is closed, by an error

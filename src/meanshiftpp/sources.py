@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +22,7 @@ from meanshiftpp.chunks import CHUNK_BYTES, Chunk, read_ahead
 from meanshiftpp.errors import InvalidInputError
 
 LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 21
+_JUMPS = 32  # places of a large file that a sample is taken from
 
 
 class Source(ABC):
@@ -51,7 +52,7 @@ class Source(ABC):
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
         """Read chunk after chunk, in this thread."""
 
-    def chunks(self, start: int = 0, *, whole: bool = False) -> Iterator[Chunk]:
+    def chunks(self, start: int = 0, *, whole: bool = False) -> Generator[Chunk, None, None]:
         """Iterate over the points, reading ahead in a thread.
 
         Parameters
@@ -115,9 +116,16 @@ class Source(ABC):
         return np.concatenate([part for part in parts if len(part)])
 
     def _spread(self, size: int) -> Iterator[Chunk]:
-        """Give chunks that stand for all: every one, unless a source can jump."""
-        del size
-        return self.chunks()
+        """Give chunks that stand for all: every one, or some from places all over a large file."""
+        if self.rows is None or self.rows <= 4 * size:
+            yield from self.chunks()
+            return
+        for k in range(_JUMPS):
+            yield next(self._chunks(self._start(k / _JUMPS), whole=False))
+
+    def _start(self, share: float) -> int:
+        """Say which position is that share of the way through the data."""
+        return int(share * (self.rows or 0))
 
 
 class LabelWriter(ABC):

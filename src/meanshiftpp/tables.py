@@ -24,7 +24,7 @@ from meanshiftpp.sources import LabelWriter, Source, free_name, listed, position
 FORMATS = (".parquet", ".csv", ".arrow", ".feather")
 _CSV_BLOCK = 1 << 23
 _PANDAS_INDEX = "__index_level_"  # row numbers and the like, which pandas stores as a column
-_READ_BUFFER = 1 << 20  # without one, pyarrow reads a row group's whole column at once
+_READ_BUFFER = 1 << 20  # without one, pyarrow reads a whole column of a row group at once
 
 
 class TableSource(Source):
@@ -95,14 +95,6 @@ class TableSource(Source):
             before += file.rows if file.rows is not None else row
         self.rows = before
 
-    def _spread(self, size: int) -> Iterator[Chunk]:
-        if self.rows is None or self.rows <= 4 * size:
-            yield from self.chunks()
-            return
-        jumps = 32
-        for k in range(jumps):
-            yield next(self._chunks(k * self.rows // jumps, False))
-
 
 # -- one file --------------------------------------------------------------------------------------
 
@@ -143,7 +135,9 @@ class _Parquet(_File):
             self._row_bytes = sum(group.total_byte_size for group in groups) / max(self.rows, 1)
 
     def _open(self) -> Any:
-        return need("pyarrow.parquet", "io").ParquetFile(self.path, buffer_size=_READ_BUFFER)
+        parquet = need("pyarrow.parquet", "io")
+        # Fetching in advance, pyarrow keeps all it has fetched: in the end the whole file.
+        return parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_READ_BUFFER)
 
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
         first = 0
