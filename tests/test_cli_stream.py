@@ -177,13 +177,13 @@ def test_killed_while_writing_nothing_has_the_final_name(tmp_path, folder):
 # -- a full disk -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy", ".arrow", ".tif", ".las"])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy", ".arrow", ".tif", ".las", ".laz"])
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, points, whole, suffix):
     """A limit on the size of files stands for a disk that ends."""
     source, out = whole, tmp_path / "out" / f"o{suffix}"
     if suffix == ".tif":
         source = raster(tmp_path / "in.tif")
-    elif suffix == ".las":
+    elif suffix in (".las", ".laz"):
         source = cloud(tmp_path / "in.las", points)
     out.parent.mkdir()
     out.write_text("old")

@@ -168,4 +168,4 @@ def _writing() -> Iterator[None]:
     try:
         yield
     except need("rasterio.errors", "raster").RasterioError as error:
-        raise OSError(str(error)) from error
+        raise OSError(str(error.__cause__ or error)) from error
