@@ -451,6 +451,14 @@ def test_a_label_column_that_is_there_is_left_alone(tmp_path):
     assert (tmp_path / "o.csv").read_text().splitlines()[1] == '1.5,"x",7'
 
 
+def test_parquet_stays_compressed_as_it_was(tmp_path):
+    for codec in ("ZSTD", "NONE", "SNAPPY"):
+        pa.parquet.write_table(TOWNS, tmp_path / "a.parquet", compression=codec)
+        write_labels(tmp_path / "o.parquet", open_points(tmp_path / "a.parquet"), _zeros)
+        written = pa.parquet.ParquetFile(tmp_path / "o.parquet").metadata.row_group(0)
+        assert written.column(3).compression == codec.replace("NONE", "UNCOMPRESSED")
+
+
 def test_what_a_format_cannot_hold_is_said_and_nothing_left(tmp_path):
     nested = pa.table({"x": [1.0], "tags": [["a", "b"]]})
     source = open_points(write(tmp_path / "nested.parquet", nested))

@@ -40,6 +40,17 @@ class Source(ABC):
         Of all points in memory, as far as can be known before.
     dtype : numpy.dtype or None
         The type of all points, where it is known before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.stream import open_points
+    >>> np.save("a.npy", np.arange(6.0).reshape(3, 2))
+    >>> source = open_points("a.npy")
+    >>> source.columns, source.rows, source.nbytes
+    (('x0', 'x1'), 3, 48)
+    >>> [chunk.points.tolist() for chunk in source]
+    [[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]]
     """
 
     paths: list[Path]

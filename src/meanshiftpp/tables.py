@@ -23,6 +23,7 @@ from meanshiftpp.sources import LabelWriter, Source, free_name, listed, position
 
 FORMATS = (".parquet", ".csv", ".arrow", ".feather")
 _CSV_BLOCK = 1 << 23
+_CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # what pyarrow writes
 _PANDAS_INDEX = "__index_level_"  # row numbers and the like, which pandas stores as a column
 _READ_BUFFER = 1 << 20  # without one, pyarrow reads a whole column of a row group at once
 
@@ -66,6 +67,11 @@ class TableSource(Source):
             raise InvalidInputError(f"{self.name!r} has no column of numbers, only {there}")
         return chosen
 
+    @property
+    def compression(self) -> str:
+        """How the first file's columns are compressed, or would be in Parquet."""
+        return self._files[0].compression
+
     def schema(self, *, final: bool = False) -> Any:
         """Return the schema that holds the rows of all files; `final` reads what has to be read."""
         arrow = need("pyarrow", "io")
@@ -104,6 +110,7 @@ class _File:
     schema: Any
     rows: int | None
     types_are_known = True
+    compression = "SNAPPY"  # pyarrow's own choice
 
     def nbytes(self, columns: Sequence[str]) -> int:
         width = sum(_width(self.schema.field(name).type) for name in columns)
@@ -133,6 +140,9 @@ class _Parquet(_File):
             groups = [file.metadata.row_group(k) for k in range(file.num_row_groups)]
             self._group_rows = [group.num_rows for group in groups]
             self._row_bytes = sum(group.total_byte_size for group in groups) / max(self.rows, 1)
+            if groups and len(self.schema):
+                codec = groups[0].column(0).compression.replace("UNCOMPRESSED", "NONE")
+                self.compression = codec if codec in _CODECS else self.compression
 
     def _open(self) -> Any:
         parquet = need("pyarrow.parquet", "io")
@@ -278,9 +288,9 @@ class TableLabels(LabelWriter):
     def __init__(self, path: Path, final: Path, source: Source) -> None:
         arrow = need("pyarrow", "io")
         self._final, self._suffix = final, path.suffix.lower()
-        self._from_table = isinstance(source, TableSource)
+        self._from_table, self._compression = isinstance(source, TableSource), _File.compression
         if isinstance(source, TableSource):
-            schema = source.schema(final=True)
+            schema, self._compression = source.schema(final=True), source.compression
         else:
             assert source.dtype is not None  # only a table can have columns of several types
             kind = arrow.from_numpy_dtype(source.dtype.newbyteorder("="))
@@ -298,8 +308,8 @@ class TableLabels(LabelWriter):
             # A dictionary of measurements, which hardly ever repeat, costs time and space.
             floating = need("pyarrow", "io").types.is_floating
             repeating = [field.name for field in self._schema if not floating(field.type)]
-            parquet = need("pyarrow.parquet", "io")
-            return parquet.ParquetWriter(path, self._schema, use_dictionary=repeating)
+            options = {"use_dictionary": repeating, "compression": self._compression}
+            return need("pyarrow.parquet", "io").ParquetWriter(path, self._schema, **options)
         return need("pyarrow.ipc", "io").new_file(str(path), self._schema)
 
     def write(self, chunk: Chunk, labels: NDArray[np.int32]) -> None:
