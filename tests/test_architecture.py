@@ -52,10 +52,12 @@ MAY_IMPORT = {
     "demo": {"errors", "files", "cluster", "plot", "image", "draw", "picture"},
     "_console": {"errors"},
     "cli_image": {"errors", "_console", "files", "draw", "picture", "frames", "image", "video"},
+    "cli_options": {"_console", "grid", "sources", "stream"},
     "cli_cluster": {
-        *("errors", "_console", "files", "grid", "modes", "cluster", "sources", "stream", "plot"),
+        *("errors", "_console", "cli_options", "files", "grid", "modes", "cluster", "plot"),
+        *("sources", "stream"),
     },
-    "cli_grid": {"errors", "_console", "files", "grid", "stream", "cli_cluster"},
+    "cli_grid": {"errors", "_console", "cli_options", "files", "grid", "stream"},
     "cli": {"errors", "_console", "demo", "__init__", "cli_cluster", "cli_grid", "cli_image"},
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
@@ -74,6 +76,7 @@ MAY_USE = {
     "video": {"scipy"},
     "_console": {"typer", "rich"},
     "cli": {"typer", "rich"},
+    "cli_options": {"typer"},
     "cli_cluster": {"typer", "rich"},
     "cli_grid": {"typer", "rich"},
     "cli_image": {"typer", "rich"},

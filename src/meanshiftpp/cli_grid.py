@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from meanshiftpp._console import counted, errors_in_words, status
-from meanshiftpp.cli_cluster import (
+from meanshiftpp.cli_options import (
     AsJson,
     CheckpointFile,
     Columns,
