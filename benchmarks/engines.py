@@ -108,7 +108,7 @@ def with_dask(folder: Path, rows: int) -> Iterator[Engine]:
 
     with (
         LocalCluster(
-            n_workers=THREADS, threads_per_worker=1, dashboard_address=None, memory_limit=None
+            n_workers=THREADS, threads_per_worker=1, dashboard_address=":0", memory_limit=None
         ) as cluster,
         Client(cluster),
     ):
