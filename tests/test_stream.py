@@ -298,6 +298,15 @@ def test_a_column_that_turns_from_integers_to_reals_late_is_real(tmp_path, small
     assert read(tmp_path / "p.parquet").equals(back)
 
 
+def test_whole_numbers_are_not_rounded_for_reals_that_come_late(tmp_path, small_chunks):
+    path = tmp_path / "late.csv"
+    path.write_text("x\n1\n9007199254740993\n" + "12\n" * 20_000 + "0.5\n")
+    with pytest.raises(InvalidInputError, match=r"late.csv, row 2, column 'x' is 90071992547409"):
+        open_points(path).read()
+    with pytest.raises(InvalidInputError, match=r"late.csv, row 2, column 'x' is 90071992547409"):
+        build_grid(open_points(path), 1)
+
+
 def test_text_among_numbers_is_refused_in_words(tmp_path, small_chunks):
     path = tmp_path / "text.csv"
     path.write_text("x\n" + "12\n" * 20_000 + "tall\n")

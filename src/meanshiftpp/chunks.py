@@ -235,14 +235,19 @@ def _side_by_side(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     points = np.empty((len(arrays), len(arrays[0])), np.result_type(*arrays))
     for j, array in enumerate(arrays):
         points[j] = array
-        if points.dtype.kind == "f" and array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-            bad = np.flatnonzero(np.abs(points[j]) >= 2**53)
-            if bad.size:
-                raise InvalidInputError(
-                    f"X[{bad[0]}, {j}] is {array[bad[0]]}, which float64 cannot be relied on to "
-                    "hold; leave the column out or subtract an offset"
-                )
+        refuse_rounding(array, points.dtype, j)
     return points.T
+
+
+def refuse_rounding(array: NDArray[Any], kind: np.dtype[Any], column: int) -> None:
+    """Refuse whole numbers that are about to become others on the way to a floating type."""
+    if kind.kind == "f" and array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+        bad = np.flatnonzero(np.abs(array.astype(kind)) >= 2**53)
+        if bad.size:
+            raise InvalidInputError(
+                f"X[{bad[0]}, {column}] is {array[bad[0]]}, which float64 cannot be relied on to "
+                "hold; leave the column out or subtract an offset"
+            )
 
 
 def _numbers(column: Any) -> NDArray[Any]:

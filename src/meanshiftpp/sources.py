@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp.chunks import CHUNK_BYTES, Chunk, read_ahead
+from meanshiftpp.chunks import CHUNK_BYTES, Chunk, read_ahead, refuse_rounding
 from meanshiftpp.errors import InvalidInputError
 
 LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 21
@@ -91,10 +91,15 @@ class Source(ABC):
 
     def read(self) -> NDArray[Any]:
         """Read all points into one array."""
-        parts = [chunk.points for chunk in self.chunks() if len(chunk)]
-        if not parts:
+        chunks = [chunk for chunk in self.chunks() if len(chunk)]
+        if not chunks:
             raise InvalidInputError(f"{self.name!r} has no rows")
-        return np.concatenate(parts)
+        kind = np.result_type(*(chunk.points.dtype for chunk in chunks))
+        for chunk in chunks:  # a column of a .csv may begin with whole numbers
+            with chunk.named():
+                for j in range(len(self.columns)):
+                    refuse_rounding(chunk.points[:, j], kind, j)
+        return np.concatenate([chunk.points for chunk in chunks])
 
     @contextmanager
     def named(self) -> Iterator[None]:
