@@ -80,7 +80,7 @@ def test_labels_are_the_same_streamed_or_not(tmp_path, points, whole, options):
 
 
 def test_what_fits_is_kept_and_what_does_not_is_streamed(whole):
-    for memory, streamed in (("700k", True), ("710KiB", False), ("1G", False)):
+    for memory, streamed in (("0", True), ("700k", True), ("710KiB", False), ("1G", False)):
         _, text, _ = run("cluster", whole, "-b", 2, "--json", "--memory", memory)
         assert json.loads(text)["streamed"] is streamed  # 720,000 bytes
     for wrong in ("lots", "1X", ""):

@@ -142,7 +142,7 @@ def cluster(
     that do not fit into memory comfortably are read twice, in chunks.
     """
     sides = None if bandwidth is None else read_sides(bandwidth)
-    limit = None if memory is None else read_bytes(memory)
+    limit = free_memory() // 4 if memory is None else read_bytes(memory)
     _refuse_idle_options(stream, checkpoint, grid, bandwidth)
     with errors_in_words():
         from meanshiftpp.stream import check_output, open_points
@@ -157,7 +157,7 @@ def cluster(
         task = Task(source, sides, tol, max_iter, min_cluster_size, threads)
         streamed = bool(checkpoint or grid)
         if not streamed:
-            streamed = source.nbytes > (limit or free_memory() // 4) if stream is None else stream
+            streamed = source.nbytes > limit if stream is None else stream
         if grid:
             found = _by_grid(task, grid)
         elif streamed:

@@ -79,11 +79,16 @@ class TableSource(Source):
             if final and not file.types_are_known:
                 for _ in file.batches(None, 0):
                     pass
-        try:
-            schemas = [file.schema for file in self._files]
-            return arrow.unify_schemas(schemas, promote_options="permissive")
-        except arrow.ArrowException as error:
-            raise InvalidInputError(f"the columns of {self.name!r} differ: {error}") from error
+        schema = self._files[0].schema
+        for file in self._files[1:]:
+            both = [schema, file.schema]
+            try:
+                schema = arrow.unify_schemas(both, promote_options="permissive")
+            except arrow.ArrowException as error:
+                raise InvalidInputError(
+                    f"the columns of {str(file.path)!r} do not fit those before: {error}"
+                ) from error
+        return schema
 
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
         before = 0
