@@ -173,18 +173,18 @@ def test_a_sample_is_spread_over_all_the_data(tmp_path, small_chunks):
 def peak_of(path: Path) -> int:
     """Bytes that a process took at most to build a grid and label by it."""
     code = (
-        "import resource, sys\n"
+        "import re, sys\n"
         "from meanshiftpp import seek\n"
         "from meanshiftpp.stream import build_grid, open_points, write_labels\n"
         "source = open_points(sys.argv[1])\n"
         "write_labels(sys.argv[1] + '.out.npy', source, seek(build_grid(source, 1)).label)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+        "print(re.search(r'VmHWM:\\s*(\\d+) kB', open('/proc/self/status').read())[1])"
     )
     run = subprocess.run([sys.executable, "-c", code, path], capture_output=True, check=True)
-    return int(run.stdout)
+    return int(run.stdout) * 1024
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss counts in other units")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak in /proc")
 def test_memory_does_not_grow_with_the_file(tmp_path):
     """In one row group: nothing but the size of what is read at a time bounds the memory."""
     column = np.random.default_rng(0).normal(size=16_000_000)
@@ -593,3 +593,20 @@ def test_a_checkpoint_of_another_run_is_refused_with_the_difference(tmp_path, X)
     saved.write_text("nonsense")
     with pytest.raises(GridFileError, match="is not a grid file"):
         build_grid(open_points(path), 0.5, checkpoint=saved)
+
+
+# -- the benchmark ---------------------------------------------------------------------------------
+
+
+def test_the_benchmark_compares_what_it_measures(tmp_path):
+    from benchmarks import scale
+
+    path = tmp_path / "points.parquet"
+    scale.make(path, 30_000)
+    scale.cluster(path)
+    scale.prefix(path)
+    labelled = tmp_path / "labelled.parquet"
+    table = read(labelled)
+    write(labelled, table.set_column(3, "label", pa.array(np.zeros(30_000, np.int32) + 7)))
+    with pytest.raises(AssertionError, match="labels differ from those in memory"):
+        scale.prefix(path)
