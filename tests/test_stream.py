@@ -174,7 +174,8 @@ def peak_of(path: Path) -> int:
     """Bytes that a process took at most to build a grid and label by it."""
     code = (
         "import re, sys\n"
-        "from meanshiftpp import seek\n"
+        "from meanshiftpp import seek, sources\n"
+        "sources.CHUNK_BYTES = 1 << 20\n"  # many chunks, also of the smaller file
         "from meanshiftpp.stream import build_grid, open_points, write_labels\n"
         "source = open_points(sys.argv[1])\n"
         "write_labels(sys.argv[1] + '.out.npy', source, seek(build_grid(source, 1)).label)\n"
