@@ -2,6 +2,7 @@
 
     python -m benchmarks.engines                    # 20 million rows of 3 float32
     python -m benchmarks.engines --rows 1e8 --spark
+    python -m benchmarks.engines --keep-memory      # Dask's workers keep what they freed
 
 Each engine has as many threads as the one process: Dask two workers of one thread each (a real
 cluster of processes), Spark two tasks at a time. They are started and warmed up before; the rounds
@@ -37,6 +38,7 @@ COLUMNS = ["x", "y", "z"]
 BANDWIDTH = 0.5
 THREADS = 2
 FILE_ROWS = 1 << 22
+TRIM = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
 MOST_TIMES_ONE = 1.3  # the goal for Dask
 
 Step = Callable[[], Any]
@@ -88,7 +90,8 @@ def one_process(folder: Path, rows: int) -> Engine:
 
 
 @contextmanager
-def with_dask(folder: Path, rows: int) -> Iterator[Engine]:
+def with_dask(folder: Path, rows: int, keep_memory: bool) -> Iterator[Engine]:
+    import dask
     import dask.array as da
     import dask.dataframe as dd
     from distributed import Client, LocalCluster, wait
@@ -106,9 +109,11 @@ def with_dask(folder: Path, rows: int) -> Iterator[Engine]:
     def labels() -> int:
         return int((model.labels_ == 0).sum().compute())
 
+    keep = {TRIM: 1 << 30} if keep_memory else {}
     with (
+        dask.config.set(keep),
         LocalCluster(
-            n_workers=THREADS, threads_per_worker=1, dashboard_address=None, memory_limit=None
+            n_workers=THREADS, threads_per_worker=1, dashboard_address=":0", memory_limit=None
         ) as cluster,
         Client(cluster),
     ):
@@ -205,6 +210,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.engines", description=__doc__)
     parser.add_argument("--rows", type=float, default=2e7)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--keep-memory", action="store_true", help="see docs/scale.md")
     parser.add_argument("--spark", action="store_true", help="Spark too: needs Java")
     parser.add_argument(
         "--folder", type=Path, help="where the files are made; by default a new one"
@@ -216,7 +222,7 @@ def main() -> int:
         path = Path(folder)
         make(path, rows)
         engines = {"one process": one_process(path, rows)}
-        engines["Dask"] = stack.enter_context(with_dask(path, rows))
+        engines["Dask"] = stack.enter_context(with_dask(path, rows, given.keep_memory))
         if given.spark:
             engines["Spark"] = stack.enter_context(with_spark(path, rows))
         print(f"{rows:,} rows in {len(sizes(rows))} files, bandwidth {BANDWIDTH}, medians")

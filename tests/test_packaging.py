@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "meanshiftpp"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
     *("chunks", "grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
-    *("stream", "dask", "plot", "reference", "errors", "density", "geo"),
+    *("sources", "stream", "dask", "plot", "reference", "errors", "density", "geo"),
 ]
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +170,39 @@ def test_a_sample_is_spread_over_all_the_data(tmp_path, small_chunks):
         assert np.array_equal(sample, open_points(tmp_path / f"a{suffix}").sample(2000))
 
 
+def peak_of(path: Path) -> int:
+    """Bytes that a process took at most to build a grid and label by it."""
+    code = (
+        "import re, sys\n"
+        "from meanshiftpp import seek, sources\n"
+        "sources.CHUNK_BYTES = 1 << 20\n"  # many chunks, also of the smaller file
+        "from meanshiftpp.stream import build_grid, open_points, write_labels\n"
+        "source = open_points(sys.argv[1])\n"
+        "write_labels(sys.argv[1] + '.out.npy', source, seek(build_grid(source, 1)).label)\n"
+        "print(re.search(r'VmHWM:\\s*(\\d+) kB', open('/proc/self/status').read())[1])"
+    )
+    run = subprocess.run([sys.executable, "-c", code, path], capture_output=True, check=True)
+    return int(run.stdout) * 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak in /proc")
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    """In one row group: nothing but the size of what is read at a time bounds the memory."""
+    column = np.random.default_rng(0).normal(size=16_000_000)
+    for suffix in (".npy", ".parquet"):
+        peaks = []
+        for n in (4_000_000, 16_000_000):
+            path = tmp_path / f"{n}{suffix}"
+            if suffix == ".npy":
+                np.save(path, column[:n, None])
+            else:
+                options = {"row_group_size": n, "use_dictionary": False}
+                pa.parquet.write_table(pa.table({"x": column[:n]}), path, **options)
+            peaks.append(peak_of(path))
+        assert peaks[1] - peaks[0] < 32e6, peaks  # of 96 MB more to read
+        path.unlink()
+
+
 # -- several files ---------------------------------------------------------------------------------
 
 
@@ -195,7 +231,7 @@ def test_columns_that_differ_between_files_are_named(tmp_path):
     with pytest.raises(InvalidInputError, match=r"b.parquet' has the columns 'x', 'z', but '.*a.p"):
         open_points(tmp_path)
     write(tmp_path / "b.parquet", pa.table({"y": ["high"], "x": [1.0]}))
-    with pytest.raises(InvalidInputError, match=r"columns of .* differ|'y' holds string"):
+    with pytest.raises(InvalidInputError, match=r"b.parquet' do not fit those before: .*y"):
         open_points(tmp_path)
     np.save(tmp_path / "a.npy", np.zeros((2, 2)))
     np.save(tmp_path / "b.npy", np.zeros((2, 3)))
@@ -261,6 +297,15 @@ def test_a_column_that_turns_from_integers_to_reals_late_is_real(tmp_path, small
     # Types that only a whole pass tells are known before the first row is written.
     assert write_labels(tmp_path / "p.parquet", open_points(path, ["x"]), _zeros) == "label"
     assert read(tmp_path / "p.parquet").equals(back)
+
+
+def test_whole_numbers_are_not_rounded_for_reals_that_come_late(tmp_path, small_chunks):
+    path = tmp_path / "late.csv"
+    path.write_text("x\n1\n9007199254740993\n" + "12\n" * 20_000 + "0.5\n")
+    with pytest.raises(InvalidInputError, match=r"late.csv, row 2, column 'x' is 90071992547409"):
+        open_points(path).read()
+    with pytest.raises(InvalidInputError, match=r"late.csv, row 2, column 'x' is 90071992547409"):
+        build_grid(open_points(path), 1)
 
 
 def test_text_among_numbers_is_refused_in_words(tmp_path, small_chunks):
@@ -329,8 +374,10 @@ def test_a_nan_is_named_with_file_row_and_column(tmp_path, X, suffix, small_chun
     source = open_points([tmp_path / f"a{suffix}", path])
     name = "c1" if suffix in TABLES else "x1"
     words = f"b{suffix}, row 7778, column '{name}' is NaN"
-    with pytest.raises(InvalidInputError, match=words):
+    with pytest.raises(InvalidInputError, match=words) as caught:
         build_grid(source, 0.5)
+    assert caught.tb
+    assert "meanshiftpp reader" not in [thread.name for thread in threading.enumerate()]
     with pytest.raises(InvalidInputError, match=words), source.named():
         Grid.from_points(source.read(), 0.5)
 
@@ -398,8 +445,8 @@ def test_a_file_that_is_not_there_or_not_known(tmp_path):
     ],
 )
 def test_a_missing_extra_is_named_at_use(tmp_path, monkeypatch, module, suffix, extra):
-    monkeypatch.setitem(__import__("sys").modules, module, None)
-    monkeypatch.setitem(__import__("sys").modules, f"{module}.parquet", None)
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, f"{module}.parquet", None)
     (tmp_path / f"a{suffix}").write_bytes(b"x")
     with pytest.raises(MissingExtraError, match=rf'pip install "meanshiftpp\[{extra}\]"'):
         open_points(tmp_path / f"a{suffix}")
@@ -412,6 +459,14 @@ def test_a_label_column_that_is_there_is_left_alone(tmp_path):
     path = write(tmp_path / "t.parquet", pa.table({"label": [1.5], "label_2": ["x"]}))
     assert write_labels(tmp_path / "o.csv", open_points(path), lambda _: np.int32([7])) == "label_3"
     assert (tmp_path / "o.csv").read_text().splitlines()[1] == '1.5,"x",7'
+
+
+def test_parquet_stays_compressed_as_it_was(tmp_path):
+    for codec in ("ZSTD", "NONE", "SNAPPY"):
+        pa.parquet.write_table(TOWNS, tmp_path / "a.parquet", compression=codec)
+        write_labels(tmp_path / "o.parquet", open_points(tmp_path / "a.parquet"), _zeros)
+        written = pa.parquet.ParquetFile(tmp_path / "o.parquet").metadata.row_group(0)
+        assert written.column(3).compression == codec.replace("NONE", "UNCOMPRESSED")
 
 
 def test_what_a_format_cannot_hold_is_said_and_nothing_left(tmp_path):
@@ -439,8 +494,10 @@ def test_a_failure_while_labelling_leaves_the_old_file(tmp_path, X, small_chunks
             raise RuntimeError("tired")
         return _zeros(points)
 
-    with pytest.raises(RuntimeError, match="tired"):
+    with pytest.raises(RuntimeError, match="tired") as caught:
         write_labels(tmp_path / "o.parquet", open_points(path), fail)
+    assert caught.tb  # holds the frames: the readers must not wait for these to go
+    assert "meanshiftpp reader" not in [thread.name for thread in threading.enumerate()]
     assert (tmp_path / "o.parquet").read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "o.parquet"]
 
@@ -537,3 +594,20 @@ def test_a_checkpoint_of_another_run_is_refused_with_the_difference(tmp_path, X)
     saved.write_text("nonsense")
     with pytest.raises(GridFileError, match="is not a grid file"):
         build_grid(open_points(path), 0.5, checkpoint=saved)
+
+
+# -- the benchmark ---------------------------------------------------------------------------------
+
+
+def test_the_benchmark_compares_what_it_measures(tmp_path):
+    from benchmarks import scale
+
+    path = tmp_path / "points.parquet"
+    scale.make(path, 30_000)
+    scale.cluster(path)
+    scale.prefix(path)
+    labelled = tmp_path / "labelled.parquet"
+    table = read(labelled)
+    write(labelled, table.set_column(3, "label", pa.array(np.zeros(30_000, np.int32) + 7)))
+    with pytest.raises(AssertionError, match="labels differ from those in memory"):
+        scale.prefix(path)

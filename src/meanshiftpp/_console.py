@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import typer
 
-from meanshiftpp.errors import MeanShiftPPError, need
-
-PICTURES = (".png", ".svg", ".pdf")
+from meanshiftpp.errors import MeanShiftPPError
 
 
 def counted(n: int, noun: str) -> str:
@@ -94,17 +91,3 @@ def errors_in_words() -> Iterator[None]:
     except ModuleNotFoundError as error:
         say(f"error: this needs {error.name}: pip install {error.name}")
         raise typer.Exit(1) from error
-
-
-def read_columns(text: str | None) -> list[str] | None:
-    """Read names with commas between them."""
-    return [name.strip() for name in text.split(",")] if text else None
-
-
-def check_picture(path: Path) -> None:
-    """Refuse a picture that could not be drawn, before the work is done."""
-    from meanshiftpp.files import check_writable, known_suffix
-
-    known_suffix(path, PICTURES)
-    check_writable(path)
-    need("matplotlib", "plot")

@@ -16,7 +16,6 @@ from meanshiftpp.files import check_readable
 from meanshiftpp.sources import LabelWriter, Source, position, rows_at_a_time
 
 FORMATS = (".npy", ".zarr")
-_JUMPS = 32  # places of a large array that a sample is taken from
 
 
 class ArraySource(Source):
@@ -64,12 +63,6 @@ class ArraySource(Source):
                 yield Chunk(points, None, str(path), first, self.columns, end=before + end)
                 first = end
             before += length
-
-    def _spread(self, size: int) -> Iterator[Chunk]:
-        if self.rows is None or self.rows <= 4 * size:
-            return self.chunks()
-        starts = [k * self.rows // _JUMPS for k in range(_JUMPS)]
-        return (next(self._chunks(start, False)) for start in starts)
 
     def _check(self, path: Path, array: Any) -> None:
         if not hasattr(array, "ndim") or array.ndim != 2 or array.dtype.kind not in "fiu":

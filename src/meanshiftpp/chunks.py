@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from queue import Empty, Full, Queue
@@ -170,7 +170,7 @@ def is_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
-def read_ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
+def read_ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
     """Iterate in a thread of its own, `depth` items ahead: reading goes on while others work.
 
     What the iterator raises is raised here, in its turn. When this iterator is closed, by an error
@@ -248,14 +248,19 @@ def _side_by_side(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     points = np.empty((len(arrays), len(arrays[0])), np.result_type(*arrays))
     for j, array in enumerate(arrays):
         points[j] = array
-        if points.dtype.kind == "f" and array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-            bad = np.flatnonzero(np.abs(points[j]) >= 2**53)
-            if bad.size:
-                raise InvalidInputError(
-                    f"X[{bad[0]}, {j}] is {array[bad[0]]}, which float64 cannot be relied on to "
-                    "hold; leave the column out or subtract an offset"
-                )
+        refuse_rounding(array, points.dtype, j)
     return points.T
+
+
+def refuse_rounding(array: NDArray[Any], kind: np.dtype[Any], column: int) -> None:
+    """Refuse whole numbers that are about to become others on the way to a floating type."""
+    if kind.kind == "f" and array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+        bad = np.flatnonzero(np.abs(array.astype(kind)) >= 2**53)
+        if bad.size:
+            raise InvalidInputError(
+                f"X[{bad[0]}, {column}] is {array[bad[0]]}, which float64 cannot be relied on to "
+                "hold; leave the column out or subtract an offset"
+            )
 
 
 def _numbers(column: Any) -> NDArray[Any]:

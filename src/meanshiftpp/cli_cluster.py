@@ -8,9 +8,6 @@ labels.
 from __future__ import annotations
 
 import json
-import math
-import os
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,15 +16,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp._console import (
+from meanshiftpp._console import counted, duration, errors_in_words, row_progress, say, status
+from meanshiftpp.cli_options import (
+    AsJson,
+    Bandwidth,
+    CheckpointFile,
+    Columns,
+    Every,
+    Files,
+    Threads,
     check_picture,
-    counted,
-    duration,
-    errors_in_words,
+    first_pass,
+    free_memory,
+    read_bytes,
     read_columns,
-    row_progress,
-    say,
-    status,
+    read_sides,
 )
 from meanshiftpp.errors import InvalidInputError
 
@@ -40,42 +43,6 @@ if TYPE_CHECKING:
 
 SIZES_SHOWN = 5
 SAMPLE = 1_000_000  # rows that a bandwidth and a picture of streamed points are made from
-
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILE...",
-        help="Points: .parquet, .csv, .arrow, .npy, .zarr, .tif, .las, .laz; a folder, or several.",
-    ),
-]
-Bandwidth = Annotated[
-    str | None,
-    typer.Option(
-        "--bandwidth",
-        "-b",
-        metavar="H[,H2,...]",
-        help="Side of a cell, for all columns or for each. Without it, chosen from the data.",
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,...", help="Columns to use. Without it, all of numbers."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Threads = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Threads. Without it, all cores.")
-]
-CheckpointFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--checkpoint",
-        metavar="FILE",
-        help="Save the grid so far and the position here, to go on after a crash. Gone when done.",
-    ),
-]
-Every = Annotated[
-    float, typer.Option("--checkpoint-every", min=0, metavar="S", help="Seconds between them.")
-]
 
 
 @dataclass
@@ -175,7 +142,7 @@ def cluster(
     that do not fit into memory comfortably are read twice, in chunks.
     """
     sides = None if bandwidth is None else read_sides(bandwidth)
-    limit = None if memory is None else _bytes(memory)
+    limit = free_memory() // 4 if memory is None else read_bytes(memory)
     _refuse_idle_options(stream, checkpoint, grid, bandwidth)
     with errors_in_words():
         from meanshiftpp.stream import check_output, open_points
@@ -190,7 +157,7 @@ def cluster(
         task = Task(source, sides, tol, max_iter, min_cluster_size, threads)
         streamed = bool(checkpoint or grid)
         if not streamed:
-            streamed = source.nbytes > (limit or _free_memory() // 4) if stream is None else stream
+            streamed = source.nbytes > limit if stream is None else stream
         if grid:
             found = _by_grid(task, grid)
         elif streamed:
@@ -211,52 +178,7 @@ def cluster(
     _show(summary, as_json)
 
 
-def read_sides(text: str) -> list[float]:
-    """Read a bandwidth: `0.5`, or `0.5,1,2`."""
-    try:
-        sides = [float(part) for part in text.split(",")]
-    except ValueError:
-        sides = [math.nan]
-    if not all(math.isfinite(side) and side > 0 for side in sides):
-        raise typer.BadParameter(
-            f"expected a number above 0, or several as 0.5,1,2; got {text!r}",
-            param_hint="'--bandwidth'",
-        )
-    return sides
-
-
-def first_pass(
-    source: Source,
-    bandwidth: Any,
-    checkpoint: Path | None,
-    every: float,
-    threads: int | None,
-) -> Any:
-    """Build the grid of a source, with a bar."""
-    from meanshiftpp.stream import build_grid
-
-    with row_progress() as bar:
-        task = bar.add_task("binning", total=source.rows)
-        return build_grid(
-            source,
-            bandwidth,
-            checkpoint=checkpoint,
-            every=every,
-            n_threads=threads,
-            progress=lambda rows: bar.advance(task, rows),
-        )
-
-
 # -- what is asked for -----------------------------------------------------------------------------
-
-
-def _bytes(text: str) -> int:
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kMGT]?)i?B?\s*", text, re.IGNORECASE)
-    if not match:
-        raise typer.BadParameter(
-            f"expected a size as 500M or 2G, got {text!r}", param_hint="'--memory'"
-        )
-    return int(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
 
 
 def _refuse_idle_options(
@@ -269,21 +191,6 @@ def _refuse_idle_options(
         raise typer.BadParameter("--bandwidth has no meaning with --grid, which has its own")
     if grid and checkpoint:
         raise typer.BadParameter("--checkpoint has no meaning with --grid, which is complete")
-
-
-def _free_memory() -> int:
-    """Say how much memory could be used now, as far as the system tells."""
-    free = 4 << 30
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    meminfo = Path("/proc/meminfo")
-    if meminfo.exists():
-        available = re.search(r"MemAvailable:\s*(\d+) kB", meminfo.read_text())
-        free = int(available[1]) * 1024 if available else free
-    limit = Path("/sys/fs/cgroup/memory.max")  # of a container
-    if limit.exists() and (text := limit.read_text().strip()).isdigit():
-        free = min(free, int(text))
-    return free
 
 
 # -- the work --------------------------------------------------------------------------------------

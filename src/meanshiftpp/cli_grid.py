@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp._console import counted, errors_in_words, read_columns, status
-from meanshiftpp.cli_cluster import (
+from meanshiftpp._console import counted, errors_in_words, status
+from meanshiftpp.cli_options import (
     AsJson,
     CheckpointFile,
     Columns,
@@ -17,6 +17,7 @@ from meanshiftpp.cli_cluster import (
     Files,
     Threads,
     first_pass,
+    read_columns,
     read_sides,
 )
 

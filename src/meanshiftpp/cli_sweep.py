@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meanshiftpp._console import (
-    check_picture,
-    counted,
-    duration,
-    errors_in_words,
-    read_columns,
-    say,
-    status,
-)
+from meanshiftpp._console import counted, duration, errors_in_words, say, status
+from meanshiftpp.cli_options import check_picture, read_columns
 
 if TYPE_CHECKING:
     from meanshiftpp.sources import Source

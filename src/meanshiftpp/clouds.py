@@ -94,11 +94,13 @@ class CloudLabels(LabelWriter):
             for name in PLACE:
                 record[name] = chunk.data[name]
         record[self.column] = labels
-        self._file.write_points(record)
+        with _writing():
+            self._file.write_points(record)
 
     def close(self) -> None:
         """Finish the file."""
-        self._file.close()
+        with _writing():
+            self._file.close()
 
 
 @contextmanager
@@ -113,3 +115,15 @@ def _reading(path: Path) -> Iterator[None]:
         raise InvalidInputError(
             f"{str(path)!r} is no {path.suffix.lower()} point cloud, or is damaged: {error}"
         ) from error
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Make one class of all errors in writing, which the rest knows."""
+    try:
+        yield
+    except (
+        need("laspy", "lidar").errors.LaspyException,
+        need("lazrs", "lidar").LazrsError,
+    ) as error:
+        raise OSError(str(error)) from error

@@ -88,6 +88,9 @@ class RasterSource(Source):
                 place = {"data": windows[number], "end": number + 1}
                 yield PixelChunk(points, None, str(path), 0, self.columns, kept, **place)
 
+    def _start(self, share: float) -> int:
+        return int(share * len(self._windows()))
+
     def _read(self, window: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
         values = self.raster.read(self._bands, window=window)
         values = values.reshape(len(values), -1).T
@@ -165,4 +168,4 @@ def _writing() -> Iterator[None]:
     try:
         yield
     except need("rasterio.errors", "raster").RasterioError as error:
-        raise OSError(str(error)) from error
+        raise OSError(str(error.__cause__ or error)) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -18,10 +18,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp.chunks import CHUNK_BYTES, Chunk, read_ahead
+from meanshiftpp.chunks import CHUNK_BYTES, Chunk, read_ahead, refuse_rounding
 from meanshiftpp.errors import InvalidInputError
 
 LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 21
+_JUMPS = 32  # places of a large file that a sample is taken from
 
 
 class Source(ABC):
@@ -39,6 +40,17 @@ class Source(ABC):
         Of all points in memory, as far as can be known before.
     dtype : numpy.dtype or None
         The type of all points, where it is known before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.stream import open_points
+    >>> np.save("a.npy", np.arange(6.0).reshape(3, 2))
+    >>> source = open_points("a.npy")
+    >>> source.columns, source.rows, source.nbytes
+    (('x0', 'x1'), 3, 48)
+    >>> [chunk.points.tolist() for chunk in source]
+    [[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]]
     """
 
     paths: list[Path]
@@ -51,7 +63,7 @@ class Source(ABC):
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
         """Read chunk after chunk, in this thread."""
 
-    def chunks(self, start: int = 0, *, whole: bool = False) -> Iterator[Chunk]:
+    def chunks(self, start: int = 0, *, whole: bool = False) -> Generator[Chunk, None, None]:
         """Iterate over the points, reading ahead in a thread.
 
         Parameters
@@ -79,10 +91,15 @@ class Source(ABC):
 
     def read(self) -> NDArray[Any]:
         """Read all points into one array."""
-        parts = [chunk.points for chunk in self.chunks() if len(chunk)]
-        if not parts:
+        chunks = [chunk for chunk in self.chunks() if len(chunk)]
+        if not chunks:
             raise InvalidInputError(f"{self.name!r} has no rows")
-        return np.concatenate(parts)
+        kind = np.result_type(*(chunk.points.dtype for chunk in chunks))
+        for chunk in chunks:  # a column of a .csv may begin with whole numbers
+            with chunk.named():
+                for j in range(len(self.columns)):
+                    refuse_rounding(chunk.points[:, j], kind, j)
+        return np.concatenate([chunk.points for chunk in chunks])
 
     @contextmanager
     def named(self) -> Iterator[None]:
@@ -115,9 +132,16 @@ class Source(ABC):
         return np.concatenate([part for part in parts if len(part)])
 
     def _spread(self, size: int) -> Iterator[Chunk]:
-        """Give chunks that stand for all: every one, unless a source can jump."""
-        del size
-        return self.chunks()
+        """Give chunks that stand for all: every one, or some from places all over a large file."""
+        if self.rows is None or self.rows <= 4 * size:
+            yield from self.chunks()
+            return
+        for k in range(_JUMPS):
+            yield next(self._chunks(self._start(k / _JUMPS), whole=False))
+
+    def _start(self, share: float) -> int:
+        """Say which position is that share of the way through the data."""
+        return int(share * (self.rows or 0))
 
 
 class LabelWriter(ABC):

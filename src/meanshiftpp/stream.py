@@ -12,7 +12,8 @@ labels are those of all points at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -135,14 +136,15 @@ def build_grid(
     report = progress or (lambda rows: None)
     report(rows)
     saved = monotonic()
-    for chunk in source.chunks(position):
-        if len(chunk):
-            total.add(bin_chunk(chunk, bandwidth, n_threads=n_threads), chunk.source)
-        position, rows = chunk.end, rows + chunk.size
-        report(chunk.size)
-        if checkpoint is not None and monotonic() - saved >= every:
-            Checkpoint(total.grid(), position, rows).save(checkpoint, source)
-            saved = monotonic()
+    with closing(source.chunks(position)) as chunks:  # whatever happens, the reader ends
+        for chunk in chunks:
+            if len(chunk):
+                total.add(bin_chunk(chunk, bandwidth, n_threads=n_threads), chunk.source)
+            position, rows = chunk.end, rows + chunk.size
+            report(chunk.size)
+            if checkpoint is not None and monotonic() - saved >= every:
+                Checkpoint(total.grid(), position, rows).save(checkpoint, source)
+                saved = monotonic()
     grid = total.grid()
     if checkpoint is not None and position != done.position:
         Checkpoint(grid, position, rows).save(checkpoint, source)
@@ -196,11 +198,12 @@ def write_labels(
     whole = Path(path).suffix.lower() != ".npy"
     report = progress or (lambda rows: None)
     with atomic_path(path) as target, _writer(target, Path(path), source) as writer:
-        for chunk, labels in read_ahead(_labelled(source.chunks(whole=whole), label)):
-            writer.write(chunk, labels)
-            report(chunk.size)
-        column = writer.column
-    return column
+        labelled = _labelled(source.chunks(whole=whole), label)
+        with closing(read_ahead(labelled)) as chunks:  # whatever happens, the readers end
+            for chunk, labels in chunks:
+                writer.write(chunk, labels)
+                report(chunk.size)
+        return writer.column
 
 
 def check_output(path: str | os.PathLike[str], source: Source | None = None) -> None:
@@ -284,8 +287,11 @@ def _writer(target: Path, final: Path, source: Source) -> LabelWriter:
     return tables.TableLabels(target, final, source)
 
 
-def _labelled(chunks: Iterator[Chunk], label: Label) -> Iterator[tuple[Chunk, NDArray[np.int32]]]:
-    for chunk in chunks:
-        with chunk.named():
-            labels = label(chunk.points) if len(chunk) else np.empty(0, np.int32)
-        yield chunk, labels
+def _labelled(
+    chunks: Generator[Chunk, None, None], label: Label
+) -> Iterator[tuple[Chunk, NDArray[np.int32]]]:
+    with closing(chunks):
+        for chunk in chunks:
+            with chunk.named():
+                labels = label(chunk.points) if len(chunk) else np.empty(0, np.int32)
+            yield chunk, labels

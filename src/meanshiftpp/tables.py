@@ -23,8 +23,9 @@ from meanshiftpp.sources import LabelWriter, Source, free_name, listed, position
 
 FORMATS = (".parquet", ".csv", ".arrow", ".feather")
 _CSV_BLOCK = 1 << 23
+_CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # what pyarrow writes
 _PANDAS_INDEX = "__index_level_"  # row numbers and the like, which pandas stores as a column
-_READ_BUFFER = 1 << 20  # without one, pyarrow reads a row group's whole column at once
+_READ_BUFFER = 1 << 20  # without one, pyarrow reads a whole column of a row group at once
 
 
 class TableSource(Source):
@@ -66,6 +67,11 @@ class TableSource(Source):
             raise InvalidInputError(f"{self.name!r} has no column of numbers, only {there}")
         return chosen
 
+    @property
+    def compression(self) -> str:
+        """How the first file's columns are compressed, or would be in Parquet."""
+        return self._files[0].compression
+
     def schema(self, *, final: bool = False) -> Any:
         """Return the schema that holds the rows of all files; `final` reads what has to be read."""
         arrow = need("pyarrow", "io")
@@ -73,11 +79,16 @@ class TableSource(Source):
             if final and not file.types_are_known:
                 for _ in file.batches(None, 0):
                     pass
-        try:
-            schemas = [file.schema for file in self._files]
-            return arrow.unify_schemas(schemas, promote_options="permissive")
-        except arrow.ArrowException as error:
-            raise InvalidInputError(f"the columns of {self.name!r} differ: {error}") from error
+        schema = self._files[0].schema
+        for file in self._files[1:]:
+            both = [schema, file.schema]
+            try:
+                schema = arrow.unify_schemas(both, promote_options="permissive")
+            except arrow.ArrowException as error:
+                raise InvalidInputError(
+                    f"the columns of {str(file.path)!r} do not fit those before: {error}"
+                ) from error
+        return schema
 
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
         before = 0
@@ -95,14 +106,6 @@ class TableSource(Source):
             before += file.rows if file.rows is not None else row
         self.rows = before
 
-    def _spread(self, size: int) -> Iterator[Chunk]:
-        if self.rows is None or self.rows <= 4 * size:
-            yield from self.chunks()
-            return
-        jumps = 32
-        for k in range(jumps):
-            yield next(self._chunks(k * self.rows // jumps, False))
-
 
 # -- one file --------------------------------------------------------------------------------------
 
@@ -112,6 +115,7 @@ class _File:
     schema: Any
     rows: int | None
     types_are_known = True
+    compression = "SNAPPY"  # pyarrow's own choice
 
     def nbytes(self, columns: Sequence[str]) -> int:
         width = sum(_width(self.schema.field(name).type) for name in columns)
@@ -141,9 +145,14 @@ class _Parquet(_File):
             groups = [file.metadata.row_group(k) for k in range(file.num_row_groups)]
             self._group_rows = [group.num_rows for group in groups]
             self._row_bytes = sum(group.total_byte_size for group in groups) / max(self.rows, 1)
+            if groups and len(self.schema):
+                codec = groups[0].column(0).compression.replace("UNCOMPRESSED", "NONE")
+                self.compression = codec if codec in _CODECS else self.compression
 
     def _open(self) -> Any:
-        return need("pyarrow.parquet", "io").ParquetFile(self.path, buffer_size=_READ_BUFFER)
+        parquet = need("pyarrow.parquet", "io")
+        # Fetching in advance, pyarrow keeps all it has fetched: in the end the whole file.
+        return parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_READ_BUFFER)
 
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
         first = 0
@@ -284,9 +293,9 @@ class TableLabels(LabelWriter):
     def __init__(self, path: Path, final: Path, source: Source) -> None:
         arrow = need("pyarrow", "io")
         self._final, self._suffix = final, path.suffix.lower()
-        self._from_table = isinstance(source, TableSource)
+        self._from_table, self._compression = isinstance(source, TableSource), _File.compression
         if isinstance(source, TableSource):
-            schema = source.schema(final=True)
+            schema, self._compression = source.schema(final=True), source.compression
         else:
             assert source.dtype is not None  # only a table can have columns of several types
             kind = arrow.from_numpy_dtype(source.dtype.newbyteorder("="))
@@ -304,8 +313,8 @@ class TableLabels(LabelWriter):
             # A dictionary of measurements, which hardly ever repeat, costs time and space.
             floating = need("pyarrow", "io").types.is_floating
             repeating = [field.name for field in self._schema if not floating(field.type)]
-            parquet = need("pyarrow.parquet", "io")
-            return parquet.ParquetWriter(path, self._schema, use_dictionary=repeating)
+            options = {"use_dictionary": repeating, "compression": self._compression}
+            return need("pyarrow.parquet", "io").ParquetWriter(path, self._schema, **options)
         return need("pyarrow.ipc", "io").new_file(str(path), self._schema)
 
     def write(self, chunk: Chunk, labels: NDArray[np.int32]) -> None:

@@ -1,0 +1,131 @@
+"""What the commands on points have in common: options, how they are read, the first pass."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from meanshiftpp._console import row_progress
+from meanshiftpp.errors import need
+
+if TYPE_CHECKING:
+    from meanshiftpp.grid import Grid
+    from meanshiftpp.sources import Source
+
+PICTURES = (".png", ".svg", ".pdf")
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        help="Points: .parquet, .csv, .arrow, .npy, .zarr, .tif, .las, .laz; a folder, or several.",
+    ),
+]
+Bandwidth = Annotated[
+    str | None,
+    typer.Option(
+        "--bandwidth",
+        "-b",
+        metavar="H[,H2,...]",
+        help="Side of a cell, for all columns or for each. Without it, chosen from the data.",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,...", help="Columns to use. Without it, all of numbers."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Threads = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Threads. Without it, all cores.")
+]
+CheckpointFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FILE",
+        help="Save the grid so far and the position here, to go on after a crash. Gone when done.",
+    ),
+]
+Every = Annotated[
+    float, typer.Option("--checkpoint-every", min=0, metavar="S", help="Seconds between them.")
+]
+
+
+def read_sides(text: str) -> list[float]:
+    """Read a bandwidth: `0.5`, or `0.5,1,2`."""
+    try:
+        sides = [float(part) for part in text.split(",")]
+    except ValueError:
+        sides = [math.nan]
+    if not all(math.isfinite(side) and side > 0 for side in sides):
+        raise typer.BadParameter(
+            f"expected a number above 0, or several as 0.5,1,2; got {text!r}",
+            param_hint="'--bandwidth'",
+        )
+    return sides
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a picture that could not be drawn, before the work is done."""
+    from meanshiftpp.files import check_writable, known_suffix
+
+    known_suffix(path, PICTURES)
+    check_writable(path)
+    need("matplotlib", "plot")
+
+
+def read_columns(text: str | None) -> list[str] | None:
+    """Read names with commas between them."""
+    return [name.strip() for name in text.split(",")] if text else None
+
+
+def read_bytes(text: str) -> int:
+    """Read a size: `500M`, or `2G`."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kMGT]?)i?B?\s*", text, re.IGNORECASE)
+    if not match:
+        raise typer.BadParameter(
+            f"expected a size as 500M or 2G, got {text!r}", param_hint="'--memory'"
+        )
+    return int(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
+
+
+def free_memory() -> int:
+    """Say how much memory could be used now, as far as the system tells."""
+    free = 4 << 30
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        available = re.search(r"MemAvailable:\s*(\d+) kB", meminfo.read_text())
+        free = int(available[1]) * 1024 if available else free
+    limit = Path("/sys/fs/cgroup/memory.max")  # of a container
+    if limit.exists() and (text := limit.read_text().strip()).isdigit():
+        free = min(free, int(text))
+    return free
+
+
+def first_pass(
+    source: Source,
+    bandwidth: Any,
+    checkpoint: Path | None,
+    every: float,
+    threads: int | None,
+) -> Grid:
+    """Build the grid of a source, with a bar."""
+    from meanshiftpp.stream import build_grid
+
+    with row_progress() as bar:
+        task = bar.add_task("binning", total=source.rows)
+        return build_grid(
+            source,
+            bandwidth,
+            checkpoint=checkpoint,
+            every=every,
+            n_threads=threads,
+            progress=lambda rows: bar.advance(task, rows),
+        )
