@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "errors": set(),
     "_kernel": set(),
     "reference": set(),
+    "clips": set(),
     "_input": {"errors"},
     "files": {"errors"},
     "draw": {"errors"},

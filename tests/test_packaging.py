@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "meanshiftpp"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
     *("grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
-    *("stream", "plot", "reference", "errors"),
+    *("stream", "plot", "reference", "errors", "clips"),
 ]
 
 
