@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "_input": {"errors"},
     "files": {"errors"},
     "draw": {"errors"},
+    "marks": {"errors"},
     "picture": {"errors", "files"},
     "frames": {"errors", "files", "draw", "picture"},
     "grid": {"errors", "_kernel", "_input", "files"},
@@ -34,18 +35,22 @@ MAY_IMPORT = {
     "_pixels": {"errors", "_kernel", "_input"},
     "image": {"errors", "_kernel", "_input", "_pixels", "modes"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},
+    "track": {"errors", "_kernel", "_input", "modes"},
     "stream": {"errors", "files", "grid", "modes"},
     "plot": {"errors", "grid", "modes"},
     "demo": {"errors", "cluster", "plot", "stream", "image", "draw", "picture"},
     "_console": {"errors"},
     "cli_image": {"errors", "_console", "files", "draw", "picture", "frames", "image", "video"},
+    "cli_track": {"errors", "_console", "files", "marks", "picture", "frames", "track"},
     "cli": {
         *("errors", "grid", "modes", "cluster", "stream", "plot", "demo", "__init__"),
-        *("_console", "cli_image"),
+        *("_console", "cli_image", "cli_track"),
     },
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
-    "__init__": {"errors", "reference", "grid", "modes", "cluster", "image", "video", "plot"},
+    "__init__": {
+        *("errors", "reference", "grid", "modes", "cluster", "image", "video", "plot", "track"),
+    },
 }
 
 # What a module may import of others, besides the standard library and NumPy.
@@ -59,6 +64,7 @@ MAY_USE = {
     "_console": {"typer", "rich"},
     "cli": {"typer", "rich"},
     "cli_image": {"typer", "rich"},
+    "cli_track": {"typer", "rich"},
 }
 
 # Heavy or optional: none of these comes with a plain `import meanshiftpp`.

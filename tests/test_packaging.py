@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "meanshiftpp"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
-    *("grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
-    *("stream", "plot", "reference", "errors", "clips"),
+    *("grid", "modes", "cluster", "image", "video", "draw", "marks", "frames", "picture", "files"),
+    *("stream", "plot", "track", "reference", "errors", "clips"),
 ]
 
 

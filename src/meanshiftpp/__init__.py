@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from meanshiftpp.grid import Grid
     from meanshiftpp.image import Hierarchy, Palette, hierarchy, palette, quantize, segment
     from meanshiftpp.modes import Modes, seek
+    from meanshiftpp.track import Tracker
 
 __version__ = "0.1.0.dev0"
 _HOME = {
@@ -26,6 +27,7 @@ _HOME = {
     "MeanShiftPP": "cluster",
     "Modes": "modes",
     "Palette": "image",
+    "Tracker": "track",
     "hierarchy": "image",
     "palette": "image",
     "quantize": "image",
@@ -38,6 +40,7 @@ __all__ = [
     "MeanShiftPP",
     "Modes",
     "Palette",
+    "Tracker",
     "errors",
     "hierarchy",
     "palette",
