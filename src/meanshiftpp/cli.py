@@ -20,6 +20,7 @@ import typer
 
 from meanshiftpp._console import counted, duration, errors_in_words, say, status
 from meanshiftpp.cli_image import segment
+from meanshiftpp.cli_track import track
 from meanshiftpp.errors import InvalidInputError, need
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ def cluster(
 
 
 app.command()(segment)
+app.command()(track)
 
 
 @app.command()
