@@ -24,7 +24,7 @@ WIDTH, HEIGHT, FRAMES = 320, 240, 120
 SEEN = 0.25  # part of the ball that must be visible for it to have a window
 NOISE = 4.0  # standard deviation of every channel
 _GROUND = np.array([[74, 88, 58], [121, 127, 96], [139, 112, 82], [92, 98, 108]], np.float64)
-_BALL = np.array([[196, 50, 38], [236, 208, 150], [60, 22, 34]], np.float64)
+_BALL = np.array([[196, 50, 38], [236, 208, 150], [52, 74, 116]], np.float64)
 _POST = np.array([108.0, 112.0, 122.0])
 
 
@@ -191,8 +191,8 @@ def _paint(scene: Values, ball: _Ball) -> Values:
     across = v * np.cos(ball.turn) - u * np.sin(ball.turn)
     which = np.where(np.abs(along) < 0.22, 1, 0)
     which = np.where(np.hypot(along - 0.6, across) < 0.2, 2, which)
-    shade = 1.0 - 0.22 * (u + v) - 0.25 * far**2
-    paint = _BALL[which] * shade.clip(0.3, 1.3)[..., None]
+    shade = 1.0 - 0.2 * (u + v) - 0.15 * far**2
+    paint = _BALL[which] * shade.clip(0.5, 1.3)[..., None]
     scene += alpha[..., None] * (paint - scene)
     return alpha
 
