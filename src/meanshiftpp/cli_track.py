@@ -110,7 +110,7 @@ def track(
         ),
     ] = None,
     adapt: Annotated[
-        Adapt, typer.Option(help="robust; or Algorithm 3 with its update (paper), or without.")
+        Adapt, typer.Option(help="How colours are learnt: robust; as in the paper; none.")
     ] = Adapt.robust,
     scale: Annotated[
         bool, typer.Option("--scale/--no-scale", help="Whether the window changes its size.")
@@ -122,8 +122,9 @@ def track(
 ) -> None:
     """Follow an object through a video.
 
-    Draws the window into OUT, dashed and with the word "lost" where the object is not to be seen,
-    and writes it to CSV. From a camera it goes on until Ctrl-C.
+    Draws the window into OUT: a line around the object, dashed and marked where it is lost.
+
+    From a camera it goes on until Ctrl-C.
     """
     start = None if window is None else _window(window)
     sides = None if bandwidth is None else _sides(bandwidth)

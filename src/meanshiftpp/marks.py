@@ -141,7 +141,7 @@ def _written(
 ) -> Picture:
     """Write above the window, or below it where there is no room."""
     images, drawing = need("PIL.Image", "image"), need("PIL.ImageDraw", "image")
-    size = max(12, 6 * wide)
+    size = max(15, 7 * wide)
     font = need("PIL.ImageFont", "image").load_default(size)
     image = images.fromarray(picture)
     pen = drawing.Draw(image)
@@ -149,5 +149,5 @@ def _written(
     above = y - 2 * wide - size - 4
     x = max(0, min(x, image.width - math.ceil(pen.textlength(words, font))))
     y = above if above >= 0 else min(y + h + 2 * wide, image.height - size - 4)
-    pen.text((x, y), words, color, font, stroke_width=max(1, wide // 2), stroke_fill=(0, 0, 0))
+    pen.text((x, y), words, color, font, stroke_width=max(1, wide // 3), stroke_fill=(0, 0, 0))
     return np.asarray(image)
