@@ -183,18 +183,24 @@ def _smooth(rng: np.random.Generator, side: int) -> Values:
 
 def _paint(scene: Values, ball: _Ball) -> Values:
     """Draw a striped, shaded ball into the scene; return how much it covers of each pixel."""
-    y, x = np.ogrid[:HEIGHT, :WIDTH]
-    u, v = (x + 0.5 - ball.x) / ball.rx, (y + 0.5 - ball.y) / ball.ry
+    cover = np.zeros(scene.shape[:2])
+    x, y, w, h = _window(ball, margin=1)
+    if not w or not h:
+        return cover
+    here = (slice(y, y + h), slice(x, x + w))
+    v, u = np.ogrid[here]
+    u, v = (u + 0.5 - ball.x) / ball.rx, (v + 0.5 - ball.y) / ball.ry
     far = np.sqrt(u * u + v * v)
-    alpha: Values = ((1 - far) * min(ball.rx, ball.ry) + 0.5).clip(0, 1)
+    alpha = ((1 - far) * min(ball.rx, ball.ry) + 0.5).clip(0, 1)
     along = u * np.cos(ball.turn) + v * np.sin(ball.turn)
     across = v * np.cos(ball.turn) - u * np.sin(ball.turn)
     which = np.where(np.abs(along) < 0.22, 1, 0)
     which = np.where(np.hypot(along - 0.6, across) < 0.2, 2, which)
     shade = 1.0 - 0.2 * (u + v) - 0.15 * far**2
     paint = _BALL[which] * shade.clip(0.5, 1.3)[..., None]
-    scene += alpha[..., None] * (paint - scene)
-    return alpha
+    scene[here] += alpha[..., None] * (paint - scene[here])
+    cover[here] = alpha
+    return cover
 
 
 def _post(seed: int, width: int) -> Values:
@@ -203,10 +209,11 @@ def _post(seed: int, width: int) -> Values:
     return np.asarray(_POST * round_ + grain)
 
 
-def _window(ball: _Ball) -> Window:
+def _window(ball: _Ball, margin: int = 0) -> Window:
     """Give the part of the ball's box that is in the frame."""
-    left, right = (round(min(max(x, 0), WIDTH)) for x in (ball.x - ball.rx, ball.x + ball.rx))
-    top, bottom = (round(min(max(y, 0), HEIGHT)) for y in (ball.y - ball.ry, ball.y + ball.ry))
+    wide, high = ball.rx + margin, ball.ry + margin
+    left, right = (round(min(max(x, 0), WIDTH)) for x in (ball.x - wide, ball.x + wide))
+    top, bottom = (round(min(max(y, 0), HEIGHT)) for y in (ball.y - high, ball.y + high))
     return left, top, right - left, bottom - top
 
 
