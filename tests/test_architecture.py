@@ -38,7 +38,10 @@ MAY_IMPORT = {
     "track": {"errors", "_kernel", "_input", "modes"},
     "stream": {"errors", "files", "grid", "modes"},
     "plot": {"errors", "grid", "modes"},
-    "demo": {"errors", "cluster", "plot", "stream", "image", "draw", "picture"},
+    "demo": {
+        *("errors", "cluster", "plot", "stream", "image", "draw", "picture"),
+        *("clips", "track", "marks"),
+    },
     "_console": {"errors"},
     "cli_image": {"errors", "_console", "files", "draw", "picture", "frames", "image", "video"},
     "cli_track": {"errors", "_console", "files", "marks", "picture", "frames", "track"},

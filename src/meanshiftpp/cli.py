@@ -167,7 +167,7 @@ app.command()(track)
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("demo"),
 ) -> None:
-    """Cluster a million points and Iris, segment a photograph, and draw them."""
+    """Cluster a million points and Iris, segment a photograph, track a ball, and draw it all."""
     with errors_in_words():
         from meanshiftpp.demo import run
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CLIPS", "leaving", "light", "lookalike", "occlusion"]
+__all__ = ["CLIPS", "leaving", "light", "lookalike", "occlusion", "overlap"]
 
 Frame = NDArray[np.uint8]  # (height, width, 3)
 Window = tuple[int, int, int, int]  # x, y, width, height
@@ -135,6 +135,21 @@ def leaving(seed: int = 0) -> Clip:
 
 
 CLIPS = {clip.__name__: clip for clip in (light, occlusion, lookalike, leaving)}
+
+
+def overlap(a: Window, b: Window) -> float:
+    """Hold two windows against each other: what both cover, as a part of what either does.
+
+    Examples
+    --------
+    >>> from meanshiftpp.clips import overlap
+    >>> overlap((0, 0, 10, 10), (5, 0, 10, 10))
+    0.3333333333333333
+    """
+    wide = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    high = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    both = max(wide, 0) * max(high, 0)
+    return both / (a[2] * a[3] + b[2] * b[3] - both)
 
 
 # -- drawing --------------------------------------------------------------------------------------
