@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import packages_distributions, version
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
@@ -124,7 +125,7 @@ def _own_code() -> str:
 def opencv() -> str:
     """Name the package and version that is measured."""
     names = packages_distributions().get("cv2", [])
-    return ", ".join(f"{name} {version(name)}" for name in sorted(set(names)))
+    return ", ".join(f"{name} {version(name)}" for name in sorted(set(names))) or "not installed"
 
 
 OURS = Contender("Tracker", lambda: meanshiftpp.Tracker(), own=True)
@@ -136,7 +137,9 @@ CAM_SHIFT = Contender("CamShift", lambda: BackProjection("CamShift"))
 
 @cache
 def contenders() -> dict[str, Contender]:
-    """Give those that this machine has."""
-    others = [_theirs(name) for name in ("KCF", "CSRT")]
-    known = [OURS, FIXED, PAPER, MEAN_SHIFT, CAM_SHIFT, *filter(None, others)]
+    """Give those that this machine has: without OpenCV, ours alone."""
+    known = [OURS, FIXED, PAPER]
+    if find_spec("cv2") is not None:
+        others = [_theirs(name) for name in ("KCF", "CSRT")]
+        known += [MEAN_SHIFT, CAM_SHIFT, *filter(None, others)]
     return {each.name: each for each in known}

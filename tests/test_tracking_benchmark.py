@@ -127,35 +127,51 @@ def test_honesty_is_of_every_frame():
 
 
 def test_a_track_is_kept_until_what_it_depends_on_changes(folder, tmp_path):
-    pytest.importorskip("cv2", reason="the benchmark measures OpenCV as well")
-    from benchmarks.tracking_peers import MEAN_SHIFT, OURS, follow
+    from benchmarks.tracking_peers import FIXED, OURS, follow
 
     film = load(folder)[0]
     path = tmp_path / "tracks.jsonl"
     steps: list[int] = []
-    track = follow(MEAN_SHIFT, film.frames(), film.start, partial(steps.append, 1))
+    track = follow(FIXED, film.frames(), film.start, partial(steps.append, 1))
     assert len(steps) == len(track.ok) == len(track.boxes) == 5
-    Journal(path).add(MEAN_SHIFT, film, track)
+    Journal(path).add(FIXED, film, track)
     path.write_text(path.read_text() + '\n["Tracker", "co')
-    kept = Journal(path).get(MEAN_SHIFT, film)
+    kept = Journal(path).get(FIXED, film)
     assert np.array_equal(kept.boxes, track.boxes)
     assert np.array_equal(kept.ok, track.ok)
     assert Journal(path).get(OURS, film) is None
     truth = folder / "Ball" / "groundtruth_rect.txt"
     truth.write_text(truth.read_text().replace("48", "47"))
-    assert Journal(path).get(MEAN_SHIFT, Film(film.folder)) is None
+    assert Journal(path).get(FIXED, Film(film.folder)) is None
 
 
 def test_the_whole_benchmark(folder, tmp_path, capsys):
-    pytest.importorskip("cv2", reason="the benchmark measures OpenCV as well")
-    pytest.importorskip("matplotlib")
+    """With OpenCV's trackers where there is OpenCV, with ours alone where there is none."""
+    from benchmarks.tracking_peers import contenders
+
     out = tmp_path / "out"
     assert main([str(folder), "--out", str(out), "--no-race"]) == 0
     assert "mean IoU" in capsys.readouterr().out
     said = json.loads((out / "tracking.json").read_text())
     assert said["trackers"]["Tracker"]["mean"]["iou"] > 0.5  # five easy frames
-    assert set(said["trackers"]["meanShift"]["sequences"]) == {"Ball", "vot_ball"}
+    assert set(said["trackers"]) == set(contenders())
+    assert set(said["trackers"]["adapt=None"]["sequences"]) == {"Ball", "vot_ball"}
     assert sorted(path.name for path in (out / "strips").iterdir()) == ["Ball.jpg", "vot_ball.jpg"]
     before = (out / "tracking.jsonl").read_text()
     assert main([str(folder), "--out", str(out), "--no-race"]) == 0
     assert (out / "tracking.jsonl").read_text() == before
+
+
+def test_the_peers_follow_an_easy_ball(folder):
+    """A peer that is not started right would lose, and make ours look good."""
+    pytest.importorskip("cv2", reason="the peers are OpenCV's")
+    from benchmarks.tracking_peers import contenders, follow
+
+    film = load(folder)[0]
+    frames = film.frames()
+    peers = [each for each in contenders().values() if not each.own]
+    assert {"meanShift", "CamShift"} <= {each.name for each in peers}
+    for each in peers:
+        track = follow(each, frames, film.start, lambda: None)
+        assert score(track, film.truth).iou > 0.4, each.name
+        assert track.ok.all(), each.name
