@@ -144,6 +144,18 @@ def test_people_are_told_when_it_was_lost(tmp_path, frames):
     assert "never" in text
 
 
+def test_grey_frames_are_followed_with_a_warning(tmp_path):
+    (tmp_path / "frames").mkdir()
+    for number in range(3):
+        grey = ball()[number][0][..., 1]
+        Image.fromarray(grey).save(tmp_path / "frames" / f"{number}.png")
+    table = tmp_path / "boxes.csv"
+    code, _, words = run(tmp_path / "frames", "-w", window(), "--csv", table)
+    assert code == 0
+    assert "warning: the frames are grey" in words
+    assert len(rows(table)) == 3
+
+
 def test_options_reach_the_tracker(tmp_path, frames):
     for arguments, tracker in [
         (("--adapt", "none"), Tracker(adapt=None)),

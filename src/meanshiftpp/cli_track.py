@@ -62,7 +62,7 @@ class Summary:
     window: list[int] = field(default_factory=list)  # the last one
     score: float = 1.0
     lost: list[list[int]] = field(default_factory=list)  # stretches: first and last frame
-    seconds: float = 0.0
+    seconds: float = 0.0  # of updates alone
     output: str | None = None
     csv: str | None = None
 
@@ -272,13 +272,15 @@ def _tracked(
 ) -> Iterator[tuple[bool, Window, NDArray[np.uint8]]]:
     """Give what is found in each frame; in the first, that is what was given."""
     for frame in frames:
-        begin = perf_counter()
         if summary.frames:
+            begin = perf_counter()
             ok, window = tracker.update(frame)
+            summary.seconds += perf_counter() - begin
         else:
+            if (frame == frame[..., :1]).all():
+                say("warning: the frames are grey: there is only lightness to follow, no colour")
             tracker.init(frame, start)
             ok, window = True, tracker.window
-        summary.seconds += perf_counter() - begin
         summary.add(ok, window, tracker.score)
         yield ok, window, frame
 
@@ -329,8 +331,8 @@ def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "frames", f"{summary.frames:,} of {width} x {height}"
     yield "lost", _stretches(summary)
     yield "last window", f"{','.join(map(str, summary.window))}, score {summary.score:.2f}"
-    each = summary.seconds / max(summary.frames, 1)
-    yield "time", f"{duration(summary.seconds)}, {duration(each)} a frame, without video in and out"
+    each = summary.seconds / max(summary.frames - 1, 1)
+    yield "time", f"{duration(each)} an update, {duration(summary.seconds)} in all"
     if summary.output:
         yield "video", summary.output
     if summary.csv:
