@@ -121,6 +121,15 @@ def sequences_table(outcome: Outcome) -> Table:
     return ["mean IoU", "frames", *scores], rows
 
 
+def honesty_table(outcome: Outcome) -> Table:
+    """Where our `ok` was right, sequence by sequence."""
+    rows = []
+    for film in outcome.films:
+        honest = honesty([(outcome.found[OURS.name][film.name], film.truth)])
+        rows.append([film.name, *map(str, honest), str(honest.said - honest.both)])
+    return ["ok of Tracker", "frames", "lost", "said lost", "rightly", "wrongly"], rows
+
+
 def race_table(times: Race) -> Table:
     rows = [
         [name, f"{times.per_second(name):,.0f}", f"{times.to_ours(name):.3g}x"]
@@ -131,7 +140,8 @@ def race_table(times: Race) -> Table:
 
 def tables(outcome: Outcome) -> list[Table]:
     raced = [race_table(outcome.race)] if outcome.race is not None else []
-    return [scores_table(outcome), sequences_table(outcome), *raced, goals_table(outcome)]
+    first = [scores_table(outcome), sequences_table(outcome), honesty_table(outcome)]
+    return [*first, *raced, goals_table(outcome)]
 
 
 def notes(outcome: Outcome) -> list[str]:
