@@ -1,4 +1,9 @@
-// The robust tracker: colour cells weighted by object against background.
+// The robust tracker: colour cells weighted by object against surroundings.
+//
+// Three models are shares of colour cells: of the object, of the ring around it, and of rivals, places nearby
+// that look like it. They give each cell a weight from -1 to 1, and the window goes where the weights inside
+// are highest against those around. All that is added up is an integer, and all places are multiples of 1/64
+// pixel relative to the last: moving the scene by whole pixels moves the window by exactly that.
 #pragma once
 
 #include <memory>
@@ -7,24 +12,31 @@
 
 namespace mspp {
 
-// One setting for all videos; lengths in units of g, the geometric mean of the window's sides.
+// One setting for all videos. Lengths are in units of g, the geometric mean of the window's sides.
 struct TrackSettings {
-    double ring = 0.5, radius = 1.0;
-    double coarse = 12000, fine = 4000;  // samples
-    double floor = 6e-4;                 // of a share, in the weight of a cell
-    double pull = 0.2;                   // cost of distance
+    double ring = 0.5;      // width of the surroundings
+    double radius = 1.0;    // of the search
+    double coarse = 12000;  // samples of a search
+    double wide = 40000;    // and of one in the whole frame
+    double fine = 4000;     // samples of the window and its ring
+    double floor = 6e-4;    // shares below this do not weigh much
+    double pull = 0.2;      // cost of going a distance of g
     double object_rate = 0.02, ring_rate = 0.1, rival_rate = 0.1;
-    double learn = 0.5;  // confidence from which models are updated
-    double rival_score = 0.7, rival_apart = 0.75;
-    double rivals = 3;
-    double grow = 0.04, grow_most = 0.03, grow_from = 0.6, grow_home = 0.99, least = 0.4, most = 2.5;
-    double similar = 0.64, memory = 0.8;
+    double learn = 0.5;  // contrast, of the first frame's, from which models learn
+    double rivals = 3, rival_score = 0.7, rival_apart = 0.75;  // at most, of the best score, of a window away
+    double grow = 0.04, grow_most = 0.03, grow_from = 0.6, home = 0.99, least = 0.4, most = 2.5;
+    double aspect = 0.5;    // how freely the sides change apart from each other
+    double edge = 0.1;      // pull of uneven borders on the centre
+    double memory = 0.7;    // of the score
+    double present = 0.35;  // score from which the object counts as there
+    double found = 0.7;     // evidence that brings the window back to another place
+    double better = 0.15;   // than what is here
+    double patience = 2;    // frames without the object before the whole frame is searched
 };
 
-// Where the object is; all multiples of 1/64 pixel, so that moving the scene by whole pixels moves it
-// exactly.
+// Where the object is: centre and sides.
 struct Window {
-    double x, y, w, h;  // centre and sides
+    double x, y, w, h;
     double left() const { return x - w / 2; }
     double top() const { return y - h / 2; }
     double g() const { return std::sqrt(w * h); }
@@ -32,23 +44,20 @@ struct Window {
 
 class ColourTracker {
   public:
-    using Model = std::vector<float>;
-    static constexpr double kUnit = 4096;
-
     ColourTracker(std::shared_ptr<const ColourCells> cells, bool scale, const TrackSettings& set = {})
         : cells_(std::move(cells)), scale_(scale), set_(set), none_(static_cast<uint16_t>(cells_->size())) {}
 
     // `chosen`: one byte a pixel of the window, row by row; those not 0 are the object's. Null: all are.
     void init(const Frame& frame, const Rect& window, const uint8_t* chosen) {
         const size_t n = cells_->size();
-        object_.assign(n, 0), ring_.assign(n, 0), rival_.assign(n, 0);
+        for (Model* model : {&object_, &ring_, &rival_}) model->assign(n, 0);
         weights_.assign(n + 1, 0);
         counts_.assign(n + 1, 0);
         has_rival_ = false;
-        w0_ = static_cast<double>(window.width()), h0_ = static_cast<double>(window.height());
-        size_ = 1;
-        at_ = {static_cast<double>(window.left) + w0_ / 2, static_cast<double>(window.top) + h0_ / 2, w0_,
-               h0_};
+        first_w_ = static_cast<double>(window.width()), first_h_ = static_cast<double>(window.height());
+        at_ = {static_cast<double>(window.left) + first_w_ / 2,
+               static_cast<double>(window.top) + first_h_ / 2, first_w_, first_h_};
+        grown_x_ = grown_y_ = 1;
         look(frame);
         count_object(chosen);
         learn(object_, 1);
@@ -57,34 +66,26 @@ class ColourTracker {
         weigh();
         measure();
         first_contrast_ = std::max(contrast_, 1e-3);
-        first_border_ = border_;
-        confidence_ = 1, similarity_ = 1, score_ = 1, ok_ = true;
+        first_edges_ = edges_;
+        score_ = 1, ok_ = true, lost_for_ = 0;
     }
 
     void update(const Frame& frame) {
         weigh();
-        scan(frame);
+        scan(frame, false);
         refine(frame);
-        look(frame);
-        measure();
-        count_object(nullptr);
-        confidence_ = std::clamp(contrast_ / first_contrast_, 0.0, 1.0);
-        similarity_ = alike(object_);
-        score_ = set_.memory * score_ + (1 - set_.memory) * similarity_;
-        ok_ = score_ >= set_.similar;
-        if (confidence_ >= set_.learn) {
-            learn(object_, set_.object_rate);
-            count_ring();
-            learn(ring_, set_.ring_rate);
-        }
-        if (scale_ && confidence_ >= set_.grow_from) resize();
+        double evidence = inspect(frame);
+        if (lost_for_ > set_.patience) evidence = search(frame, evidence);
+        score_ = set_.memory * score_ + (1 - set_.memory) * evidence;
+        ok_ = score_ >= set_.present;
+        lost_for_ = ok_ ? 0 : lost_for_ + 1;
+        if (ok_) adapt();
+        if (confidence_ >= set_.grow_from) settle(frame);
     }
 
     bool ok() const { return ok_; }
     double score() const { return score_; }
-    double confidence() const { return confidence_; }
-    double similarity() const { return similarity_; }
-    const Window& place() const { return at_; }
+
     // The pixels of the window that are in the frame.
     Rect window(i64 height, i64 width) const {
         const i64 left = whole(at_.left()), top = whole(at_.top());
@@ -109,95 +110,148 @@ class ColourTracker {
     }
 
   private:
+    using Model = std::vector<float>;
+    static constexpr double kUnit = 4096;  // the weight 1, as an integer
+    static constexpr float kNever = -1e9f;
+
     static double snap(double x) { return std::floor(x * 64 + 0.5) / 64; }
     static i64 whole(double x) { return static_cast<i64>(std::floor(x + 0.5)); }
+    static i64 some(double x) { return std::max<i64>(1, whole(x)); }
     static i64 step_for(double area, double samples) {
         return std::max<i64>(1, static_cast<i64>(std::ceil(std::sqrt(area / samples))));
     }
 
-    // W of every cell: from 1, only the object's, to -1, only the background's.
+    // -- Weights and models
+
+    // From 1, only the object's, to -1, only the surroundings' and rivals'.
     void weigh() {
         const float floor = static_cast<float>(set_.floor), unit = static_cast<float>(kUnit);
+        const float half = has_rival_ ? 0.5f : 0.0f;
         for (size_t k = 0; k < object_.size(); ++k) {
             const float o = object_[k], b = ring_[k], d = rival_[k];
-            float r = (o - b) / (o + b + floor);
-            if (has_rival_) r = 0.5f * r + 0.5f * (o - d) / (o + d + floor);
+            const float r = (1 - half) * (o - b) / (o + b + floor) + half * (o - d) / (o + d + floor);
             weights_[k] = static_cast<i32>(std::floor(r * unit + 0.5f));
         }
     }
-
-    // The best place for the window around the last one, and its rivals.
-    void scan(const Frame& frame) {
-        const double g = at_.g(), reach = set_.radius * g, margin = set_.ring * g;
-        Samples& s = samples_;
-        s.step = step_for((at_.w + 2 * (reach + margin)) * (at_.h + 2 * (reach + margin)), set_.coarse);
-        const double step = static_cast<double>(s.step);
-        const i64 nw = std::max<i64>(1, whole(at_.w / step)), nh = std::max<i64>(1, whole(at_.h / step));
-        const i64 r = std::max<i64>(1, whole(reach / step)), m = std::max<i64>(1, whole(margin / step));
-        s.nx = nw + 2 * (r + m), s.ny = nh + 2 * (r + m);
-        s.x0 = whole(at_.x - step * static_cast<double>(nw) / 2) - (r + m) * s.step;
-        s.y0 = whole(at_.y - step * static_cast<double>(nh) / 2) - (r + m) * s.step;
-        s.take(frame, *cells_, none_);
-        integral_.build(s, weights_);
-        const i64 side = 2 * r + 1;
-        scores_.assign(static_cast<size_t>(side * side), -1e9f);
-        const double inside = static_cast<double>(nw * nh),
-                     all = static_cast<double>((nw + 2 * m) * (nh + 2 * m));
-        const double far = set_.pull * step * step / (g * g);
-        i64 best = r * side + r;
-        for (i64 j = 0; j < side; ++j) {
-            const double cy = at_.y + static_cast<double>(j - r) * step;
-            if (cy < 0 || cy >= static_cast<double>(frame.height)) continue;
-            for (i64 i = 0; i < side; ++i) {
-                const double cx = at_.x + static_cast<double>(i - r) * step;
-                if (cx < 0 || cx >= static_cast<double>(frame.width)) continue;
-                const double in = static_cast<double>(integral_.sum({i + m, j + m, i + m + nw, j + m + nh}));
-                const double whole_sum =
-                    static_cast<double>(integral_.sum({i, j, i + 2 * m + nw, j + 2 * m + nh}));
-                const double value = (in / inside - (whole_sum - in) / (all - inside)) / kUnit -
-                                     far * static_cast<double>((i - r) * (i - r) + (j - r) * (j - r));
-                const i64 k = j * side + i;
-                scores_[k] = static_cast<float>(value);
-                if (scores_[k] > scores_[best]) best = k;
+    void clear() {
+        std::fill(counts_.begin(), counts_.end(), 0);
+        total_ = 0;
+    }
+    void add(uint16_t id, u32 weight) {
+        if (id == none_) return;
+        counts_[id] += weight;
+        total_ += weight;
+    }
+    // What was counted becomes part of a model.
+    void learn(Model& model, double rate) const {
+        if (total_ == 0) return;
+        const float keep = static_cast<float>(1 - rate);
+        const float take = static_cast<float>(rate / static_cast<double>(total_));
+        for (size_t k = 0; k < model.size(); ++k)
+            model[k] = keep * model[k] + take * static_cast<float>(counts_[k]);
+    }
+    // The pixels of the window, those near its centre most.
+    void count_object(const uint8_t* chosen) {
+        clear();
+        const i64 nw = inner_.width(), nh = inner_.height();
+        for (i64 j = 0; j < nh; ++j) {
+            const uint16_t* ids = samples_.ids.data() + (j + inner_.top) * samples_.nx + inner_.left;
+            for (i64 i = 0; i < nw; ++i) {
+                const double u = static_cast<double>(2 * i + 1 - nw) / static_cast<double>(nw);
+                const double v = static_cast<double>(2 * j + 1 - nh) / static_cast<double>(nh);
+                const double near = 1 - u * u - v * v;
+                if (near > 0 && (!chosen || is_chosen(chosen, i, j)))
+                    add(ids[i], 1 + static_cast<u32>(near * 255));
             }
         }
-        find_rivals(best, side, nw, nh, m);
-        at_.x += static_cast<double>((best % side - r) * s.step);
-        at_.y += static_cast<double>((best / side - r) * s.step);
+    }
+    bool is_chosen(const uint8_t* chosen, i64 i, i64 j) const {
+        const i64 w = whole(first_w_), h = whole(first_h_), half = samples_.step / 2;
+        const i64 x = samples_.x0 + (inner_.left + i) * samples_.step + half - whole(at_.left());
+        const i64 y = samples_.y0 + (inner_.top + j) * samples_.step + half - whole(at_.top());
+        return x >= 0 && x < w && y >= 0 && y < h && chosen[y * w + x];
+    }
+    void count_ring() {
+        clear();
+        for (i64 j = 0; j < samples_.ny; ++j)
+            for (i64 i = 0; i < samples_.nx; ++i)
+                if (j < inner_.top || j >= inner_.bottom || i < inner_.left || i >= inner_.right)
+                    add(samples_.ids[j * samples_.nx + i], 1);
     }
 
-    // Other peaks nearly as good, and not the same place, are look-alikes: what is theirs counts against.
-    void find_rivals(i64 best, i64 side, i64 nw, i64 nh, i64 m) {
-        const float limit = static_cast<float>(set_.rival_score) * scores_[best];
-        const double apart_x = set_.rival_apart * static_cast<double>(nw),
-                     apart_y = set_.rival_apart * static_cast<double>(nh);
-        if (!(scores_[best] > 0)) return;
-        auto hide = [&](i64 at) {
-            for (i64 j = 0; j < side; ++j)
-                for (i64 i = 0; i < side; ++i)
-                    if (std::abs(static_cast<double>(i - at % side)) <= apart_x &&
-                        std::abs(static_cast<double>(j - at / side)) <= apart_y)
-                        scores_[j * side + i] = -1e9f;
+    // The surroundings change with every step; of the object, only what stands out is believed.
+    void adapt() {
+        if (confidence_ >= set_.learn) learn(object_, set_.object_rate);
+        count_ring();
+        learn(ring_, set_.ring_rate);
+    }
+
+    // -- Search
+
+    // Moves the window to the best place around the last one, or in the frame.
+    void scan(const Frame& frame, bool everywhere) {
+        const double g = at_.g(), margin = set_.ring * g, reach = set_.radius * g;
+        const double W = static_cast<double>(frame.width), H = static_cast<double>(frame.height);
+        const double span_x = everywhere ? W : at_.w + 2 * reach, span_y = everywhere ? H : at_.h + 2 * reach;
+        Samples& s = samples_;
+        s.step =
+            step_for((span_x + 2 * margin) * (span_y + 2 * margin), everywhere ? set_.wide : set_.coarse);
+        const double step = static_cast<double>(s.step);
+        const i64 nw = some(at_.w / step), nh = some(at_.h / step), m = some(margin / step),
+                  r = some(reach / step);
+        // Steps to each side; the centre stays in the frame.
+        auto steps = [&](double room) {
+            const i64 most = std::max<i64>(0, static_cast<i64>(room / step));
+            return everywhere ? most : std::min(most, r);
         };
-        i64 found = 0;
-        const float best_score = scores_[best];
-        (void)best_score;
-        std::vector<i64> peaks;
-        hide(best);
-        while (found < static_cast<i64>(set_.rivals)) {
-            const i64 next = std::max_element(scores_.begin(), scores_.end()) - scores_.begin();
-            if (scores_[next] < limit) break;
-            ++found;
-            peaks.push_back(next);
-            hide(next);
-        }
-        if (peaks.empty()) return;
+        const i64 left = steps(at_.x), right = steps(W - at_.x), up = steps(at_.y), down = steps(H - at_.y);
+        const i64 across = left + right + 1, along = up + down + 1;
+        s.nx = nw + 2 * m + across - 1, s.ny = nh + 2 * m + along - 1;
+        s.x0 = whole(at_.x - step * static_cast<double>(nw) / 2) - (left + m) * s.step;
+        s.y0 = whole(at_.y - step * static_cast<double>(nh) / 2) - (up + m) * s.step;
+        s.take(frame, *cells_, none_);
+        integral_.build(s, weights_);
+        scores_.resize(static_cast<size_t>(across * along));
+        const double inside = static_cast<double>(nw * nh);
+        const double around = static_cast<double>((nw + 2 * m) * (nh + 2 * m)) - inside;
+        const double far = everywhere ? 0 : set_.pull * step * step / (g * g);
+        for (i64 j = 0; j < along; ++j)
+            for (i64 i = 0; i < across; ++i) {
+                const i64 in = integral_.sum({i + m, j + m, i + m + nw, j + m + nh});
+                const i64 all = integral_.sum({i, j, i + 2 * m + nw, j + 2 * m + nh});
+                const double contrast =
+                    static_cast<double>(in) / inside - static_cast<double>(all - in) / around;
+                const i64 dx = i - left, dy = j - up;
+                scores_[j * across + i] =
+                    static_cast<float>(contrast / kUnit - far * static_cast<double>(dx * dx + dy * dy));
+            }
+        const i64 best = std::max_element(scores_.begin(), scores_.end()) - scores_.begin();
+        if (!everywhere) find_rivals(best, across, nw, nh, m);
+        at_.x += static_cast<double>((best % across - left) * s.step);
+        at_.y += static_cast<double>((best / across - up) * s.step);
+    }
+
+    // Other peaks nearly as good, and not the same place: what is theirs will count against.
+    void find_rivals(i64 best, i64 across, i64 nw, i64 nh, i64 m) {
+        if (!(scores_[best] > 0)) return;
+        const float limit = static_cast<float>(set_.rival_score) * scores_[best];
+        const i64 apart_x = static_cast<i64>(set_.rival_apart * static_cast<double>(nw));
+        const i64 apart_y = static_cast<i64>(set_.rival_apart * static_cast<double>(nh));
+        const i64 along = static_cast<i64>(scores_.size()) / across;
+        i64 peak = best;
         clear();
-        for (i64 p : peaks) {
-            const i64 i0 = p % side + m, j0 = p / side + m;
-            for (i64 j = j0; j < j0 + nh; ++j)
-                for (i64 i = i0; i < i0 + nw; ++i) add(samples_.ids[j * samples_.nx + i], 1);
+        for (int k = 0; k < static_cast<int>(set_.rivals); ++k) {
+            const i64 px = peak % across, py = peak / across;
+            for (i64 j = std::max<i64>(0, py - apart_y); j <= std::min(along - 1, py + apart_y); ++j)
+                for (i64 i = std::max<i64>(0, px - apart_x); i <= std::min(across - 1, px + apart_x); ++i)
+                    scores_[j * across + i] = kNever;
+            peak = std::max_element(scores_.begin(), scores_.end()) - scores_.begin();
+            if (scores_[peak] < limit) break;
+            for (i64 j = peak / across + m; j < peak / across + m + nh; ++j)
+                for (i64 i = peak % across + m; i < peak % across + m + nw; ++i)
+                    add(samples_.ids[j * samples_.nx + i], 1);
         }
+        if (total_ == 0) return;
         learn(rival_, has_rival_ ? set_.rival_rate : 1);
         has_rival_ = true;
     }
@@ -207,7 +261,7 @@ class ColourTracker {
         Samples& s = samples_;
         s.step = step_for(at_.w * at_.h, set_.fine / 4);
         const double step = static_cast<double>(s.step);
-        s.nx = std::max<i64>(1, whole(at_.w / step)), s.ny = std::max<i64>(1, whole(at_.h / step));
+        s.nx = some(at_.w / step), s.ny = some(at_.h / step);
         s.x0 = whole(at_.x - step * static_cast<double>(s.nx) / 2);
         s.y0 = whole(at_.y - step * static_cast<double>(s.ny) / 2);
         s.take(frame, *cells_, none_);
@@ -219,12 +273,43 @@ class ColourTracker {
                 const i64 w = std::max(weights_[s.ids[j * s.nx + i]], 0);
                 total += w, sx += w * u, sy += w * v;
             }
-        if (total > 0) {
-            at_.x += snap(static_cast<double>(sx) / static_cast<double>(total) * step / 2);
-            at_.y += snap(static_cast<double>(sy) / static_cast<double>(total) * step / 2);
+        if (total == 0) return;
+        move(frame, static_cast<double>(sx) / static_cast<double>(total) * step / 2,
+             static_cast<double>(sy) / static_cast<double>(total) * step / 2);
+    }
+    void move(const Frame& frame, double dx, double dy) {
+        at_.x = std::clamp(at_.x + snap(dx), 0.5, static_cast<double>(frame.width) - 0.5);
+        at_.y = std::clamp(at_.y + snap(dy), 0.5, static_cast<double>(frame.height) - 0.5);
+    }
+
+    // Looks for the object in the whole frame, and goes there only on good evidence.
+    double search(const Frame& frame, double evidence) {
+        const Window here = at_;
+        scan(frame, true);
+        refine(frame);
+        const double there = inspect(frame);
+        if (there >= set_.found && there >= evidence + set_.better) return score_ = there;
+        at_ = here;
+        return inspect(frame);
+    }
+
+    // -- What is in the window
+
+    // Evidence that the object is in the window, from 0 to 1: how much more its colours are like the object's
+    // than the surroundings are, and how it stands out, against the first frame.
+    double inspect(const Frame& frame) {
+        look(frame);
+        measure();
+        count_object(nullptr);
+        confidence_ = std::clamp(contrast_ / first_contrast_, 0.0, 1.0);
+        double here = 0, around = 0;
+        for (size_t k = 0; k < object_.size(); ++k) {
+            here += std::sqrt(static_cast<double>(object_[k]) * counts_[k]);
+            around += std::sqrt(static_cast<double>(object_[k]) * static_cast<double>(ring_[k]));
         }
-        at_.x = std::clamp(at_.x, 0.5, static_cast<double>(frame.width) - 0.5);
-        at_.y = std::clamp(at_.y, 0.5, static_cast<double>(frame.height) - 0.5);
+        here /= std::sqrt(static_cast<double>(std::max<u64>(total_, 1)));
+        const double similarity = std::clamp((here - around) / std::max(1 - around, 1e-3), 0.0, 1.0);
+        return (similarity + confidence_) / 2;
     }
 
     // Samples of the window and its ring.
@@ -233,8 +318,7 @@ class ColourTracker {
         const double margin = std::max(set_.ring * at_.g(), 1.0);
         s.step = step_for((at_.w + 2 * margin) * (at_.h + 2 * margin), set_.fine);
         const double step = static_cast<double>(s.step);
-        const i64 nw = std::max<i64>(1, whole(at_.w / step)), nh = std::max<i64>(1, whole(at_.h / step));
-        const i64 m = std::max<i64>(1, whole(margin / step));
+        const i64 nw = some(at_.w / step), nh = some(at_.h / step), m = some(margin / step);
         s.nx = nw + 2 * m, s.ny = nh + 2 * m;
         s.x0 = whole(at_.x - step * static_cast<double>(s.nx) / 2);
         s.y0 = whole(at_.y - step * static_cast<double>(s.ny) / 2);
@@ -242,106 +326,63 @@ class ColourTracker {
         s.take(frame, *cells_, none_);
     }
 
-    // Contrast of window and ring, and the weights just inside and outside each border.
+    // Contrast of window and ring, and the mean weight along each edge, as much inside as outside.
     void measure() {
         integral_.build(samples_, weights_);
         const Rect& in = inner_;
         const Rect all{0, 0, samples_.nx, samples_.ny};
-        const double inside = static_cast<double>(integral_.sum(in));
-        const double outside = static_cast<double>(integral_.sum(all)) - inside;
-        contrast_ = (inside / static_cast<double>(in.area()) -
-                     outside / static_cast<double>(all.area() - in.area())) /
+        const i64 inside = integral_.sum(in), outside = integral_.sum(all) - inside;
+        contrast_ = (static_cast<double>(inside) / static_cast<double>(in.area()) -
+                     static_cast<double>(outside) / static_cast<double>(all.area() - in.area())) /
                     kUnit;
         const i64 tx = std::clamp<i64>(whole(0.1 * static_cast<double>(in.width())), 1, in.left);
         const i64 ty = std::clamp<i64>(whole(0.1 * static_cast<double>(in.height())), 1, in.top);
-        border_ = (integral_.mean({in.left, in.top, in.left + tx, in.bottom}) +
-                   integral_.mean({in.left - tx, in.top, in.left, in.bottom}) +
-                   integral_.mean({in.right - tx, in.top, in.right, in.bottom}) +
-                   integral_.mean({in.right, in.top, in.right + tx, in.bottom}) +
-                   integral_.mean({in.left, in.top, in.right, in.top + ty}) +
-                   integral_.mean({in.left, in.top - ty, in.right, in.top}) +
-                   integral_.mean({in.left, in.bottom - ty, in.right, in.bottom}) +
-                   integral_.mean({in.left, in.bottom, in.right, in.bottom + ty})) /
-                  (8 * kUnit);
+        edges_ = {integral_.mean({in.left - tx, in.top, in.left + tx, in.bottom}) / kUnit,
+                  integral_.mean({in.right - tx, in.top, in.right + tx, in.bottom}) / kUnit,
+                  integral_.mean({in.left, in.top - ty, in.right, in.top + ty}) / kUnit,
+                  integral_.mean({in.left, in.bottom - ty, in.right, in.bottom + ty}) / kUnit};
     }
 
-    void resize() {
-        const double e = border_ - first_border_;
-        size_ *= std::exp(std::clamp(set_.grow * e, -set_.grow_most, set_.grow_most));
-        size_ = std::clamp(std::pow(size_, set_.grow_home), set_.least, set_.most);
-        at_.w = std::max(snap(w0_ * size_), 1.0);
-        at_.h = std::max(snap(h0_ * size_), 1.0);
+    // An edge with more of the object on it than in the first frame moves out, one with less moves in.
+    void settle(const Frame& frame) {
+        std::array<double, 4> e;
+        for (int k = 0; k < 4; ++k) e[k] = edges_[k] - first_edges_[k];
+        if (scale_) {
+            const double x = (e[0] + e[1]) / 2, y = (e[2] + e[3]) / 2, both = (x + y) / 2;
+            at_.w = grow(grown_x_, both + set_.aspect * (x - both), first_w_);
+            at_.h = grow(grown_y_, both + set_.aspect * (y - both), first_h_);
+        }
+        move(frame, set_.edge * (e[1] - e[0]) * at_.w, set_.edge * (e[3] - e[2]) * at_.h);
     }
-
-    void clear() {
-        std::fill(counts_.begin(), counts_.end(), 0);
-        total_ = 0;
-    }
-    void add(uint16_t id, u32 weight) {
-        if (id == none_) return;
-        counts_[id] += weight;
-        total_ += weight;
-    }
-    void count_object(const uint8_t* chosen) {
-        clear();
-        const i64 nw = inner_.width(), nh = inner_.height();
-        const double step = static_cast<double>(samples_.step);
-        for (i64 j = 0; j < nh; ++j)
-            for (i64 i = 0; i < nw; ++i) {
-                const double u = static_cast<double>(2 * i + 1 - nw) / static_cast<double>(nw);
-                const double v = static_cast<double>(2 * j + 1 - nh) / static_cast<double>(nh);
-                const double near = 1 - u * u - v * v;
-                if (near <= 0) continue;
-                if (chosen) {
-                    const i64 px = std::clamp<i64>(static_cast<i64>((static_cast<double>(i) + 0.5) * step), 0,
-                                                   static_cast<i64>(w0_) - 1);
-                    const i64 py = std::clamp<i64>(static_cast<i64>((static_cast<double>(j) + 0.5) * step), 0,
-                                                   static_cast<i64>(h0_) - 1);
-                    if (!chosen[py * static_cast<i64>(w0_) + px]) continue;
-                }
-                add(samples_.ids[(j + inner_.top) * samples_.nx + i + inner_.left],
-                    1 + static_cast<u32>(near * 255));
-            }
-    }
-    void count_ring() {
-        clear();
-        for (i64 j = 0; j < samples_.ny; ++j)
-            for (i64 i = 0; i < samples_.nx; ++i)
-                if (j < inner_.top || j >= inner_.bottom || i < inner_.left || i >= inner_.right)
-                    add(samples_.ids[j * samples_.nx + i], 1);
-    }
-    void learn(Model& model, double rate) const {
-        if (total_ == 0) return;
-        const float keep = static_cast<float>(1 - rate),
-                    take = static_cast<float>(rate / static_cast<double>(total_));
-        for (size_t k = 0; k < model.size(); ++k)
-            model[k] = keep * model[k] + take * static_cast<float>(counts_[k]);
-    }
-    double alike(const Model& model) const {
-        if (total_ == 0) return 0;
-        double sum = 0;
-        for (size_t k = 0; k < model.size(); ++k)
-            if (counts_[k]) sum += std::sqrt(static_cast<double>(model[k]) * counts_[k]);
-        return sum / std::sqrt(static_cast<double>(total_));
+    // The side that was `first`; errors do not add up, because it is drawn back to what it was.
+    double grow(double& grown, double by, double first) const {
+        grown *= std::exp(std::clamp(set_.grow * by, -set_.grow_most, set_.grow_most));
+        grown = std::clamp(std::pow(grown, set_.home), set_.least, set_.most);
+        return std::max(snap(first * grown), 1.0);
     }
 
     std::shared_ptr<const ColourCells> cells_;
     bool scale_;
     TrackSettings set_;
-    uint16_t none_;
+    uint16_t none_;  // the number of what is outside the frame: weighs 0, is never counted
+
     Model object_, ring_, rival_;
     bool has_rival_ = false;
-    std::vector<i32> weights_;
+    std::vector<i32> weights_;  // of the cells, and of none
     std::vector<u32> counts_;
     u64 total_ = 0;
+
     Samples samples_;
     Integral integral_;
     std::vector<float> scores_;
-    Rect inner_{};
+    Rect inner_{};  // the window on the samples of `look`
+
     Window at_{};
-    double w0_ = 1, h0_ = 1, size_ = 1;
-    double contrast_ = 0, border_ = 0, first_contrast_ = 1, first_border_ = 0;
-    double confidence_ = 0, similarity_ = 0, score_ = 0;
+    double first_w_ = 1, first_h_ = 1, grown_x_ = 1, grown_y_ = 1;
+    double contrast_ = 0, first_contrast_ = 1;
+    std::array<double, 4> edges_{}, first_edges_{};  // left, right, top, bottom
+    double confidence_ = 0, score_ = 0;
+    int lost_for_ = 0;
     bool ok_ = false;
 };
 
