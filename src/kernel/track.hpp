@@ -14,14 +14,15 @@ namespace mspp {
 
 // One setting for all videos. Lengths are in units of g, the geometric mean of the window's sides.
 struct TrackSettings {
-    double ring = 0.5;      // width of the surroundings
-    double radius = 1.0;    // of the search
-    double coarse = 12000;  // samples of a search
-    double wide = 40000;    // and of one in the whole frame
-    double fine = 4000;     // samples of the window and its ring
-    double floor = 6e-4;    // shares below this do not weigh much
-    double pull = 0.2;      // cost of going a distance of g
-    double object_rate = 0.02, ring_rate = 0.1, rival_rate = 0.1;
+    double ring = 0.5;                             // width of the surroundings
+    double radius = 1.0;                           // of the search
+    double coarse = 12000;                         // samples of a search
+    double wide = 40000;                           // and of one in the whole frame
+    double fine = 4000;                            // samples of the window and its ring
+    double floor = 6e-4;                           // shares below this do not weigh much
+    double pull = 0.2;                             // cost of going a distance of g
+    double object_rate = 0.02, fresh_rate = 0.06;  // of all cells, and more of those
+    double ring_rate = 0.1, rival_rate = 0.1;
     double learn = 0.5;  // contrast, of the first frame's, from which models learn
     double rivals = 3, rival_score = 0.7, rival_apart = 0.75;  // at most, of the best score, of a window away
     double grow = 0.04, grow_most = 0.03, grow_from = 0.6, home = 0.99, least = 0.4, most = 2.5;
@@ -181,9 +182,25 @@ class ColourTracker {
 
     // The surroundings change with every step; of the object, only what stands out is believed.
     void adapt() {
-        if (confidence_ >= set_.learn) learn(object_, set_.object_rate);
+        if (confidence_ >= set_.learn) learn_object();
         count_ring();
         learn(ring_, set_.ring_rate);
+    }
+
+    // Cells that are the object's by this frame alone are learned faster: so it follows the light, and what
+    // the surroundings or a rival have too does not leak in.
+    void learn_object() {
+        if (total_ == 0) return;
+        const float floor = static_cast<float>(set_.floor), one = 1.0f / static_cast<float>(total_);
+        const float slow = static_cast<float>(set_.object_rate), fresh = static_cast<float>(set_.fresh_rate);
+        float sum = 0;
+        for (size_t k = 0; k < object_.size(); ++k) {
+            const float n = static_cast<float>(counts_[k]) * one, other = std::max(ring_[k], rival_[k]);
+            const float r = std::max((n - other) / (n + other + floor), 0.0f);
+            object_[k] += (slow + fresh * r) * (n - object_[k]);
+            sum += object_[k];
+        }
+        for (float& share : object_) share /= sum;
     }
 
     // -- Search
