@@ -22,14 +22,15 @@ class Film:
     """A sequence, read when asked for."""
 
     folder: Path
+    backwards: bool = False  # played from its last frame: the same film with another beginning
 
     @property
     def name(self) -> str:
-        return self.folder.name
+        return f"{self.folder.name}-backwards" if self.backwards else self.folder.name
 
     @cached_property
     def files(self) -> list[Path]:
-        return sorted((self.folder / "img").glob("*.jpg"))
+        return sorted((self.folder / "img").glob("*.jpg"), reverse=self.backwards)
 
     @cached_property
     def truth(self) -> Boxes:
@@ -40,7 +41,7 @@ class Film:
         if not self.name.startswith(COUNT_FROM_0):
             boxes[:, :2] -= 1
         boxes[~(boxes[:, 2:] > 0).all(axis=1)] = np.nan
-        return boxes
+        return boxes[::-1].copy() if self.backwards else boxes
 
     @property
     def start(self) -> tuple[int, int, int, int]:
@@ -64,21 +65,22 @@ class Film:
         return found
 
 
-def load(folder: str | Path, only: Sequence[str] = ()) -> list[Film]:
+def load(folder: str | Path, only: Sequence[str] = (), backwards: bool = False) -> list[Film]:
     """List the sequences of a folder, all or those named."""
     folder = Path(folder)
-    found = [Film(path.parent) for path in sorted(folder.glob("*/groundtruth_rect.txt"))]
+    paths = sorted(folder.glob("*/groundtruth_rect.txt"))
+    found = [Film(path.parent, backwards) for path in paths]
     if not found:
         raise FileNotFoundError(f"expected {folder}/NAME/groundtruth_rect.txt; found none")
-    names = [each.name for each in found]
+    names = [each.folder.name for each in found]
     if unknown := set(only) - set(names):
         raise FileNotFoundError(f"no sequence {sorted(unknown)[0]!r}; there are {', '.join(names)}")
-    chosen = [each for each in found if not only or each.name in only]
+    chosen = [each for each in found if not only or each.folder.name in only]
     for each in chosen:
         if len(each.files) != len(each.truth) or len(each.files) < 2:
             raise FileNotFoundError(
                 f"{each.folder}: {len(each.files)} pictures and {len(each.truth)} boxes"
             )
         if np.isnan(each.truth[0]).any():
-            raise FileNotFoundError(f"{each.folder}: no box in the first frame to start from")
+            raise FileNotFoundError(f"{each.folder}: no box in the frame to start from")
     return chosen

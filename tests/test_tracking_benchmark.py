@@ -67,6 +67,14 @@ def test_a_frame_without_the_object_has_no_box(folder):
     ]
 
 
+def test_a_film_can_be_played_backwards(folder):
+    film, back = load(folder, ["Ball"])[0], load(folder, ["Ball"], backwards=True)[0]
+    assert back.name == "Ball-backwards"
+    assert back.files == film.files[::-1]
+    assert np.array_equal(back.truth, film.truth[::-1])
+    assert back.made_of != film.made_of
+
+
 def test_what_cannot_be_read_is_named(folder, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     for arguments, words in [
