@@ -413,7 +413,7 @@ def test_bad_bandwidths(bandwidth):
 
 
 def test_cells_can_be_too_many():
-    with pytest.raises(InvalidInputError, match=r"colour cells, more than 65,?535; .*larger"):
+    with pytest.raises(InvalidInputError, match=r"colour cells, more than 20000; .*larger"):
         Tracker(0.5).init(FRAME, (60, 50, 30, 24))
 
 

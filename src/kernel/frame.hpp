@@ -26,7 +26,7 @@ struct Frame {
 class ColourCells {
   public:
     using Cell = std::array<i64, 3>;
-    static constexpr size_t kLimit = 1 << 16;
+    static constexpr size_t kLimit = 20000;  // ids have 16 bits
 
     explicit ColourCells(const std::array<double, 3>& sides) : table_(size_t{1} << (3 * kBits)) {
         static const Curve curve([](double t) { return lab_curve(t); });
@@ -38,24 +38,49 @@ class ColourCells {
         cells_ = all;
         std::sort(cells_.begin(), cells_.end());
         cells_.erase(std::unique(cells_.begin(), cells_.end()), cells_.end());
-        if (cells_.size() >= kLimit)
+        if (cells_.size() > kLimit)
             throw BadInput("these sides make " + std::to_string(cells_.size()) + " colour cells, more than " +
-                           std::to_string(kLimit - 1) + "; take a larger bandwidth");
+                           std::to_string(kLimit) + "; take a larger bandwidth");
         for (size_t k = 0; k < all.size(); ++k)
             table_[k] = static_cast<uint16_t>(std::lower_bound(cells_.begin(), cells_.end(), all[k]) -
                                               cells_.begin());
     }
-    size_t size() const { return cells_.size(); }
-    const Cell& operator[](size_t id) const { return cells_[id]; }
-    uint16_t of(const uint8_t* pixel, i64 channel) const {
+    static constexpr int kGrains = 3;  // no edge, upright, level
+    size_t size() const { return kGrains * cells_.size(); }
+    // The cells of colour: number k has the ids k, k + n_colours(), k + 2 n_colours(), one for each grain.
+    size_t n_colours() const { return cells_.size(); }
+    const Cell& colour(size_t k) const { return cells_[k]; }
+
+    uint16_t of(const Frame& frame, i64 y, i64 x) const {
+        const Row row(frame, y);
+        return of(frame, row, x);
+    }
+    // The rows a pixel's grain is read from.
+    struct Row {
+        const uint8_t *here, *above, *below;
+        Row(const Frame& frame, i64 y)
+            : here(frame.at(y, 0)),
+              above(frame.at(std::max<i64>(y - kReach, 0), 0) + frame.channel),
+              below(frame.at(std::min(y + kReach, frame.height - 1), 0) + frame.channel) {}
+    };
+    uint16_t of(const Frame& frame, const Row& row, i64 x) const {
         constexpr int drop = 8 - kBits;
-        return table_[static_cast<size_t>(pixel[0] >> drop) << (2 * kBits) |
-                      static_cast<size_t>(pixel[channel] >> drop) << kBits |
-                      static_cast<size_t>(pixel[2 * channel] >> drop)];
+        const uint8_t* pixel = row.here + x * frame.column;
+        const uint8_t* green = row.here + frame.channel;
+        const u32 colour = table_[static_cast<size_t>(pixel[0] >> drop) << (2 * kBits) |
+                                  static_cast<size_t>(pixel[frame.channel] >> drop) << kBits |
+                                  static_cast<size_t>(pixel[2 * frame.channel] >> drop)];
+        const int across = std::abs(green[std::min(x + kReach, frame.width - 1) * frame.column] -
+                                    green[std::max<i64>(x - kReach, 0) * frame.column]);
+        const int along = std::abs(row.below[x * frame.column] - row.above[x * frame.column]);
+        const u32 grain = across + along < kEdge ? 0 : across >= along ? 1 : 2;
+        return static_cast<uint16_t>(colour + grain * static_cast<u32>(cells_.size()));
     }
 
   private:
     static constexpr int kBits = 6;
+    static constexpr i64 kReach = 2;  // pixels to either side
+    static constexpr int kEdge = 28;  // difference in green that makes an edge
     static i64 cell(float x, double side) { return static_cast<i64>(std::floor(x / side + 0.5)); }
     static float light(size_t k) {
         const double step = 256 >> kBits;
@@ -92,9 +117,8 @@ struct Samples {
                 continue;
             }
             std::fill(out, out + first, none);
-            const uint8_t* pixel = frame.at(at, x + first * step);
-            for (i64 i = first; i < last; ++i, pixel += step * frame.column)
-                out[i] = cells.of(pixel, frame.channel);
+            const ColourCells::Row row(frame, at);
+            for (i64 i = first; i < last; ++i) out[i] = cells.of(frame, row, x + i * step);
             std::fill(out + last, out + nx, none);
         }
     }

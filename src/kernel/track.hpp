@@ -98,8 +98,12 @@ class ColourTracker {
     // The cells that speak for the object.
     std::vector<std::array<i64, 3>> cells() const {
         std::vector<std::array<i64, 3>> out;
-        for (size_t k = 0; k < cells_->size(); ++k)
-            if (weights_[k] > 0) out.push_back((*cells_)[k]);
+        const size_t n = cells_->n_colours();
+        for (size_t k = 0; k < n; ++k) {
+            bool speaks = false;
+            for (size_t id = k; id < cells_->size(); id += n) speaks |= weights_[id] > 0;
+            if (speaks) out.push_back(cells_->colour(k));
+        }
         return out;
     }
     // OUT mask (height, width), zeros before: 1 at the pixels of the window that speak for the object.
@@ -107,7 +111,7 @@ class ColourTracker {
         const Rect w = window(frame.height, frame.width);
         for (i64 y = w.top; y < w.bottom; ++y)
             for (i64 x = w.left; x < w.right; ++x)
-                out[y * frame.width + x] = weights_[cells_->of(frame.at(y, x), frame.channel)] > 0;
+                out[y * frame.width + x] = weights_[cells_->of(frame, y, x)] > 0;
     }
 
   private:
@@ -319,14 +323,20 @@ class ColourTracker {
         measure();
         count_object(nullptr);
         confidence_ = std::clamp(contrast_ / first_contrast_, 0.0, 1.0);
-        double here = 0, around = 0;
-        for (size_t k = 0; k < object_.size(); ++k) {
-            here += std::sqrt(static_cast<double>(object_[k]) * counts_[k]);
-            around += std::sqrt(static_cast<double>(object_[k]) * static_cast<double>(ring_[k]));
-        }
-        here /= std::sqrt(static_cast<double>(std::max<u64>(total_, 1)));
+        const float one = 1.0f / static_cast<float>(std::max<u64>(total_, 1));
+        const double here = affinity([&](size_t k) { return one * static_cast<float>(counts_[k]); });
+        const double around = affinity([&](size_t k) { return ring_[k]; });
         const double similarity = std::clamp((here - around) / std::max(1 - around, 1e-3), 0.0, 1.0);
         return (similarity + confidence_) / 2;
+    }
+
+    // Bhattacharyya's, of the object and other shares: from 0, no cell in common, to 1, the same.
+    template <class Fn>
+    double affinity(Fn&& share) const {
+        i32 sum = 0;  // whole parts of 2^24: added in any order
+        for (size_t k = 0; k < object_.size(); ++k)
+            sum += static_cast<i32>(std::sqrt(object_[k] * share(k)) * 0x1p24f);
+        return sum * 0x1p-24;
     }
 
     // Samples of the window and its ring.
