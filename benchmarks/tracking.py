@@ -7,7 +7,7 @@
 One pass over every sequence from the truth of its first frame, one setting for all. A track is
 kept in a journal with what it depends on, so that a second run only does what is missing. Then a
 race: a window of 100 x 100 in frames of 640 x 480, in turns, on one thread. It writes tracking.md,
-tracking.json, tracking.png (curves and bars) and strips/NAME.jpg (to look at). Played backwards, the
+tracking.json, tracking.png (curves and bars) and strips/NAME.jpg (to look at). Backwards, the
 sequences are other films with other beginnings, if not independent ones.
 """
 
