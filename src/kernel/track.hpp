@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "kernel/frame.hpp"
+#include "kernel/model.hpp"
 
 namespace mspp {
 
@@ -46,25 +47,24 @@ struct Window {
 class ColourTracker {
   public:
     ColourTracker(std::shared_ptr<const ColourCells> cells, bool scale, const TrackSettings& set = {})
-        : cells_(std::move(cells)), scale_(scale), set_(set), none_(static_cast<uint16_t>(cells_->size())) {}
+        : cells_(std::move(cells)), scale_(scale), set_(set), model_(cells_->size(), set.floor) {}
 
     // `chosen`: one byte a pixel of the window, row by row; those not 0 are the object's. Null: all are.
     void init(const Frame& frame, const Rect& window, const uint8_t* chosen) {
-        const size_t n = cells_->size();
-        for (Model* model : {&object_, &ring_, &rival_}) model->assign(n, 0);
-        weights_.assign(n + 1, 0);
-        counts_.assign(n + 1, 0);
-        has_rival_ = false;
+        model_ = ColourModel(cells_->size(), set_.floor);
         first_w_ = static_cast<double>(window.width()), first_h_ = static_cast<double>(window.height());
         at_ = {static_cast<double>(window.left) + first_w_ / 2,
                static_cast<double>(window.top) + first_h_ / 2, first_w_, first_h_};
         grown_x_ = grown_y_ = 1;
         look(frame);
-        count_object(chosen);
-        learn(object_, 1);
+        if (chosen)
+            count_chosen(frame, window, chosen);
+        else
+            count_object();
+        model_.start_object();
         count_ring();
-        learn(ring_, 1);
-        weigh();
+        model_.learn_ring(1);
+        model_.weigh();
         measure();
         first_contrast_ = std::max(contrast_, 1e-3);
         first_edges_ = edges_;
@@ -72,7 +72,7 @@ class ColourTracker {
     }
 
     void update(const Frame& frame) {
-        weigh();
+        model_.weigh();
         scan(frame, false);
         refine(frame);
         double evidence = inspect(frame);
@@ -101,7 +101,7 @@ class ColourTracker {
         const size_t n = cells_->n_colours();
         for (size_t k = 0; k < n; ++k) {
             bool speaks = false;
-            for (size_t id = k; id < cells_->size(); id += n) speaks |= weights_[id] > 0;
+            for (size_t id = k; id < cells_->size(); id += n) speaks |= model_.weights()[id] > 0;
             if (speaks) out.push_back(cells_->colour(k));
         }
         return out;
@@ -111,12 +111,11 @@ class ColourTracker {
         const Rect w = window(frame.height, frame.width);
         for (i64 y = w.top; y < w.bottom; ++y)
             for (i64 x = w.left; x < w.right; ++x)
-                out[y * frame.width + x] = weights_[cells_->of(frame, y, x)] > 0;
+                out[y * frame.width + x] = model_.weights()[cells_->of(frame, y, x)] > 0;
     }
 
   private:
-    using Model = std::vector<float>;
-    static constexpr double kUnit = 4096;  // the weight 1, as an integer
+    static constexpr double kUnit = ColourModel::kUnit;
     static constexpr float kNever = -1e9f;
 
     static double snap(double x) { return std::floor(x * 64 + 0.5) / 64; }
@@ -126,85 +125,47 @@ class ColourTracker {
         return std::max<i64>(1, static_cast<i64>(std::ceil(std::sqrt(area / samples))));
     }
 
-    // -- Weights and models
+    // -- Learning
 
-    // From 1, only the object's, to -1, only the surroundings' and rivals'.
-    void weigh() {
-        const float floor = static_cast<float>(set_.floor), unit = static_cast<float>(kUnit);
-        const float half = has_rival_ ? 0.5f : 0.0f;
-        for (size_t k = 0; k < object_.size(); ++k) {
-            const float o = object_[k], b = ring_[k], d = rival_[k];
-            const float r = (1 - half) * (o - b) / (o + b + floor) + half * (o - d) / (o + d + floor);
-            weights_[k] = static_cast<i32>(std::floor(r * unit + 0.5f));
-        }
+    // The surroundings change with every step; of the object, only what stands out is believed.
+    void adapt() {
+        if (confidence_ >= set_.learn) model_.learn_object(set_.object_rate, set_.fresh_rate);
+        count_ring();
+        model_.learn_ring(set_.ring_rate);
     }
-    void clear() {
-        std::fill(counts_.begin(), counts_.end(), 0);
-        total_ = 0;
+    // Those near the centre of a window count most; outside its ellipse they do not.
+    static double nearness(i64 i, i64 j, i64 nw, i64 nh) {
+        const double u = static_cast<double>(2 * i + 1 - nw) / static_cast<double>(nw);
+        const double v = static_cast<double>(2 * j + 1 - nh) / static_cast<double>(nh);
+        return 1 - u * u - v * v;
     }
-    void add(uint16_t id, u32 weight) {
-        if (id == none_) return;
-        counts_[id] += weight;
-        total_ += weight;
-    }
-    // What was counted becomes part of a model.
-    void learn(Model& model, double rate) const {
-        if (total_ == 0) return;
-        const float keep = static_cast<float>(1 - rate);
-        const float take = static_cast<float>(rate / static_cast<double>(total_));
-        for (size_t k = 0; k < model.size(); ++k)
-            model[k] = keep * model[k] + take * static_cast<float>(counts_[k]);
-    }
-    // The pixels of the window, those near its centre most.
-    void count_object(const uint8_t* chosen) {
-        clear();
+    void count_object() {
+        model_.clear();
         const i64 nw = inner_.width(), nh = inner_.height();
         for (i64 j = 0; j < nh; ++j) {
             const uint16_t* ids = samples_.ids.data() + (j + inner_.top) * samples_.nx + inner_.left;
             for (i64 i = 0; i < nw; ++i) {
-                const double u = static_cast<double>(2 * i + 1 - nw) / static_cast<double>(nw);
-                const double v = static_cast<double>(2 * j + 1 - nh) / static_cast<double>(nh);
-                const double near = 1 - u * u - v * v;
-                if (near > 0 && (!chosen || is_chosen(chosen, i, j)))
-                    add(ids[i], 1 + static_cast<u32>(near * 255));
+                const double near = nearness(i, j, nw, nh);
+                if (near > 0) model_.add(ids[i], 1 + static_cast<u32>(near * 255));
             }
         }
     }
-    bool is_chosen(const uint8_t* chosen, i64 i, i64 j) const {
-        const i64 w = whole(first_w_), h = whole(first_h_), half = samples_.step / 2;
-        const i64 x = samples_.x0 + (inner_.left + i) * samples_.step + half - whole(at_.left());
-        const i64 y = samples_.y0 + (inner_.top + j) * samples_.step + half - whole(at_.top());
-        return x >= 0 && x < w && y >= 0 && y < h && chosen[y * w + x];
+    // Every pixel chosen counts, if only a little: a person may choose what is in the corners.
+    void count_chosen(const Frame& frame, const Rect& window, const uint8_t* chosen) {
+        model_.clear();
+        const i64 w = window.width(), h = window.height();
+        for (i64 y = 0; y < h; ++y)
+            for (i64 x = 0; x < w; ++x)
+                if (chosen[y * w + x])
+                    model_.add(cells_->of(frame, window.top + y, window.left + x),
+                               1 + static_cast<u32>(std::max(nearness(x, y, w, h), 0.0) * 255));
     }
     void count_ring() {
-        clear();
+        model_.clear();
         for (i64 j = 0; j < samples_.ny; ++j)
             for (i64 i = 0; i < samples_.nx; ++i)
                 if (j < inner_.top || j >= inner_.bottom || i < inner_.left || i >= inner_.right)
-                    add(samples_.ids[j * samples_.nx + i], 1);
-    }
-
-    // The surroundings change with every step; of the object, only what stands out is believed.
-    void adapt() {
-        if (confidence_ >= set_.learn) learn_object();
-        count_ring();
-        learn(ring_, set_.ring_rate);
-    }
-
-    // Cells that are the object's by this frame alone are learned faster: so it follows the light, and what
-    // the surroundings or a rival have too does not leak in.
-    void learn_object() {
-        if (total_ == 0) return;
-        const float floor = static_cast<float>(set_.floor), one = 1.0f / static_cast<float>(total_);
-        const float slow = static_cast<float>(set_.object_rate), fresh = static_cast<float>(set_.fresh_rate);
-        float sum = 0;
-        for (size_t k = 0; k < object_.size(); ++k) {
-            const float n = static_cast<float>(counts_[k]) * one, other = std::max(ring_[k], rival_[k]);
-            const float r = std::max((n - other) / (n + other + floor), 0.0f);
-            object_[k] += (slow + fresh * r) * (n - object_[k]);
-            sum += object_[k];
-        }
-        for (float& share : object_) share /= sum;
+                    model_.add(samples_.ids[j * samples_.nx + i], 1);
     }
 
     // -- Search
@@ -230,8 +191,8 @@ class ColourTracker {
         s.nx = nw + 2 * m + across - 1, s.ny = nh + 2 * m + along - 1;
         s.x0 = whole(at_.x - step * static_cast<double>(nw) / 2) - (left + m) * s.step;
         s.y0 = whole(at_.y - step * static_cast<double>(nh) / 2) - (up + m) * s.step;
-        s.take(frame, *cells_, none_);
-        integral_.build(s, weights_);
+        s.take(frame, *cells_, model_.none());
+        integral_.build(s, model_.weights());
         scores_.resize(static_cast<size_t>(across * along));
         const double inside = static_cast<double>(nw * nh);
         const double around = static_cast<double>((nw + 2 * m) * (nh + 2 * m)) - inside;
@@ -260,7 +221,7 @@ class ColourTracker {
         const i64 apart_y = static_cast<i64>(set_.rival_apart * static_cast<double>(nh));
         const i64 along = static_cast<i64>(scores_.size()) / across;
         i64 peak = best;
-        clear();
+        model_.clear();
         for (int k = 0; k < static_cast<int>(set_.rivals); ++k) {
             const i64 px = peak % across, py = peak / across;
             for (i64 j = std::max<i64>(0, py - apart_y); j <= std::min(along - 1, py + apart_y); ++j)
@@ -270,11 +231,9 @@ class ColourTracker {
             if (scores_[peak] < limit) break;
             for (i64 j = peak / across + m; j < peak / across + m + nh; ++j)
                 for (i64 i = peak % across + m; i < peak % across + m + nw; ++i)
-                    add(samples_.ids[j * samples_.nx + i], 1);
+                    model_.add(samples_.ids[j * samples_.nx + i], 1);
         }
-        if (total_ == 0) return;
-        learn(rival_, has_rival_ ? set_.rival_rate : 1);
-        has_rival_ = true;
+        model_.learn_rival(set_.rival_rate);
     }
 
     // One step of mean shift on what speaks for the object, inside the ellipse of the window.
@@ -285,13 +244,14 @@ class ColourTracker {
         s.nx = some(at_.w / step), s.ny = some(at_.h / step);
         s.x0 = whole(at_.x - step * static_cast<double>(s.nx) / 2);
         s.y0 = whole(at_.y - step * static_cast<double>(s.ny) / 2);
-        s.take(frame, *cells_, none_);
+        s.take(frame, *cells_, model_.none());
+        const std::vector<i32>& weights = model_.weights();
         i64 total = 0, sx = 0, sy = 0;
         for (i64 j = 0; j < s.ny; ++j)
             for (i64 i = 0; i < s.nx; ++i) {
                 const i64 u = 2 * i + 1 - s.nx, v = 2 * j + 1 - s.ny;
                 if (u * u * s.ny * s.ny + v * v * s.nx * s.nx > s.nx * s.nx * s.ny * s.ny) continue;
-                const i64 w = std::max(weights_[s.ids[j * s.nx + i]], 0);
+                const i64 w = std::max(weights[s.ids[j * s.nx + i]], 0);
                 total += w, sx += w * u, sy += w * v;
             }
         if (total == 0) return;
@@ -321,22 +281,9 @@ class ColourTracker {
     double inspect(const Frame& frame) {
         look(frame);
         measure();
-        count_object(nullptr);
+        count_object();
         confidence_ = std::clamp(contrast_ / first_contrast_, 0.0, 1.0);
-        const float one = 1.0f / static_cast<float>(std::max<u64>(total_, 1));
-        const double here = affinity([&](size_t k) { return one * static_cast<float>(counts_[k]); });
-        const double around = affinity([&](size_t k) { return ring_[k]; });
-        const double similarity = std::clamp((here - around) / std::max(1 - around, 1e-3), 0.0, 1.0);
-        return (similarity + confidence_) / 2;
-    }
-
-    // Bhattacharyya's, of the object and other shares: from 0, no cell in common, to 1, the same.
-    template <class Fn>
-    double affinity(Fn&& share) const {
-        i32 sum = 0;  // whole parts of 2^24: added in any order
-        for (size_t k = 0; k < object_.size(); ++k)
-            sum += static_cast<i32>(std::sqrt(object_[k] * share(k)) * 0x1p24f);
-        return sum * 0x1p-24;
+        return (model_.likeness() + confidence_) / 2;
     }
 
     // Samples of the window and its ring.
@@ -350,12 +297,12 @@ class ColourTracker {
         s.x0 = whole(at_.x - step * static_cast<double>(s.nx) / 2);
         s.y0 = whole(at_.y - step * static_cast<double>(s.ny) / 2);
         inner_ = {m, m, m + nw, m + nh};
-        s.take(frame, *cells_, none_);
+        s.take(frame, *cells_, model_.none());
     }
 
     // Contrast of window and ring, and the mean weight along each edge, as much inside as outside.
     void measure() {
-        integral_.build(samples_, weights_);
+        integral_.build(samples_, model_.weights());
         const Rect& in = inner_;
         const Rect all{0, 0, samples_.nx, samples_.ny};
         const i64 inside = integral_.sum(in), outside = integral_.sum(all) - inside;
@@ -391,14 +338,8 @@ class ColourTracker {
     std::shared_ptr<const ColourCells> cells_;
     bool scale_;
     TrackSettings set_;
-    uint16_t none_;  // the number of what is outside the frame: weighs 0, is never counted
 
-    Model object_, ring_, rival_;
-    bool has_rival_ = false;
-    std::vector<i32> weights_;  // of the cells, and of none
-    std::vector<u32> counts_;
-    u64 total_ = 0;
-
+    ColourModel model_;
     Samples samples_;
     Integral integral_;
     std::vector<float> scores_;
