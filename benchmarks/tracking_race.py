@@ -1,13 +1,14 @@
 """Times of updates: a window of 100 x 100 in frames of 640 x 480, all in turns, on one thread.
 
 The contenders take turns in blocks of frames, so that what the machine does meanwhile hits all of
-them, and each still works as in a film: one frame after the other.
+them, and each still works as in a film: one frame after the other. The clock is the processor's:
+what other programs take of it is not counted, for none of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 from rich.progress import Progress
@@ -22,7 +23,7 @@ RACERS = (OURS.name, MEAN_SHIFT.name, "CSRT")
 
 @dataclass
 class Race:
-    """Seconds an update of each contender in each block, in the same order for all."""
+    """Processor seconds an update of each contender in each block, in the same order for all."""
 
     seconds: dict[str, list[float]]
     side: float  # of our window at the end: as large as it was, or the race means little
@@ -59,10 +60,10 @@ def race(bar: Progress) -> Race:
             for turn in np.roll(len(running) - 1 - np.arange(len(running)), number):
                 each, follower = running[turn]
                 block = seen[each.name][first : first + BLOCK]
-                begin = perf_counter()
+                begin = process_time()
                 for frame in block:
                     _, window = follower.update(frame)
-                times[each.name].append((perf_counter() - begin) / len(block))
+                times[each.name].append((process_time() - begin) / len(block))
                 if each.own:
                     side = float(np.sqrt(window[2] * window[3]))
                 bar.advance(work)
