@@ -22,7 +22,7 @@ THRESHOLDS = np.linspace(0, 1, 21)
 
 
 class Track(NamedTuple):
-    """What a tracker answered in the frames after the first, and the seconds it took for them."""
+    """What a tracker answered in the frames after the first, and its processor seconds."""
 
     boxes: Boxes
     ok: Flags

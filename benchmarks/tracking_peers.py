@@ -1,6 +1,7 @@
 """What follows the boxes: ours three ways, and OpenCV's trackers as far as it has them.
 
-OpenCV's frames are BGR; they are turned before the clock starts. OpenCV works on one thread.
+OpenCV's frames are BGR; they are turned before the clock starts. OpenCV works on one thread, and the
+clock is the processor's: what other programs take of it is not counted.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cache
 from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any, Protocol
 from zlib import crc32
 
@@ -86,9 +87,9 @@ def follow(
     boxes, oks, seconds = [], [], 0.0
     for frame in frames[1:]:
         seen = contender.seen(frame)
-        begin = perf_counter()
+        begin = process_time()
         ok, window = follower.update(seen)
-        seconds += perf_counter() - begin
+        seconds += process_time() - begin
         if contender.own or ok:
             box = np.array(window, np.float64)
         boxes.append(box)

@@ -159,8 +159,8 @@ def notes(outcome: Outcome) -> list[str]:
         "share of frames that overlap by more than 0, 0.05, ... 1.",
         "A frame is lost where the box has nothing of the object; precision and recall are of "
         "ok = False against that, over all frames.",
-        "Times are of updates alone, frames in memory, OpenCV on one thread; those of meanShift "
-        "and CamShift include the back-projection of the frame.",
+        "Times are of updates alone, on the processor's clock, frames in memory, OpenCV on one "
+        "thread; those of meanShift and CamShift include the back-projection of the frame.",
         *without,
         *raced,
     ]
