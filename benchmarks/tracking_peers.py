@@ -1,6 +1,6 @@
 """What follows the boxes: ours three ways, and OpenCV's trackers as far as it has them.
 
-OpenCV's frames are BGR; they are turned before the clock starts. OpenCV works on one thread, and the
+OpenCV's frames are BGR; they are turned before the clock starts. OpenCV works on one thread. The
 clock is the processor's: what other programs take of it is not counted.
 """
 
