@@ -208,7 +208,7 @@ class ColourTracker {
                     static_cast<float>(contrast / kUnit - far * static_cast<double>(dx * dx + dy * dy));
             }
         const i64 best = std::max_element(scores_.begin(), scores_.end()) - scores_.begin();
-        if (!everywhere) find_rivals(best, across, nw, nh, m);
+        if (!everywhere && ok_) find_rivals(best, across, nw, nh, m);
         at_.x += static_cast<double>((best % across - left) * s.step);
         at_.y += static_cast<double>((best / across - up) * s.step);
     }

@@ -1,8 +1,9 @@
 """Tracking: a window that follows an object by the cells of its colours.
 
 Algorithm 3 keeps a set of colour cells and moves the window to the mean of the pixels in them. The
-default goes on from there: cells have weights, for the object and against its surroundings; both
-fade with time; the window follows the object's size; and the tracker says when the object has gone.
+default goes on from there: cells have weights, for the object and against its surroundings; what is
+known of both fades with time; the window follows the object's size; and the tracker says when the
+object has gone, and looks for it in the whole frame.
 
 Work is in the kernel; this module checks what comes in and keeps the last frame for the mask.
 """
@@ -175,12 +176,21 @@ class Tracker:
 
     @property
     def score(self) -> float:
-        """How much the window of the last frame looks like the object, from 0 to 1."""
+        """How sure it is of the last frame, from 0 to 1; 1 after `init`.
+
+        By default, how much the window looks and stands out as the object did, with a short memory:
+        `ok` is a score of at least 0.35. In Algorithm 3, the share of the pixels followed, of
+        that in the first frame.
+        """
         return self._started()[0].score()
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """The colour cells followed: array of shape (n_cells, 3)."""
+        """The colour cells followed: array of shape (n_cells, 3).
+
+        Of RGB in Algorithm 3; of CIE Lab by default, where cell ``k`` is centred at ``k`` times
+        the bandwidth.
+        """
         return self._started()[0].cells()
 
     @property
