@@ -24,6 +24,7 @@ class CellFollower {
         }
         stride_ = {cells_[1].size() * cells_[2].size(), cells_[2].size(), 1};
         in_b_.assign(cells_[0].size() * stride_[0], false);
+        seen_ = in_b_;
     }
 
     // `chosen`: one byte a pixel of the window, row by row; those not 0 are the union of clusters C.
@@ -128,8 +129,12 @@ class CellFollower {
     void adapt(const Frame& frame) {
         std::vector<u32> b;
         each_pixel(frame, [&](i64, i64, const Numbers& n) {
-            if (near(n)) b.push_back(place(n));
+            const u32 at = place(n);
+            if (seen_[at] || !near(n)) return;
+            seen_[at] = true;
+            b.push_back(at);
         });
+        for (u32 at : b) seen_[at] = false;
         replace(std::move(b));
     }
 
@@ -164,7 +169,7 @@ class CellFollower {
     std::array<std::vector<i64>, 3> cells_;       // the cells of each channel, rising
     std::array<std::array<u32, 256>, 3> number_;  // which of them a value is in
     std::array<size_t, 3> stride_;
-    std::vector<bool> in_b_;
+    std::vector<bool> in_b_, seen_;  // seen_: while B is being replaced
     std::vector<u32> b_;
     double x_ = 0, y_ = 0;
     i64 w_ = 1, h_ = 1;
