@@ -31,7 +31,7 @@ struct TrackSettings {
     double edge = 0.1;      // pull of uneven borders on the centre
     double memory = 0.7;    // of the score
     double present = 0.35;  // score from which the object counts as there
-    double found = 0.7;     // evidence that brings the window back to another place
+    double found = 0.6;     // evidence that brings the window back to another place
     double better = 0.15;   // than what is here
     double patience = 2;    // frames without the object before the whole frame is searched
 };
