@@ -6,7 +6,7 @@ NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/*.cpp src/kernel/*)
 
 .PHONY: demo test lint format bench docs clean
 
-demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, write pictures to demo/
+demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, track a ball, write pictures to demo/
 	$(VENV)/bin/meanshiftpp demo
 
 test: $(VENV)/installed-test  ## the whole test suite

@@ -224,6 +224,8 @@ static auto cut_hierarchy(const Hierarchy& self, const Matrix<float>& colours, d
     return to_numpy(std::move(labels), {colours.shape(0)});
 }
 
+void bind_track(nb::module_& m);  // bind_track.cpp
+
 NB_MODULE(_kernel, m) {
     m.doc() = "The loops of meanshiftpp. Use the package, not this module.";
     nb::register_exception_translator([](const std::exception_ptr& p, void*) {
@@ -254,4 +256,5 @@ NB_MODULE(_kernel, m) {
     m.def("find_cells", &find_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("query"), nb::arg("period"),
           nb::arg("reach"), nb::arg("n_threads"));
     bind_density(m);
+    bind_track(m);
 }

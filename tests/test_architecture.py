@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "errors": set(),
     "_kernel": set(),
     "reference": set(),
+    "clips": set(),
     "_input": {"errors"},
     "_host": {"_kernel"},
     "_cuda": {"errors", "_kernel", "_input"},
@@ -30,6 +31,7 @@ MAY_IMPORT = {
     "geo": {"errors"},
     "files": {"errors"},
     "draw": {"errors"},
+    "marks": {"errors"},
     "picture": {"errors", "files"},
     "frames": {"errors", "files", "draw", "picture"},
     "chunks": {"errors", "_input"},
@@ -48,6 +50,7 @@ MAY_IMPORT = {
     "_pixels": {"errors", "_kernel", "_input"},
     "image": {"errors", "_kernel", "_input", "_pixels", "modes", "bandwidth"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},
+    "track": {"errors", "_kernel", "_input", "modes"},
     "sources": {"errors", "chunks"},
     "tables": {"errors", "files", "chunks", "sources"},
     "arrays": {"errors", "files", "chunks", "sources"},
@@ -63,9 +66,13 @@ MAY_IMPORT = {
     "spark": {"errors", "_input", "_spark", "grid", "modes", "scale", "cluster"},
     "plot": {"errors", "grid", "modes"},
     "plot_sweep": {"errors", "plot"},
-    "demo": {"errors", "files", "cluster", "plot", "image", "draw", "picture"},
+    "demo": {
+        *("errors", "files", "cluster", "plot", "image", "draw", "picture"),
+        *("clips", "track", "marks"),
+    },
     "_console": {"errors"},
     "cli_image": {"errors", "_console", "files", "draw", "picture", "frames", "image", "video"},
+    "cli_track": {"errors", "_console", "files", "marks", "picture", "frames", "track"},
     "cli_options": {"errors", "_console", "files", "grid", "sources", "stream"},
     "cli_sweep": {"_console", "cli_options", "files", "sources", "stream", "sweeps"},
     "cli_cluster": {
@@ -75,13 +82,13 @@ MAY_IMPORT = {
     "cli_grid": {"errors", "_console", "cli_options", "files", "grid", "stream"},
     "cli": {
         *("errors", "_console", "demo", "__init__"),
-        *("cli_cluster", "cli_grid", "cli_image", "cli_sweep"),
+        *("cli_cluster", "cli_grid", "cli_image", "cli_sweep", "cli_track"),
     },
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
     "__init__": {
         *("errors", "reference", "grid", "modes", "cluster", "density", "image", "video", "plot"),
-        *("bandwidth", "sweeps", "geo"),
+        *("bandwidth", "sweeps", "geo", "track"),
     },
 }
 
@@ -105,6 +112,7 @@ MAY_USE = {
     "cli_grid": {"typer", "rich"},
     "cli_image": {"typer", "rich"},
     "cli_sweep": {"typer", "rich"},
+    "cli_track": {"typer", "rich"},
 }
 
 # Heavy or optional: none of these comes with a plain `import meanshiftpp`.

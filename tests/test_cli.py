@@ -233,7 +233,8 @@ def test_demo(tmp_path, monkeypatch):
     assert "120,000 x 2" in text
     assert "150 x 4" in text
     pictures = {p.name for p in Path(tmp_path / "pictures").iterdir()}
-    assert pictures >= {"million.png", "iris.png"}
+    assert pictures >= {"million.png", "iris.png", "tracking.png"}
+    assert all(name in text for name in ("light", "occlusion", "lookalike", "leaving"))
     (tmp_path / "file").write_text("")
     code, _, words = run("demo", "--out", tmp_path / "file" / "pictures")
     assert code == 1

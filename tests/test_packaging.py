@@ -20,6 +20,7 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
     *("chunks", "grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
     *("sources", "stream", "dask", "plot", "reference", "errors", "density", "geo"),
+    *("track", "clips", "marks"),
 ]
 
 

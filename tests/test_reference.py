@@ -16,6 +16,7 @@ from meanshiftpp.reference import (
     mean_shift,
     mean_shift_pp,
     predict,
+    track,
 )
 
 from .strategies import Case, cases
@@ -303,3 +304,44 @@ def test_predict_by_hand(x, label, why):
     assert predict([[x]], 1.0, cells, weights, labels, centers).tolist() == [label], why
     far = predict([[x]], 1.0, cells, weights, labels, centers, cluster_all=False)
     assert far.tolist() == [label if -2 < x < 10 else -1]
+
+
+# Algorithm 3
+
+
+def line(*values: int) -> np.ndarray:
+    """A frame of one row, grey."""
+    return np.repeat(np.array(values, np.uint8)[None, :, None], 3, axis=2)
+
+
+def test_the_window_goes_to_the_mean_of_the_pixels_in_b():
+    # Cluster 0 is 9, 9, 9 (cell 0), cluster 1 the 99. Of 9s at 3, 4, 5 the window [1, 5) sees two,
+    # goes to [2, 6) and then sees all: their mean is the middle of pixel 4, and rounds down.
+    frames = [line(50, 9, 9, 9, 99, 50, 50), line(50, 50, 50, 9, 9, 9, 50)]
+    assert track(frames, (1, 0, 4, 1), 10, [0]) == [(True, (2, 0, 4, 1))]
+
+
+def test_only_the_selected_clusters_are_followed():
+    frames = [line(9, 9, 9, 99, 50, 50, 50), line(50, 9, 9, 50, 99, 50, 50)]
+    # Of equal clusters the one of the lower cell is first: 0 is the 9s, 1 the 50, 2 the 99.
+    assert track(frames, (0, 0, 5, 1), 10, [2]) == [(True, (2, 0, 5, 1))]
+
+
+def test_b_grows_by_adjacent_cells_of_the_window_and_forgets_the_others():
+    # 9, 19, 29 are cells 0, 1, 2: each a neighbour of the last, so that B follows the brightness.
+    frames = [line(9, 9, 50, 50), line(19, 9, 50, 50), line(29, 19, 50, 50), line(29, 29, 50, 50)]
+    assert [found for found, _ in track(frames, (0, 0, 2, 1), 10, [0])] == [True, True, True]
+    fixed = track(frames, (0, 0, 2, 1), 10, [0], adapt=False)
+    assert [found for found, _ in fixed] == [True, False, False]
+
+
+def test_where_no_pixel_is_left_the_window_rests_and_b_is_kept():
+    # Then one of the 9s is in the window; centred on its middle, 1.5, the window is where it was.
+    frames = [line(9, 9, 50, 50), line(50, 50, 50, 50), line(50, 9, 9, 50)]
+    expected = [(False, (0, 0, 2, 1)), (True, (0, 0, 2, 1))]
+    assert track(frames, (0, 0, 2, 1), 10, [0]) == expected
+
+
+def test_what_is_outside_the_frame_is_not_emitted():
+    frames = [line(9, 9, 9, 50), line(9, 50, 50, 50)]
+    assert track(frames, (0, 0, 3, 1), 10, [0]) == [(True, (0, 0, 2, 1))]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from meanshiftpp.image import Hierarchy, Palette, hierarchy, palette, quantize, segment
     from meanshiftpp.modes import Modes, seek
     from meanshiftpp.sweeps import Sweep, sweep
+    from meanshiftpp.track import Tracker
 
 __version__ = "0.1.0.dev0"
 _HOME = {
@@ -31,6 +32,7 @@ _HOME = {
     "Modes": "modes",
     "Palette": "image",
     "Sweep": "sweeps",
+    "Tracker": "track",
     "hierarchy": "image",
     "palette": "image",
     "quantize": "image",
@@ -47,6 +49,7 @@ __all__ = [
     "Modes",
     "Palette",
     "Sweep",
+    "Tracker",
     "errors",
     "geo",
     "hierarchy",

@@ -93,3 +93,37 @@ def window_counts(
     n_threads: int,
 ) -> Counts:
     """Sum of the counts at most `reach` cells away from each (sorted, distinct) query cell."""
+
+class ColourCells:
+    """The cells of CIE Lab that bytes can have, and the table from colour to cell."""
+
+    def __init__(self, sides: tuple[float, float, float]) -> None: ...
+    def __len__(self) -> int: ...
+
+class _Follower:
+    """What both trackers have. Frames are uint8 (height, width, 3), any strides."""
+
+    def init(
+        self,
+        frame: NDArray[np.uint8],
+        window: tuple[int, int, int, int],  # inside the frame
+        chosen: NDArray[np.uint8] | None,  # (h, w) of the window, not 0: the object's
+    ) -> None: ...
+    def update(self, frame: NDArray[np.uint8]) -> tuple[bool, tuple[int, int, int, int]]: ...
+    def mask(self, frame: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
+        """OUT, zeros before: 1 at the pixels followed."""
+
+    def cells(self) -> Cells: ...
+    def score(self) -> float: ...
+
+class ColourTracker(_Follower):
+    """Cells weighted by object against background."""
+
+    def __init__(self, cells: ColourCells, scale: bool) -> None: ...
+
+class CellFollower(_Follower):
+    """Algorithm 3."""
+
+    def __init__(
+        self, sides: tuple[float, float, float], adapt: bool, tol: float, max_iter: int
+    ) -> None: ...

@@ -16,6 +16,7 @@ from meanshiftpp.cli_cluster import cluster
 from meanshiftpp.cli_grid import grid
 from meanshiftpp.cli_image import segment
 from meanshiftpp.cli_sweep import sweep
+from meanshiftpp.cli_track import track
 
 app = typer.Typer(
     help="MeanShift++: fast, exact mode seeking on a grid. Clusters, without choosing how many.",
@@ -46,6 +47,7 @@ def _app(
 app.command()(cluster)
 app.command()(segment)
 app.command()(sweep)
+app.command()(track)
 app.add_typer(grid, name="grid")
 
 
@@ -53,7 +55,7 @@ app.add_typer(grid, name="grid")
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("demo"),
 ) -> None:
-    """Cluster a million points and Iris, segment a photograph, and draw them."""
+    """Cluster a million points and Iris, segment a photograph, track a ball, and draw it all."""
     with errors_in_words():
         from meanshiftpp.demo import run
 

@@ -1,8 +1,9 @@
-"""What `meanshiftpp demo` does: points, Iris and a photograph; two tables and three pictures.
+"""What `meanshiftpp demo` does: points, Iris, a photograph and clips; tables and pictures.
 
 The million points are drawn from a known mixture, so the table can say how well the clusters agree
 with where each point came from. Each data set has one bandwidth, chosen by hand, and the time of
-one plain `fit`. The photograph comes with scikit-image and is segmented by its methods as well.
+one plain `fit`. The photograph comes with scikit-image and is segmented by its methods as well. The
+clips are drawn by code: in each, something happens that a tracker has to cope with.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from meanshiftpp.cluster import MeanShiftPP
 
 SEED = 7
+SHOWN_FRAMES = {  # of each clip, those where something happens
+    "light": (0, 45, 75, 119),
+    "occlusion": (20, 30, 38, 70),
+    "lookalike": (30, 55, 65, 90),
+    "leaving": (20, 60, 90, 110),
+}
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ def _apart(rng: np.random.Generator, k: int) -> NDArray[np.float64]:
 
 
 def run(out: Path) -> None:
-    """Cluster two data sets and segment a photograph; print tables, write pictures to `out`."""
+    """Cluster, segment and track; print tables, write pictures to `out`."""
     need("matplotlib", "plot")
     rich = need("rich.console", "cli")
     console, progress = rich.Console(highlight=False), rich.Console(stderr=True)
@@ -125,6 +132,11 @@ def run(out: Path) -> None:
     else:
         console.print(_photograph_table(segmented))
         pictures.append(out / "photograph.png")
+    with progress.status("tracking a ball ..."):
+        tracked = [_track(name) for name in SHOWN_FRAMES]
+        _strips(tracked, out / "tracking.png")
+    console.print(_tracking_table(tracked))
+    pictures.append(out / "tracking.png")
     for picture in pictures:
         console.print(f"  picture: [bold]{picture}[/]")
 
@@ -264,4 +276,72 @@ def _photograph_table(methods: Sequence[Segmented]) -> Any:
         time = f"{each.seconds * 1e3:.3g} ms"
         style = ("[bold green]", "[/]") if i == 0 else ("", "")
         table.add_row(each.method, str(each.labels.max() + 1), time.join(style), each.setting)
+    return table
+
+
+# -- the clips ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """A clip and what the tracker said in each of its frames."""
+
+    name: str
+    frames: list[NDArray[np.uint8]]
+    truth: list[Any]  # windows, or None
+    windows: list[Any]
+    oks: list[bool]
+    seconds: float
+
+    @property
+    def overlap(self) -> float:
+        """How well the windows lie on the ball, on average, where it is to be seen."""
+        from meanshiftpp.clips import overlap
+
+        pairs = zip(self.windows, self.truth, strict=True)
+        return float(np.mean([overlap(here, there) for here, there in pairs if there]))
+
+
+def _track(name: str) -> Tracked:
+    from meanshiftpp.clips import CLIPS
+    from meanshiftpp.track import Tracker
+
+    frames, truth = zip(*CLIPS[name](), strict=True)
+    tracker = Tracker()
+    tracker.init(frames[0], truth[0])
+    start = perf_counter()
+    found = [tracker.update(frame) for frame in frames[1:]]
+    seconds = perf_counter() - start
+    oks, windows = zip(*[(True, truth[0]), *found], strict=True)
+    return Tracked(name, list(frames), list(truth), list(windows), list(oks), seconds)
+
+
+def _strips(tracked: Sequence[Tracked], picture: Path) -> None:
+    """Draw some frames of each clip, a row each."""
+    from meanshiftpp.draw import contact_sheet
+    from meanshiftpp.marks import LOST, box
+    from meanshiftpp.picture import write
+
+    panels = []
+    for each in tracked:
+        for at in SHOWN_FRAMES[each.name]:
+            frame, window, ok = each.frames[at], each.windows[at], each.oks[at]
+            drawn = box(frame, window) if ok else box(frame, window, LOST, dashed=True)
+            words = "followed" if ok else "lost"
+            if each.truth[at] is None:
+                words += ", and it is hidden" if not ok else ", but it is hidden"
+            panels.append((f"{each.name}, frame {at}", words, drawn))
+    write(picture, contact_sheet(panels, columns=len(panels) // len(tracked)))
+
+
+def _tracking_table(tracked: Sequence[Tracked]) -> Any:
+    table = need("rich.table", "cli").Table(box=need("rich.box", "cli").SIMPLE_HEAD)
+    for name in ("clip, 320 x 240", "frames", "hidden", "said lost", "overlap", "updates a second"):
+        table.add_column(name, justify="left" if name.startswith("clip") else "right")
+    for each in tracked:
+        hidden = sum(window is None for window in each.truth)
+        speed = f"{(len(each.frames) - 1) / each.seconds:,.0f}"
+        counts = (len(each.frames), hidden, each.oks.count(False))
+        cells = [*map(str, counts), f"{each.overlap:.2f}", f"[bold green]{speed}[/]"]
+        table.add_row(each.name, *cells)
     return table

@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2 of the paper, written out literally: read this first.
+"""Algorithms 1, 2 and 3 of the paper, written out literally: read this first.
 
 The package computes Algorithm 2 on a grid of integers, in C++, with threads. This module is the
 same mathematics on the points themselves, in NumPy and float64, as slow and as plain as the paper
@@ -8,14 +8,15 @@ little of its input; people with data to cluster want :class:`meanshiftpp.MeanSh
 Inside, positions are in *cell units*, ``y = x / h``: a cell then has side 1, the bandwidth may
 differ per feature, and ``tol`` means the same for every data set.
 
-After the two algorithms come three oracles: the fixed-point grid of a set of points, the same grid
-at a coarser bandwidth, and the rule that labels new points.
+After the algorithms come three oracles: the fixed-point grid of a set of points, the same grid at a
+coarser bandwidth, and the rule that labels new points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import ceil, sqrt
 from typing import Literal
 
 import numpy as np
@@ -183,6 +184,89 @@ def mean_shift_pp(
     cells = np.floor(y + EDGE)
     turns = _turns(cells, K)
     return Result((y - turns) * h, _number(cells - turns, w), n_iter, converged)
+
+
+def track(
+    frames: Iterable[npt.NDArray[np.uint8]],
+    window: tuple[int, int, int, int],
+    bandwidth: npt.ArrayLike,
+    clusters: Iterable[int],
+    *,
+    adapt: bool = True,
+    tol: float = 1e-3,
+    max_iter: int = 100,
+) -> list[tuple[bool, tuple[int, int, int, int]]]:
+    """Algorithm 3, MeanShift++ for tracking: the window follows the pixels of a set of cells.
+
+    The paper leaves open what happens when no pixel of the window is in a cell of the set; here the
+    window rests and the set is kept, and the frame is marked as lost. A pixel is at its middle, and
+    those in ``[centre - size / 2, centre + size / 2)`` are the window's.
+
+    Parameters
+    ----------
+    frames : iterable of ndarray of shape (height, width, 3)
+        The video, X_0, X_1, ...
+    window : (x, y, w, h)
+        W_0, inside the first frame.
+    bandwidth : float or array-like of shape (3,)
+        Side of a colour cell, h.
+    clusters : iterable of int
+        Labels of the selected clusters of W_0: their union is C.
+    adapt : bool
+        Whether B is updated after each frame, the optional line.
+    tol : float
+        The window has converged when its centre moves less than this, in pixels.
+    max_iter : int
+        Moves in a frame at most.
+
+    Returns
+    -------
+    list of (found, (x, y, w, h))
+        For every frame but the first: whether it was found, and the part of W_i in the frame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.reference import track
+    >>> frames = np.zeros((2, 12, 16, 3), np.uint8)
+    >>> frames[0, 4:8, 3:7] = frames[1, 5:9, 4:8] = 200
+    >>> track(frames, (2, 3, 6, 6), 16, clusters=[1])
+    [(True, (3, 4, 6, 6))]
+    """
+    x, y, w, h = window
+    cx, cy = x + w / 2, y + h / 2
+    B: set[tuple[int, ...]] = set()
+    emitted = []
+    for i, X in enumerate(frames):
+        cells = np.floor(X / np.asarray(bandwidth, dtype=np.float64)).astype(np.int64)
+        if i == 0:
+            pixels = X[y : y + h, x : x + w].reshape(-1, 3)
+            C = np.isin(mean_shift_pp(pixels, bandwidth).labels, list(clusters))
+            B = set(map(tuple, cells[y : y + h, x : x + w].reshape(-1, 3)[C].tolist()))
+            continue
+        found = True
+        for _ in range(max_iter):
+            R = [
+                (px, py)
+                for px, py in _pixels(cx, cy, w, h, X)
+                if tuple(cells[py, px].tolist()) in B
+            ]
+            found = len(R) > 0
+            if not found:
+                break
+            before_x, before_y = cx, cy
+            cx = sum(x for x, _ in R) / len(R) + 0.5
+            cy = sum(y for _, y in R) / len(R) + 0.5
+            dx, dy = cx - before_x, cy - before_y
+            if sqrt(dx * dx + dy * dy) < tol:
+                break
+        here = _pixels(cx, cy, w, h, X)
+        if found and adapt:
+            seen = {tuple(cells[y, x].tolist()) for x, y in here}
+            B = {cell for cell in seen if any(_adjacent(cell, b) for b in B)}
+        (left, top), (right, bottom) = here[0], here[-1]
+        emitted.append((found, (left, top, right - left + 1, bottom - top + 1)))
+    return emitted
 
 
 def grid_of_points(
@@ -354,6 +438,21 @@ def _arrays(X: npt.ArrayLike, bandwidth: npt.ArrayLike) -> tuple[Floats, Floats]
     if x.ndim != 2:
         raise ValueError(f"expected points of shape (n, d), got shape {x.shape}")
     return x, np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), x.shape[1:])
+
+
+def _pixels(
+    cx: float, cy: float, w: int, h: int, X: npt.NDArray[np.uint8]
+) -> list[tuple[int, int]]:
+    """List the pixels (x, y) of frame X that are in the window with this centre, row by row."""
+    left, top = ceil(cx - w / 2 - 0.5), ceil(cy - h / 2 - 0.5)
+    xs = range(max(left, 0), min(left + w, X.shape[1]))
+    ys = range(max(top, 0), min(top + h, X.shape[0]))
+    return [(x, y) for y in ys for x in xs]
+
+
+def _adjacent(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """Whether two cells are the same or differ by at most one along each axis."""
+    return all(abs(i - j) <= 1 for i, j in zip(a, b, strict=True))
 
 
 def _repeat(

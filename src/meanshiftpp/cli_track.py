@@ -1,0 +1,349 @@
+"""`meanshiftpp track`: a window in the first frame of a video in, where it went out.
+
+The tracker looks at one frame after the other; the video, the table of boxes and the summary are
+written as it goes, and the files take their names at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from meanshiftpp._console import counted, duration, errors_in_words, progress, say
+from meanshiftpp.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from meanshiftpp.frames import Frames
+    from meanshiftpp.track import Tracker
+
+Window = tuple[int, int, int, int]
+COLUMNS = "frame,x,y,w,h,ok,score"
+STRETCHES_SHOWN = 4
+
+
+class Adapt(StrEnum):
+    """How the model follows the object, as the command line spells it."""
+
+    robust = "robust"
+    paper = "paper"
+    none = "none"
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where results go; None where one is not wanted."""
+
+    video: Path | None
+    csv: Path | None
+    show_mask: bool
+
+
+@dataclass
+class Summary:
+    """What a run found, for people and for machines."""
+
+    file: str
+    size: list[int]
+    fps: float
+    frames: int = 0
+    window: list[int] = field(default_factory=list)  # the last one
+    score: float = 1.0
+    lost: list[list[int]] = field(default_factory=list)  # stretches: first and last frame
+    seconds: float = 0.0  # of updates alone
+    output: str | None = None
+    csv: str | None = None
+
+    def add(self, ok: bool, window: Window, score: float) -> None:
+        """Note what was found in the next frame."""
+        if not ok:
+            if not self.lost or self.lost[-1][1] != self.frames - 1:
+                self.lost.append([self.frames, self.frames])
+            self.lost[-1][1] = self.frames
+        self.frames += 1
+        self.window, self.score = list(window), score
+
+
+def track(
+    video: Annotated[
+        str,
+        typer.Argument(metavar="VIDEO", help="A video, a folder of frames, or a camera's number."),
+    ],
+    window: Annotated[
+        str | None,
+        typer.Option(
+            "--window", "-w", metavar="X,Y,W,H", help="Where the object is in the first frame."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT", help="The video with the window drawn."),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="CSV", help=f"A table of the windows: {COLUMNS}.")
+    ] = None,
+    show_mask: Annotated[
+        bool, typer.Option("--show-mask", help="Tint the pixels that are followed.")
+    ] = False,
+    first_frame: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PNG", help="Write the first frame with rulers, to read a window off, and stop."
+        ),
+    ] = None,
+    bandwidth: Annotated[
+        str | None,
+        typer.Option(
+            "--bandwidth", "-b", metavar="H[,H,H]", help="Side of a colour cell, or one a channel."
+        ),
+    ] = None,
+    adapt: Annotated[
+        Adapt, typer.Option(help="How colours are learnt: robust; as in the paper; none.")
+    ] = Adapt.robust,
+    scale: Annotated[
+        bool, typer.Option("--scale/--no-scale", help="Whether the window changes its size.")
+    ] = True,
+    frames: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Stop after so many frames.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Follow an object through a video.
+
+    Draws the window into OUT: a line around the object, dashed and marked where it is lost.
+
+    From a camera it goes on until Ctrl-C.
+    """
+    start = None if window is None else _window(window)
+    sides = None if bandwidth is None else _sides(bandwidth)
+    if start is not None and first_frame is None and output is None and csv is None:
+        raise typer.BadParameter("nothing to write: give -o OUT.mp4, --csv CSV, or both")
+    with errors_in_words():
+        from meanshiftpp.frames import read_frames
+
+        source = _source(video)
+        files = _checked(Files(output, csv, show_mask), video)
+        with read_frames(source) as clip:
+            if first_frame is not None:
+                _write_first(clip, first_frame)
+                return
+            if start is None:
+                _ask_for_window(video, clip)
+            options = {"adapt": None if adapt is Adapt.none else str(adapt), "scale": scale}
+            tracker = _tracker(sides, options)
+            summary = _run(clip, tracker, start, files, video, frames, isinstance(source, int))
+    if as_json:
+        typer.echo(json.dumps(asdict(summary)))
+    else:
+        _show(summary)
+
+
+# -- what is asked for ----------------------------------------------------------------------------
+
+
+def _window(text: str) -> Window:
+    """Read `130,90,48,54`."""
+    try:
+        x, y, w, h = (int(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(
+            f"expected four whole numbers, x,y,width,height, as 130,90,48,54; got {text!r}",
+            param_hint="'--window'",
+        ) from None
+    return x, y, w, h
+
+
+def _sides(text: str) -> list[float]:
+    """Read `16`, or `20,8,8`."""
+    try:
+        sides = [float(part) for part in text.split(",")]
+    except ValueError:
+        sides = []
+    if len(sides) not in (1, 3) or not all(math.isfinite(side) and side > 0 for side in sides):
+        raise typer.BadParameter(
+            f"expected a number above 0, or three as 20,8,8; got {text!r}",
+            param_hint="'--bandwidth'",
+        )
+    return sides
+
+
+def _source(video: str) -> str | int:
+    """Take digits for a camera, unless there is a file of that name."""
+    return int(video) if video.isdecimal() and not Path(video).exists() else video
+
+
+def _checked(files: Files, video: str) -> Files:
+    """Find out before the work whether its results can be written."""
+    from meanshiftpp.files import check_writable, known_suffix
+    from meanshiftpp.frames import VIDEO_FORMATS
+
+    taken = {Path(video).resolve()}
+    for path, formats in ((files.video, VIDEO_FORMATS), (files.csv, (".csv",))):
+        if path is None:
+            continue
+        known_suffix(path, formats)
+        if path.resolve() in taken:
+            raise InvalidInputError(f"{str(path)!r} would be written over the video")
+        check_writable(path)
+    return files
+
+
+def _ask_for_window(video: str, clip: Frames) -> NoReturn:
+    width, height = clip.size
+    x, y, w, h = width // 3, height // 3, width // 6, height // 6
+    say(
+        f"error: where is the object in the first frame of {video}, {width} x {height} pixels?\n"
+        f"  Give its left and top edge, width and height: --window {x},{y},{w},{h}\n"
+        "  To read them off, write the first frame with rulers: "
+        f"meanshiftpp track {video} --first-frame first.png"
+    )
+    raise typer.Exit(2)
+
+
+def _tracker(sides: list[float] | None, options: dict[str, Any]) -> Tracker:
+    from meanshiftpp.track import Tracker
+
+    bandwidth: Any = sides[0] if sides and len(sides) == 1 else sides
+    return Tracker(bandwidth, **options)
+
+
+def _write_first(clip: Frames, path: Path) -> None:
+    from meanshiftpp import marks, picture
+
+    picture.write(path, marks.ruled(next(iter(clip))))
+    say(f"wrote {path}: give the window as --window left,top,width,height")
+
+
+# -- the work -------------------------------------------------------------------------------------
+
+
+def _run(
+    clip: Frames,
+    tracker: Tracker,
+    start: Window,
+    files: Files,
+    name: str,
+    most: int | None,
+    endless: bool,
+) -> Summary:
+    """Track, and write what was asked for; from a camera, until Ctrl-C."""
+    from meanshiftpp.frames import write_frames
+
+    summary = Summary(name, list(clip.size), float(clip.fps))
+    count = most if clip.count is None else min(clip.count, most or clip.count)
+    with ExitStack() as stack:
+        note = stack.enter_context(_table(files.csv)) if files.csv else None
+        write = (
+            stack.enter_context(write_frames(files.video, clip.fps, clip.size))
+            if files.video
+            else None
+        )
+        bar = stack.enter_context(progress())
+        task = bar.add_task("tracking", total=count)
+        try:
+            for ok, window, frame in _tracked(islice(clip, most), tracker, start, summary):
+                if note:
+                    note(summary.frames - 1, window, ok, summary.score)
+                if write:
+                    write(_drawn(frame, tracker, ok, window, files.show_mask))
+                bar.advance(task)
+        except KeyboardInterrupt:
+            if not endless:
+                raise
+    summary.output = str(files.video) if files.video else None
+    summary.csv = str(files.csv) if files.csv else None
+    return summary
+
+
+def _tracked(
+    frames: Iterator[NDArray[np.uint8]], tracker: Tracker, start: Window, summary: Summary
+) -> Iterator[tuple[bool, Window, NDArray[np.uint8]]]:
+    """Give what is found in each frame; in the first, that is what was given."""
+    for frame in frames:
+        if summary.frames:
+            begin = perf_counter()
+            ok, window = tracker.update(frame)
+            summary.seconds += perf_counter() - begin
+        else:
+            if (frame == frame[..., :1]).all():
+                say("warning: the frames are grey: there is only lightness to follow, no colour")
+            tracker.init(frame, start)
+            ok, window = True, tracker.window
+        summary.add(ok, window, tracker.score)
+        yield ok, window, frame
+
+
+def _drawn(
+    frame: NDArray[np.uint8], tracker: Tracker, ok: bool, window: Window, show_mask: bool
+) -> NDArray[np.uint8]:
+    from meanshiftpp import marks
+
+    if ok:
+        return marks.box(marks.tint(frame, tracker.mask) if show_mask else frame, window)
+    return marks.box(frame, window, marks.LOST, dashed=True, words="lost")
+
+
+@contextmanager
+def _table(path: Path) -> Iterator[Callable[[int, Window, bool, float], None]]:
+    """Write a line a frame."""
+    from meanshiftpp.files import atomic_path
+
+    with atomic_path(path) as target, target.open("w", encoding="utf-8") as file:
+        file.write(f"{COLUMNS}\n")
+
+        def note(frame: int, window: Window, ok: bool, score: float) -> None:
+            file.write(f"{frame},{','.join(map(str, window))},{ok:d},{score:.4f}\n")
+
+        yield note
+
+
+# -- what is said ---------------------------------------------------------------------------------
+
+
+def _show(summary: Summary) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE, show_header=False, title=Text(summary.file), title_justify="left")
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for name, value in _lines(summary):
+        table.add_row(name, Text(value))
+    Console(highlight=False).print(table)
+
+
+def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
+    width, height = summary.size
+    yield "frames", f"{summary.frames:,} of {width} x {height}"
+    yield "lost", _stretches(summary)
+    yield "last window", f"{','.join(map(str, summary.window))}, score {summary.score:.2f}"
+    each = summary.seconds / max(summary.frames - 1, 1)
+    yield "time", f"{duration(each)} an update, {duration(summary.seconds)} in all"
+    if summary.output:
+        yield "video", summary.output
+    if summary.csv:
+        yield "windows", summary.csv
+
+
+def _stretches(summary: Summary) -> str:
+    if not summary.lost:
+        return "never"
+    lost = sum(last - first + 1 for first, last in summary.lost)
+    shown = [f"{a} to {b}" if a < b else f"{a}" for a, b in summary.lost[:STRETCHES_SHOWN]]
+    rest = len(summary.lost) - len(shown)
+    more = f" and {rest:,} more times" if rest else ""
+    return f"in {counted(lost, 'frame')}: {', '.join(shown)}{more}"
