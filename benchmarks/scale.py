@@ -170,10 +170,13 @@ def run(path: Path, rows: int, repeats: int) -> int:
     child("prefix", path)
     print(f"labels of the first {min(PREFIX, rows):,} rows: as in memory")
     peak = max(each["peak"] for kind in ("build", "cluster") for each in runs[kind]) - idle
-    for what, good in (
-        (f"build within {MOST_TIMES_ITERATING} x iterating", ratios["build"] <= 1.5),
-        (f"peak under {MOST_BYTES / 1e9} GB", peak < MOST_BYTES),
-    ):
+    within = f"build within {MOST_TIMES_ITERATING} x iterating"
+    goals = {f"{within}, tuned": ratios["build"] <= MOST_TIMES_ITERATING}
+    if "defaults" in ratios:
+        times = ratios["build"] / ratios["defaults"]
+        goals[f"{within}, by pyarrow's defaults"] = times <= MOST_TIMES_ITERATING
+    goals[f"peak under {MOST_BYTES / 1e9} GB"] = peak < MOST_BYTES
+    for what, good in goals.items():
         print(f"{'met' if good else 'MISSED':7} {what}")
     return 0
 
