@@ -20,6 +20,7 @@ import meanshiftpp
 from meanshiftpp._input import thread_count
 from meanshiftpp.dask import MeanShiftPP, _task_threads
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
+from meanshiftpp.scale import scale_of_points
 
 rng = np.random.default_rng(7)
 X = np.concatenate([rng.normal(0, 1, (3000, 3)), rng.normal(9, 1, (2000, 3))]).astype(np.float32)
@@ -85,9 +86,18 @@ def test_columns_of_several_types_and_missing_values():
     assert_same(model, np.array([[1, 1], [30, 3]]), bandwidth=5.0)
 
 
-def test_the_bandwidth_of_all_the_data_is_that_of_one_process():
+def test_without_a_bandwidth_the_moments_of_all_the_data_decide():
+    expected = scale_of_points(X).rule_of_thumb()
     for lazy in (da.from_array(X, chunks=(700, 2)), dd.from_pandas(FRAME, npartitions=3)):
-        assert_same(MeanShiftPP().fit(lazy))
+        model = MeanShiftPP().fit(lazy)
+        assert np.array_equal(model.bandwidth_, expected)
+        assert_same(model, bandwidth=expected)
+
+
+def test_resolution_and_periods():
+    settings = {"bandwidth": 1.0, "resolution": 2, "periodic": (40.0, None, None)}
+    model = MeanShiftPP(**settings).fit(da.from_array(X, chunks=(700, 3)))
+    assert_same(model, **settings)
 
 
 @pytest.mark.parametrize("cluster_all", [True, False])

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import meanshiftpp
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
+from meanshiftpp.scale import scale_of_points
 
 pytestmark = [
     pytest.mark.skipif(
@@ -125,7 +126,8 @@ def test_weights_and_the_rule_for_the_bandwidth(session):
     df = session.createDataFrame(table(w=weight))
     model = spark.fit(df, NAMES, 1.0, weight="w")
     assert model.grid == meanshiftpp.Grid.from_points(X, 1.0, sample_weight=weight)
-    assert spark.fit(df, NAMES).grid == meanshiftpp.MeanShiftPP().fit(X).grid_
+    side = scale_of_points(X).rule_of_thumb()
+    assert spark.fit(df, NAMES).grid == meanshiftpp.Grid.from_points(X, side)
 
 
 def test_a_pipeline_of_vectors_is_saved_and_loaded(session, tmp_path):

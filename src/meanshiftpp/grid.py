@@ -192,6 +192,8 @@ class Grid:
             if len(chunk):
                 if total is None:  # not points at all: binning says so
                     return cls.from_points(chunk.points, bandwidth)
+                if chunk.points.ndim == 2:
+                    total.refuse_width(chunk.points.shape[1], chunk.source)
                 grid = bin_chunk(chunk, start.bandwidth, period=start.period, n_threads=n_threads)
                 total.add(grid, chunk.source)
         if total is None and np.ndim(bandwidth) == 0:
@@ -428,15 +430,19 @@ class GridSum:
 
     def add(self, grid: Grid, name: str = "a grid") -> None:
         """Add a grid; one that does not fit is refused at once, by its name."""
-        if grid.n_features != self._total.n_features:
-            raise GridMismatchError(
-                f"{name} has {grid.n_features} features, others have {self._total.n_features}"
-            )
+        self.refuse_width(grid.n_features, name)
         self._total._refuse_misfit(grid)
         self._waiting.append(grid)
         self._n_waiting += len(grid)
         if self._n_waiting > len(self._total):
             self.grid()
+
+    def refuse_width(self, n_features: int, name: str) -> None:
+        """Refuse what has another number of features."""
+        if n_features != self._total.n_features:
+            raise GridMismatchError(
+                f"{name} has {n_features} features, others have {self._total.n_features}"
+            )
 
     def grid(self) -> Grid:
         """Return the sum so far."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import as_array, module_of, on_gpu, thread_count
+from meanshiftpp._input import module_of, on_gpu, thread_count
 from meanshiftpp._pixels import Pixels, principal, read_pixels
 from meanshiftpp.bandwidth import select_bandwidth
 from meanshiftpp.errors import InvalidInputError
@@ -138,7 +138,7 @@ def hierarchy(
     >>> [tree.n_regions(detail) for detail in (0.01, 1.0, 10.0)]
     [1, 2, 3]
     """
-    if on_gpu(as_array(image)):
+    if on_gpu(image):
         raise InvalidInputError(
             "regions are found on the CPU: give image.get(), or take regions=False"
         )
