@@ -292,3 +292,11 @@ def test_colour_clusters_have_the_bandwidth_of_their_image():
     inside = select_bandwidth(image[mask], per_feature=False)
     expected = segment(image, float(inside[0]), space="rgb", regions=False, mask=mask)
     assert np.array_equal(segment(image, space="rgb", regions=False, mask=mask), expected)
+
+
+def test_a_row_of_no_weight_has_no_say():
+    """Not even in the last digits, which are lost beside a row that is far away."""
+    for tiny in ([[7.67e-68]], [[1e-30], [3e-30], [4e-30], [4e-30]]):
+        weight = np.r_[0, np.ones(len(tiny))]
+        found = select_bandwidth([[-1.0], *tiny], sample_weight=weight)
+        assert np.array_equal(found, select_bandwidth(tiny))

@@ -191,6 +191,8 @@ def _read(
         counts, unit = as_weights(sample_weight, len(points))
         weight = counts * unit
         total = float(weight.sum())
+        if not (counted := weight > 0).all():  # rows of no weight have no say
+            points, weight = points[counted], weight[counted]
     if total == 0:
         raise InvalidInputError("a bandwidth needs points: there are none, or none with a weight")
     rows, weight = sample_rows(points, weight, SAMPLE)

@@ -69,6 +69,8 @@ class Scale:
 
 def scale_of_points(X: NDArray[Any], weight: NDArray[Any] | None = None) -> Scale:
     """Take the moments of points in one pass, block by block."""
+    if weight is not None and not (counted := weight > 0).all():
+        X, weight = X[counted], weight[counted]
     with np.errstate(all="ignore"):
         # From the least value on: far from zero, rounding would depend on the order of the rows.
         low = np.asarray(on_host(X.min(axis=0)), np.float64) if len(X) else np.zeros(X.shape[1])
