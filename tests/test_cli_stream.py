@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
-from meanshiftpp import Grid, select_bandwidth
+from meanshiftpp import Grid, MeanShiftPP, select_bandwidth
 from meanshiftpp.cli import app
 from meanshiftpp.modes import fit_labels, seek
 
@@ -286,3 +286,24 @@ def test_grids_that_are_wrong_are_one_line_and_1(tmp_path, points):
         assert expected in words
     assert not (tmp_path / "o").exists()
     assert run("grid", "build", tmp_path / "a.npy", "-o", tmp_path / "o")[0] == 2  # no bandwidth
+
+
+def test_resolution_and_periods_are_the_same_in_a_stream(tmp_path):
+    angles = np.random.default_rng(0).normal([[358, 1]] * 300 + [[120, 5]] * 300, 4) % [360, 1000]
+    source, out = tmp_path / "angles.npy", tmp_path / "out.npy"
+    np.save(source, angles)
+    options = ("-b", "9,3", "--resolution", 2, "--periodic", "360,-", "-o", out, "--json")
+    expected = MeanShiftPP((9, 3), resolution=2, periodic=(360, None)).fit(angles)
+    for how in ("--stream", "--no-stream"):
+        code, text, words = run("cluster", source, *options, how)
+        assert code == 0, words
+        assert np.array_equal(np.load(out), expected.labels_)
+        assert np.allclose(json.loads(text)["bandwidth"], expected.bandwidth_)
+    grid = tmp_path / "g"
+    code, _, words = run("grid", "build", source, "-b", "9,3", "--periodic", "360,-", "-o", grid)
+    assert code == 0, words
+    assert Grid.load(grid) == Grid.from_points(angles, (9, 3), periodic=(360, None))
+    for bad in ("0,-", "x,-", "nan,1"):
+        code, _, words = run("cluster", source, "--periodic", bad)
+        assert code == 2
+        assert "--periodic" in words

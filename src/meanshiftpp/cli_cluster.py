@@ -24,12 +24,14 @@ from meanshiftpp.cli_options import (
     Columns,
     Every,
     Files,
+    Periods,
     Threads,
     check_picture,
     first_pass,
     free_memory,
     read_bytes,
     read_columns,
+    read_periods,
     read_sides,
 )
 from meanshiftpp.errors import InvalidInputError
@@ -73,6 +75,8 @@ class Task:
 
     source: Source
     sides: list[float] | None
+    resolution: int
+    periods: list[float | None] | None
     tol: float
     max_iter: int
     min_size: int
@@ -107,6 +111,11 @@ def cluster(
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the clusters; also .svg and .pdf.")
     ] = None,
+    resolution: Annotated[
+        int,
+        typer.Option(min=1, max=64, metavar="R", help="Cells from a window's middle to its edge."),
+    ] = 1,
+    periodic: Periods = None,
     tol: Annotated[
         float, typer.Option(min=0, metavar="T", help="Stop once all points together move less.")
     ] = 1e-3,
@@ -142,6 +151,7 @@ def cluster(
     that do not fit into memory comfortably are read twice, in chunks.
     """
     sides = None if bandwidth is None else read_sides(bandwidth)
+    periods = read_periods(periodic)
     limit = free_memory() // 4 if memory is None else read_bytes(memory)
     _refuse_idle_options(stream, checkpoint, grid, bandwidth)
     with errors_in_words():
@@ -154,7 +164,7 @@ def cluster(
         source = open_points(files, read_columns(columns))
         if output:
             check_output(output, source)
-        task = Task(source, sides, tol, max_iter, min_cluster_size, threads)
+        task = Task(source, sides, resolution, periods, tol, max_iter, min_cluster_size, threads)
         streamed = bool(checkpoint or grid)
         if not streamed:
             streamed = source.nbytes > limit if stream is None else stream
@@ -209,7 +219,8 @@ def _kept(task: Task) -> Found:
         start = perf_counter()
         bandwidth = _given(task) if task.sides else _chosen(points, len(points), task.threads)
         options: Any = {"tol": task.tol, "max_iter": task.max_iter, "n_threads": task.threads}
-        modes, labels = fit_labels(points, bandwidth, **options)
+        cells: Any = {"resolution": task.resolution, "periodic": task.periods}
+        modes, labels = fit_labels(points, bandwidth, **cells, **options)
         modes = _checked(modes, task)
         labels[labels >= len(modes)] = -1  # labels are ordered by size
         task.seconds["cluster"] = perf_counter() - start
@@ -218,6 +229,8 @@ def _kept(task: Task) -> Found:
 
 def _streamed(task: Task, checkpoint: Path | None, every: float) -> Found:
     """Build the grid in a pass over the points, and search it."""
+    from meanshiftpp.modes import fine_cells
+
     source = task.source
     start = perf_counter()
     if task.sides:
@@ -228,7 +241,8 @@ def _streamed(task: Task, checkpoint: Path | None, every: float) -> Found:
             bandwidth = _chosen(sample, source.rows or len(sample), task.threads)
         chosen = ",".join(f"{side!r}" for side in bandwidth.tolist())
         say(f"bandwidth chosen from {len(sample):,} points: -b {chosen}")
-    grid = first_pass(source, bandwidth, checkpoint, every, task.threads)
+    fine, _ = fine_cells(bandwidth, task.periods, len(source.columns), task.resolution)
+    grid = first_pass(source, fine, task.periods, checkpoint, every, task.threads)
     task.seconds["read"] = perf_counter() - start
     return _searched(task, grid)
 
@@ -251,7 +265,8 @@ def _searched(task: Task, grid: Any) -> Found:
 
     with status(f"searching {len(grid):,} cells"):
         start = perf_counter()
-        modes = seek(grid, tol=task.tol, max_iter=task.max_iter, n_threads=task.threads)
+        options: Any = {"tol": task.tol, "max_iter": task.max_iter, "n_threads": task.threads}
+        modes = seek(grid, resolution=task.resolution, **options)
         modes = _checked(modes, task)
         task.seconds["cluster"] = perf_counter() - start
     return Found(modes, lambda points: modes.label(points, n_threads=task.threads))
@@ -327,7 +342,7 @@ def _summary(task: Task, modes: Modes, streamed: bool) -> Summary:
         file=task.source.name,
         columns=list(task.source.columns),
         points=total,
-        bandwidth=modes.grid.bandwidth.tolist(),
+        bandwidth=modes.bandwidth.tolist(),
         cells=len(modes.grid),
         iterations=modes.n_iter,
         converged=modes.converged,

@@ -15,9 +15,11 @@ from meanshiftpp.cli_options import (
     Columns,
     Every,
     Files,
+    Periods,
     Threads,
     first_pass,
     read_columns,
+    read_periods,
     read_sides,
 )
 
@@ -46,6 +48,7 @@ def build(
             help="Side of a cell, for all columns or for each; grids to be merged need the same.",
         ),
     ],
+    periodic: Periods = None,
     columns: Columns = None,
     as_json: AsJson = False,
     threads: Threads = None,
@@ -53,7 +56,7 @@ def build(
     every: Every = 30.0,
 ) -> None:
     """Bin the points in FILE, in one pass, to a grid."""
-    sides = read_sides(bandwidth)
+    sides, periods = read_sides(bandwidth), read_periods(periodic)
     with errors_in_words():
         from meanshiftpp.files import check_writable
         from meanshiftpp.stream import open_points
@@ -61,7 +64,7 @@ def build(
         check_writable(output)
         source = open_points(files, read_columns(columns))
         side = sides[0] if len(sides) == 1 else sides
-        made = first_pass(source, side, checkpoint, every, threads)
+        made = first_pass(source, side, periods, checkpoint, every, threads)
         made.save(output)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)

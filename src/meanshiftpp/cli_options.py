@@ -43,6 +43,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Threads = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Threads. Without it, all cores.")
 ]
+Periods = Annotated[
+    str | None,
+    typer.Option(
+        "--periodic",
+        metavar="P,...",
+        help="Period of each column, - for none: 360,- for longitude and latitude.",
+    ),
+]
 CheckpointFile = Annotated[
     Path | None,
     typer.Option(
@@ -68,6 +76,22 @@ def read_sides(text: str) -> list[float]:
             param_hint="'--bandwidth'",
         )
     return sides
+
+
+def read_periods(text: str | None) -> list[float | None] | None:
+    """Read periods: `360,-` is one of 360 for the first column, and none for the second."""
+    if text is None:
+        return None
+    try:
+        periods = [None if part.strip() in ("", "-") else float(part) for part in text.split(",")]
+    except ValueError:
+        periods = [math.nan]
+    if not all(period is None or 0 < period < math.inf for period in periods):
+        raise typer.BadParameter(
+            f"expected a number above 0 or - for each column, as 360,-; got {text!r}",
+            param_hint="'--periodic'",
+        )
+    return periods
 
 
 def check_picture(path: Path) -> None:
@@ -112,6 +136,7 @@ def free_memory() -> int:
 def first_pass(
     source: Source,
     bandwidth: Any,
+    periods: list[float | None] | None,
     checkpoint: Path | None,
     every: float,
     threads: int | None,
@@ -124,6 +149,7 @@ def first_pass(
         return build_grid(
             source,
             bandwidth,
+            periodic=periods,
             checkpoint=checkpoint,
             every=every,
             n_threads=threads,

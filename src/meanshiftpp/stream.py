@@ -26,7 +26,7 @@ from meanshiftpp.checkpoint import Checkpoint
 from meanshiftpp.chunks import Chunk, read_ahead
 from meanshiftpp.errors import FileAccessError, InvalidInputError
 from meanshiftpp.files import atomic_path, check_writable, known_suffix
-from meanshiftpp.grid import Grid, GridSum, bin_chunk
+from meanshiftpp.grid import Grid, GridSum, Periodic, bin_chunk
 from meanshiftpp.sources import LabelWriter, Source
 
 __all__ = ["build_grid", "check_output", "open_points", "write_labels"]
@@ -94,6 +94,7 @@ def build_grid(
     source: Source,
     bandwidth: float | ArrayLike,
     *,
+    periodic: Periodic = None,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = CHECKPOINT_SECONDS,
     n_threads: int | None = None,
@@ -107,6 +108,8 @@ def build_grid(
         What `open_points` returned.
     bandwidth : float or array-like of shape (n_features,)
         The side of a cell, one for all features or one for each.
+    periodic : optional
+        As in `Grid.from_points`.
     checkpoint : path, default=None
         A file for the grid so far and the position. If it is there, the run that wrote it is gone
         on with, to the same grid, bit for bit; one of other data or bandwidth is refused.
@@ -130,7 +133,7 @@ def build_grid(
     >>> build_grid(open_points("points.npy"), bandwidth=0.5)
     Grid(2 cells, 2 features, weight 3, bandwidth 0.5)
     """
-    start = Grid.empty(bandwidth, len(source.columns))
+    start = Grid.empty(bandwidth, len(source.columns), periodic=periodic)
     done = Checkpoint(start) if checkpoint is None else Checkpoint.resume(checkpoint, source, start)
     total, position, rows = GridSum(done.grid), done.position, done.rows
     report = progress or (lambda rows: None)
@@ -139,7 +142,9 @@ def build_grid(
     with closing(source.chunks(position)) as chunks:  # whatever happens, the reader ends
         for chunk in chunks:
             if len(chunk):
-                total.add(bin_chunk(chunk, bandwidth, n_threads=n_threads), chunk.source)
+                side, period = start.bandwidth, start.period
+                grid = bin_chunk(chunk, side, period=period, n_threads=n_threads)
+                total.add(grid, chunk.source)
             position, rows = chunk.end, rows + chunk.size
             report(chunk.size)
             if checkpoint is not None and monotonic() - saved >= every:
