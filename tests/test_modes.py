@@ -176,3 +176,13 @@ def test_bad_max_iter_is_refused(max_iter):
 def test_an_empty_grid_has_no_modes():
     with pytest.raises(InvalidInputError, match="empty"):
         seek(Grid.empty(1.0, 2))
+
+
+def test_a_point_midway_between_modes_goes_to_the_first_of_them():
+    """As in the reference and on a GPU; with many modes a tree of them would choose as it likes."""
+    axis = np.arange(0.0, 80.0, 10.0) + 0.5
+    X = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    modes = seek(Grid.from_points(X, 1.0))
+    middle = (X[:, None] + X[None])[:, ::7].reshape(-1, 2) / 2
+    squares = ((middle[:, None] - modes.centers[None]) ** 2).sum(axis=2)
+    assert np.array_equal(modes.label(middle), squares.argmin(axis=1))

@@ -97,11 +97,12 @@ class Search {
         const View seen = look();
         positions_.resize(static_cast<size_t>(m * d()));
         next_keys_.resize(m);
-        const int team = team_size(m, 4096, n_threads_);
+        const std::optional<PlaneBox> box = by_planes(seen);
+        int team = team_size(m, 4096, n_threads_);
+        if (box) team = std::min(team, std::max(1, box->most_planes(m)));
         std::vector<Movement> moved(static_cast<size_t>(team), Movement(tol_));
         restless_.resize(static_cast<size_t>(m));
         std::atomic<bool> in_motion{false};
-        const std::optional<PlaneBox> box = by_planes(seen);
         parallel(team, [&](int t) {
             const Range cells = part(m, t, team);
             if (quiet_) rest(cells);

@@ -118,6 +118,11 @@ struct PlaneBox {
     i64 y_low = INT64_MAX, y_high = INT64_MIN, z_low = INT64_MAX, z_high = INT64_MIN;
     i64 height() const { return y_high - y_low + 1; }
     i64 depth() const { return z_high - z_low + 1; }
+    // How many planes there may be at once, each thread having one: they are memory as well.
+    int most_planes(i64 cells) const {
+        const double slots = static_cast<double>(height()) * static_cast<double>(depth());
+        return static_cast<int>(std::min((4.0 * static_cast<double>(cells) + 0x1p16) / slots, 0x1p16));
+    }
 
     template <int D>
     PlaneBox(const Trie& trie, const Keys<D>& keys) {
@@ -140,7 +145,7 @@ struct PlaneCost {
 
     double planes(const PlaneBox& box, int d, i64 reach) const {
         const double height = static_cast<double>(box.height()), depth = static_cast<double>(box.depth());
-        if (height * depth > 4 * cells + 0x1p16) return INFINITY;  // a plane is memory as well
+        if (box.most_planes(static_cast<i64>(cells)) == 0) return INFINITY;
         const double side = window(1, reach);
         const double slid = rows_ * std::min(side, 2 * height * nodes / rows_) * depth;
         const double apart = (rows_ * side + cells) * side;

@@ -531,7 +531,7 @@ template <int D, bool HASH, int REACH>
 __device__ inline void window_sums(const u64* keys, const u64* rows, u64 mask, u64 key, const u64* stride,
                                    int reach, u64* sums) {
     const int r = REACH ? REACH : reach, side = 2 * r + 1;
-    int around = 1;
+    int around = 1;  // _cuda.py sees to it that this is not much
     for (int j = 0; j < D - 1; ++j) around *= side;
 #pragma unroll(REACH == 1 && D <= 3 ? 9 : 1)
     for (int w = 0; w < around; ++w) {

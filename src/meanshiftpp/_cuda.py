@@ -30,6 +30,7 @@ cp: Any = need("cupy", "gpu")
 MAX_AXES = 6  # kernels for up to this many axes are unrolled
 CACHED_SLOTS = 1 << 17  # tables up to this size gain from sums in shared memory
 SAMPLE = 1 << 14
+MOST_AROUND = 4096  # cells of a window that are looked at one by one
 TIE_BITS = 20  # of a position that has to be kept: see kernel/seek.hpp
 BATCH_BYTES = 1 << 28  # of points that are copied to the GPU at a time
 BATCH_STEPS = 256  # steps of a search between two looks for Ctrl-C
@@ -238,15 +239,15 @@ def _bin(
     box = None
     if n and d <= MAX_AXES and way != "wide":
         box = _sampled_box(points, h)
-    tries = 0
     while box is not None:
         chosen = _choose(points, box) if way == "auto" else way
-        table = _fill(points, weights, ids, box, chosen, tries)
-        if table is not None:
+        table = _fill(points, weights, ids, box, chosen)
+        if isinstance(table, _Table):
             return _collect(points, h, weights, box, table)
-        tries += 1
-        if not box.whole:
-            box = _whole_box(points, h)
+        if table == "full":
+            way = "sorted"
+        else:  # many points are outside, and of a whole box only those that are no numbers
+            box = None if box.whole else _whole_box(points, h)
     return _bin_wide(points, h, weights, ids)
 
 
@@ -294,15 +295,14 @@ def _fill(
     ids: Array | None,
     box: _Box,
     way: str,
-    tries: int,
-) -> _Table | None:
-    """Sum all points into a table; None where the box or the table proved too small."""
+) -> _Table | str:
+    """Sum all points into a table; or say what proved too small."""
     n, d = points.shape
     keys, mask, lift, given = None, 0, 0, ids
     if way == "dense":
         rows = box.slots
     elif way == "hash":
-        rows = 1 << max(12, math.ceil(math.log2(min(n, box.slots))) - 2 + 2 * tries)
+        rows = 1 << min(30, max(12, math.ceil(math.log2(min(n, box.slots))) - 2))
         keys, mask, lift = cp.zeros(rows, cp.uint64), rows - 1, 1
     else:
         all_keys = _keys(points, box)
@@ -326,7 +326,7 @@ def _fill(
     _launch("count_rows", 0, table, np.int64(rows), np.int32(d), report[2:], blocks=LIST_BLOCKS)
     count, full, *occupied = report.get().tolist()
     if full or count > len(outside):
-        return None
+        return "full" if full else "outside"
     return _Table(table, keys, lift, report[2:], sum(occupied), outside[:count])
 
 
@@ -514,13 +514,15 @@ def seek_modes(
 ) -> tuple[Array, Array, Array, Array, int, bool]:
     """Search a grid; see `_kernel.seek_modes`.
 
-    Where cells cannot be numbered, and where they have a period, the CPU does it.
+    Where cells cannot be numbered, have a period, or have windows of very many cells, the CPU does
+    it: there the cost follows the occupied ones.
     """
     with cells.device:
         low, high, total = _extent(cells, counts)
-        layout, slots = _layout(low, high, reach)
+        layout, slots = _layout(low, high + 1, reach)  # by the tie rule, one cell up is in reach
         bits = min(32, 63 - (2 * reach + 1).bit_length() - total.bit_length())
-        if layout is None or bits < TIE_BITS or period.any():
+        wide = (2 * reach + 1) ** cells.shape[1] > MOST_AROUND
+        if layout is None or wide or bits < TIE_BITS or period.any():
             grid: Any = map(on_host, (cells, counts, sums))
             options: Any = (period, reach, tol, max_iter, n_threads)
             *arrays, n_iter, converged = _kernel.seek_modes(*grid, *options)
@@ -653,7 +655,8 @@ def _near(
         ends = [_extent(part) for part in (cells, query)]
         low, high = np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
         layout, _ = _layout(low - reach, high, reach)
-        if layout is None or period.any():
+        wide = (2 * reach + 1) ** cells.shape[1] > MOST_AROUND
+        if layout is None or wide or period.any():
             loop = _kernel.find_cells if kernel == "near_cells" else _kernel.window_counts
             on_cpu: Any = (*map(on_host, arrays), period, reach, n_threads)
             return cp.asarray(loop(*on_cpu))
@@ -712,13 +715,16 @@ class Gpu:
         with self.device:
             copying = cp.cuda.Stream(non_blocking=True)
             stages = [_Stage(rows, d, points.dtype) for _ in range(2)]
-            stages[0].send(points[:rows], copying)
-            for number, start in enumerate(range(0, n, rows)):
-                here, other = stages[number % 2], stages[1 - number % 2]
-                if start + rows < n:
-                    other.send(points[start + rows : start + 2 * rows], copying)
-                yield start, here.receive()
-                here.free.record()
+            try:
+                stages[0].send(points[:rows], copying)
+                for number, start in enumerate(range(0, n, rows)):
+                    here, other = stages[number % 2], stages[1 - number % 2]
+                    if start + rows < n:
+                        other.send(points[start + rows : start + 2 * rows], copying)
+                    yield start, here.receive()
+                    here.free.record()
+            finally:
+                copying.synchronize()  # before the memory it copies to is given back
 
 
 class _Stage:

@@ -24,6 +24,7 @@ from meanshiftpp._input import (
     as_bandwidth,
     as_periods,
     as_weights,
+    device_of,
     module_of,
     snap,
     thread_count,
@@ -241,7 +242,7 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "grid_")
         X = checked_points(self, X, reset=False)
-        grid, threads = self.grid_, threads_of(self.n_jobs)
+        grid, threads = self.grid_.to(device_of(X)), threads_of(self.n_jobs)
         xp = module_of(X)
         place = xp.empty(len(X), np.int32)
         seen, assignment = bin_points(
@@ -385,7 +386,7 @@ def density_bandwidth(
     >>> density_bandwidth(np.random.default_rng(0).normal(0, [1, 10], (10_000, 2))).round(2)
     array([0.35, 3.49])
     """
-    points, weight = _weighted(np.asarray(X), sample_weight)
+    points, weight = _weighted(as_array(X), sample_weight)
     scale = scale_of_points(points, weight)
     d, n = points.shape[1], max(scale.total, 1.0)
     finer = (2 * resolution + 1) ** (2 / (2 + d))

@@ -376,6 +376,10 @@ class Grid:
     # -- within -------------------------------------------------------------------------------
 
     def _refuse_misfit(self, other: Grid) -> None:
+        if self.device != other.device:
+            raise GridMismatchError(
+                f"grids on {self.device} and {other.device} do not add up; move one with grid.to()"
+            )
         if self.n_features != other.n_features:
             raise GridMismatchError(
                 f"grids of {self.n_features} and {other.n_features} features do not add up"
