@@ -91,7 +91,7 @@ def as_bandwidth(bandwidth: float | ArrayLike, d: int) -> NDArray[np.float64]:
         )
     if not (np.isfinite(h) & (h > 0)).all():
         raise InvalidInputError(f"bandwidth must be positive and finite, got {bandwidth!r}")
-    return np.ascontiguousarray(np.broadcast_to(h, d)).copy()
+    return np.full(d, h)
 
 
 def as_periods(periodic: object, d: int) -> list[float]:

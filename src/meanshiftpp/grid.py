@@ -188,7 +188,7 @@ class Grid:
             chunk = as_chunk(item, number)
             if total is None and chunk.points.ndim == 2 and chunk.points.shape[1]:
                 start = cls.empty(bandwidth, chunk.points.shape[1], periodic=periodic)
-                total = GridSum(start)
+                total = GridSum(start.to(device_of(chunk.points)))
             if len(chunk):
                 if total is None:  # not points at all: binning says so
                     return cls.from_points(chunk.points, bandwidth)
