@@ -18,6 +18,8 @@
 namespace nb = nanobind;
 using namespace mspp;
 
+void bind_density(nb::module_& m);  // bind_density.cpp
+
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -140,12 +142,16 @@ struct Pulse {
 };
 
 static nb::tuple seek_modes(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums,
-                            double tol, int max_iter, int n_threads) {
+                            int reach, double tol, int max_iter, int n_threads, const std::string& way) {
     const GridView grid = view_of(cells, counts, sums);
+    if (reach < 1 || reach > kMaxReach) throw nb::value_error("no such reach");
+    const Sums sums_way = way == "rows" ? Sums::rows : way == "planes" ? Sums::planes : Sums::automatic;
+    if (sums_way == Sums::automatic && way != "auto")
+        throw nb::value_error("way must be auto, rows or planes");
     Modes modes;
     {
         nb::gil_scoped_release release;
-        modes = seek(grid, tol, max_iter, n_threads, Pulse());
+        modes = seek(grid, reach, tol, max_iter, n_threads, sums_way, Pulse());
     }
     const size_t k = modes.weights.size(), d = cells.shape(1), m = cells.shape(0);
     return nb::make_tuple(to_numpy(std::move(modes.cell_labels), {m}),
@@ -155,15 +161,15 @@ static nb::tuple seek_modes(const Matrix<i64>& cells, const Vector<u64>& counts,
 }
 
 static auto find_cells(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<i64>& query,
-                       int n_threads) {
-    if (cells.shape(1) != query.shape(1) || counts.shape(0) != cells.shape(0))
+                       int reach, int n_threads) {
+    if (cells.shape(1) != query.shape(1) || counts.shape(0) != cells.shape(0) || reach < 1)
         throw nb::value_error("cells, counts and query must belong together");
     const GridView grid{static_cast<int>(cells.shape(1)), static_cast<i64>(cells.shape(0)), cells.data(),
                         counts.data(), nullptr};
     Array<i64> found;
     {
         nb::gil_scoped_release release;
-        found = nearest_cells(grid, query.data(), static_cast<i64>(query.shape(0)), n_threads);
+        found = nearest_cells(grid, query.data(), static_cast<i64>(query.shape(0)), reach, n_threads);
     }
     return to_numpy(std::move(found), {query.shape(0)});
 }
@@ -231,9 +237,10 @@ NB_MODULE(_kernel, m) {
     m.def("convert_colours", &convert_colours, nb::arg("rgb"), nb::arg("space"), nb::arg("white"),
           nb::arg("n_threads"));
     m.def("merge_cells", &merge_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"));
-    m.def("seek_modes", &seek_modes, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"), nb::arg("tol"),
-          nb::arg("max_iter"), nb::arg("n_threads"));
-    m.def("find_cells", &find_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("query"),
+    m.def("seek_modes", &seek_modes, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"), nb::arg("reach"),
+          nb::arg("tol"), nb::arg("max_iter"), nb::arg("n_threads"), nb::arg("way") = "auto");
+    m.def("find_cells", &find_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("query"), nb::arg("reach"),
           nb::arg("n_threads"));
     bind_track(m);
+    bind_density(m);
 }

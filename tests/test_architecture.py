@@ -31,28 +31,39 @@ MAY_IMPORT = {
     "frames": {"errors", "files", "draw", "picture"},
     "grid": {"errors", "_kernel", "_input", "files"},
     "modes": {"errors", "_kernel", "_input", "grid"},
-    "cluster": {"errors", "grid", "modes"},
+    "scale": {"grid"},
+    "alike": {"grid", "modes"},
+    "steps": {"errors", "_input", "grid", "scale"},
+    "sweeps": {
+        *("errors", "_input", "grid", "modes", "scale", "steps", "alike", "plot_sweep"),
+    },
+    "bandwidth": {"errors", "_input", "grid", "modes", "scale", "steps", "alike", "sweeps"},
+    "cluster": {"errors", "_input", "grid", "modes", "bandwidth"},
+    "density": {"errors", "_kernel", "_input", "grid", "scale"},
     "_pixels": {"errors", "_kernel", "_input"},
-    "image": {"errors", "_kernel", "_input", "_pixels", "modes"},
+    "image": {"errors", "_kernel", "_input", "_pixels", "modes", "bandwidth"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},
     "track": {"errors", "_kernel", "_input", "modes"},
     "stream": {"errors", "files", "grid", "modes"},
     "plot": {"errors", "grid", "modes"},
+    "plot_sweep": {"errors", "plot"},
     "demo": {
         *("errors", "cluster", "plot", "stream", "image", "draw", "picture"),
         *("clips", "track", "marks"),
     },
     "_console": {"errors"},
+    "cli_sweep": {"errors", "_console", "files", "stream", "sweeps"},
     "cli_image": {"errors", "_console", "files", "draw", "picture", "frames", "image", "video"},
     "cli_track": {"errors", "_console", "files", "marks", "picture", "frames", "track"},
     "cli": {
-        *("errors", "grid", "modes", "cluster", "stream", "plot", "demo", "__init__"),
-        *("_console", "cli_image", "cli_track"),
+        *("errors", "grid", "modes", "bandwidth", "stream", "plot", "demo", "__init__"),
+        *("_console", "cli_image", "cli_sweep", "cli_track"),
     },
     "__main__": {"errors", "cli"},
     # The public names come from here, lazily; for the type checker they are imported too.
     "__init__": {
-        *("errors", "reference", "grid", "modes", "cluster", "image", "video", "plot", "track"),
+        *("errors", "reference", "grid", "modes", "cluster", "density", "image", "video", "plot"),
+        *("bandwidth", "sweeps", "track"),
     },
 }
 
@@ -60,14 +71,17 @@ MAY_IMPORT = {
 MAY_USE = {
     "modes": {"scipy"},
     "cluster": {"sklearn", "joblib"},
+    "density": {"sklearn", "joblib"},
     "stream": {"pyarrow"},
     "plot": {"matplotlib"},
+    "plot_sweep": {"matplotlib"},
     "demo": {"sklearn"},
     "video": {"scipy"},
     "_console": {"typer", "rich"},
     "cli": {"typer", "rich"},
     "cli_image": {"typer", "rich"},
     "cli_track": {"typer", "rich"},
+    "cli_sweep": {"typer", "rich"},
 }
 
 # Heavy or optional: none of these comes with a plain `import meanshiftpp`.

@@ -196,10 +196,21 @@ def test_a_picture_without_matplotlib_fails_before_the_work(tmp_path, points):
     assert 'pip install "meanshiftpp[plot]"' in done.stderr
 
 
-def test_without_scikit_learn_too_there_are_words(tmp_path, points):
+@pytest.mark.parametrize("command", ["cluster", "sweep"])
+def test_scikit_learn_is_not_needed(tmp_path, points, command):
     done = python(
         "import sys; sys.modules['sklearn'] = None\n"
-        f"sys.argv = ['meanshiftpp', 'cluster', {str(tmp_path / 'points.npy')!r}]\n"
+        f"sys.argv = ['meanshiftpp', {command!r}, {str(tmp_path / 'points.npy')!r}]\n"
+        "from meanshiftpp.__main__ import main; main()"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "bandwidth" in done.stdout
+
+
+def test_a_part_that_is_missing_is_named(tmp_path):
+    done = python(
+        "import sys; sys.modules['sklearn'] = None\n"
+        f"sys.argv = ['meanshiftpp', 'demo', '--out', {str(tmp_path)!r}]\n"
         "from meanshiftpp.__main__ import main; main()"
     )
     assert done.returncode == 1

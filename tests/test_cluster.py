@@ -20,8 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from meanshiftpp import Grid, MeanShiftPP
-from meanshiftpp.cluster import normal_reference
+from meanshiftpp import Grid, MeanShiftPP, select_bandwidth
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
 
 
@@ -201,7 +200,7 @@ def test_the_first_chunk_with_points_settles_the_bandwidth(blobs):
     with pytest.raises(NotFittedError):
         model.predict(blobs)
     model.partial_fit(blobs[:100]).partial_fit(blobs[100:])
-    assert np.array_equal(model.bandwidth_, normal_reference(blobs[:100]))
+    assert np.array_equal(model.bandwidth_, select_bandwidth(blobs[:100]))
     assert model.grid_.total == len(blobs)
 
 
@@ -380,36 +379,20 @@ def test_bad_parameters_are_refused_in_words(parameters, words):
         MeanShiftPP(**{"bandwidth": 1.0, **parameters}).fit(GOOD)
 
 
-# -- the rule for a bandwidth of None --------------------------------------------------------------
+# -- a bandwidth of None ---------------------------------------------------------------------------
 
 
-def test_the_rule_is_its_formula(blobs):
-    n, d = blobs.shape
-    expected = (
-        0.45 * blobs.std(axis=0) * (4 / ((d + 4) * n)) ** (1 / (d + 6)) * np.sqrt(d + 4) / 1.5
-    )
-    assert np.allclose(normal_reference(blobs), expected, rtol=1e-6)
+def test_the_bandwidth_is_chosen_from_the_data(blobs):
+    weight = np.random.default_rng(0).integers(0, 4, len(blobs))
+    model = MeanShiftPP().fit(blobs)
+    weighted = MeanShiftPP().fit(blobs, sample_weight=weight)
+    repeated = MeanShiftPP().fit(np.repeat(blobs, weight, axis=0))
+    assert np.array_equal(model.bandwidth_, select_bandwidth(blobs))
+    assert np.array_equal(weighted.bandwidth_, repeated.bandwidth_)
+    assert not np.array_equal(weighted.bandwidth_, model.bandwidth_)
 
 
-def test_the_rule_does_not_depend_on_order_or_blocks(monkeypatch, blobs):
-    X = blobs + 1000.3
-    expected = normal_reference(X).tolist()
-    assert normal_reference(X[::-1]).tolist() == expected
-    for block in (1, 7, 100):
-        monkeypatch.setattr("meanshiftpp.cluster.BLOCK", block)
-        assert normal_reference(X).tolist() == expected
-
-
-@pytest.mark.parametrize("constant", [0.0, 1.0, -1e6, 1e300, 1e-300])
-def test_the_rule_takes_columns_that_do_not_vary(constant):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        h = normal_reference(np.c_[np.arange(9.0), np.full(9, constant)])
-    assert (h > 0).all()
-    assert np.isfinite(h).all()
-
-
-def test_the_rule_finds_the_species_that_stand_apart():
+def test_the_choice_finds_the_species_that_stand_apart():
     X, species = load_iris(return_X_y=True)
     model = MeanShiftPP().fit(X)
     setosa = np.unique(model.labels_[species == 0])

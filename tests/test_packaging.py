@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "meanshiftpp"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
     *("grid", "modes", "cluster", "image", "video", "draw", "marks", "frames", "picture", "files"),
-    *("stream", "plot", "track", "reference", "errors", "clips"),
+    *("stream", "plot", "track", "reference", "errors", "clips", "density"),
 ]
 
 

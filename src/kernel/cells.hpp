@@ -3,8 +3,8 @@
 // Sorted lexicographically, cells form a trie: values of the first axis, below each those of the second, and
 // so on; the last level are the cells, and cells that differ in the last axis only are a row, contiguous in
 // memory. The rows next to a row are found on the way down, by pointers that only move forward. The cost
-// follows the occupied cells: it is never 3^d where fewer cells than that are there, and d needs no upper
-// limit.
+// follows the occupied cells: it is never that of a whole window where fewer cells than that are there, and d
+// needs no upper limit.
 #pragma once
 
 #include <array>
@@ -250,13 +250,20 @@ struct Span {
 };
 
 // For every row of query cells within a range of them: row(first, last, rows), rows being the spans of target
-// cells whose first d-1 coordinates are each at most one away from the row's. Branches near which nothing is
-// stirred are passed over.
+// cells whose first d-1 coordinates are each at most `reach` away from the row's. Branches near which nothing
+// is stirred are passed over. With a smaller depth it ends that many levels down: rows are then subtrees.
 template <class RowFn>
 class Walk {
   public:
-    Walk(const Trie& query, const Trie& target, RowFn row)
-        : query_(query), target_(target), row_(std::move(row)), near_(query.levels().size() + 1) {}
+    Walk(const Trie& query, const Trie& target, RowFn row, i64 reach = 1)
+        : Walk(query, target, std::move(row), reach, query.levels().size()) {}
+    Walk(const Trie& query, const Trie& target, RowFn row, i64 reach, size_t depth)
+        : query_(query),
+          target_(target),
+          row_(std::move(row)),
+          reach_(reach),
+          depth_(depth),
+          near_(query.levels().size() + 1) {}
 
     void run(Range cells) {
         if (cells.size() == 0 || target_.top() == 0) return;
@@ -280,7 +287,7 @@ class Walk {
   private:
     void visit(size_t l, Span nodes) {
         nodes = {std::max(nodes.begin, bounds_[l].begin), std::min(nodes.end, bounds_[l].end)};
-        if (l == query_.levels().size()) return row_(nodes.begin, nodes.end, near_[l]);
+        if (l == depth_) return row_(nodes.begin, nodes.end, near_[l]);
         const auto& query = query_.levels()[l];
         const auto& target = target_.levels()[l];
         for (u32 q = nodes.begin; q < nodes.end; ++q) {
@@ -288,8 +295,8 @@ class Walk {
             bool stirred = false;
             near_[l + 1].clear();
             for (Span& span : near_[l]) {
-                while (span.begin < span.end && target.value[span.begin] < v - 1) ++span.begin;
-                for (u32 k = span.begin; k < span.end && target.value[k] <= v + 1; ++k) {
+                while (span.begin < span.end && target.value[span.begin] < v - reach_) ++span.begin;
+                for (u32 k = span.begin; k < span.end && target.value[k] <= v + reach_; ++k) {
                     near_[l + 1].push_back({target.first_child[k], target.first_child[k + 1]});
                     stirred |= target.stirred[k] != 0;
                 }
@@ -301,6 +308,8 @@ class Walk {
     const Trie& query_;
     const Trie& target_;
     RowFn row_;
+    i64 reach_;
+    size_t depth_;
     std::vector<Span> bounds_;  // per level: the nodes that hold the range of cells asked for
     std::vector<std::vector<Span>>
         near_;  // per level: what is left to see of each neighbouring node's children

@@ -5,9 +5,9 @@
 
 namespace mspp {
 
-// For each query cell: the index of the same cell in the grid; else, of the heaviest among the neighbouring
-// cells (the first of equals); else -1. Both lists are sorted and distinct.
-inline Array<i64> nearest_cells(const GridView& grid, const i64* query, i64 m, int n_threads) {
+// For each query cell: the index of the same cell in the grid; else, of the heaviest among the cells at
+// most `reach` away (the first of equals); else -1. Both lists are sorted and distinct.
+inline Array<i64> nearest_cells(const GridView& grid, const i64* query, i64 m, i64 reach, int n_threads) {
     const int d = grid.d;
     Array<i64> found(static_cast<size_t>(m), -1);
     if (m == 0 || grid.m == 0) return found;
@@ -20,8 +20,8 @@ inline Array<i64> nearest_cells(const GridView& grid, const i64* query, i64 m, i
         trie.build(keys);
         asked_trie.build(asked);
         auto look = [&](i64 q, Span& span, u64& best) {
-            while (span.begin < span.end && keys.last(span.begin) < asked.last(q) - 1) ++span.begin;
-            for (i64 k = span.begin; k < span.end && keys.last(k) <= asked.last(q) + 1; ++k) {
+            while (span.begin < span.end && keys.last(span.begin) < asked.last(q) - reach) ++span.begin;
+            for (i64 k = span.begin; k < span.end && keys.last(k) <= asked.last(q) + reach; ++k) {
                 const u64 weight = keys.equal(k, asked, q) ? UINT64_MAX : grid.counts[k];
                 if (weight < best || (weight == best && k > found[q])) continue;
                 best = weight;
@@ -36,7 +36,7 @@ inline Array<i64> nearest_cells(const GridView& grid, const i64* query, i64 m, i
             }
         };
         const int team = team_size(m, 4096, n_threads);
-        parallel(team, [&](int t) { Walk<decltype(row)>(asked_trie, trie, row).run(part(m, t, team)); });
+        parallel(team, [&](int t) { Walk(asked_trie, trie, row, reach).run(part(m, t, team)); });
     });
     return found;
 }

@@ -1,5 +1,5 @@
-// The search: cells with their counts and sums move to the mean of their 3^d neighbourhood until nothing
-// moves.
+// The search: cells with their counts and sums move to the mean of the window around them, 3^d cells or, with
+// a reach r of more than 1, (2r+1)^d, until nothing moves.
 //
 // Positions are fixed point as well, F bits of a cell (32 unless the total weight is above 2^29), and a cell
 // holds its count N and, per axis, the sum A of its points' absolute positions modulo 2^64. Window sums are
@@ -14,13 +14,17 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <optional>
 
-#include "kernel/cells.hpp"
+#include "kernel/window.hpp"
 
 namespace mspp {
 
 inline constexpr int kTieBits = 20;
-inline constexpr int kTotalBits = 61 - kTieBits;  // a position keeps the tie bits at least
+inline constexpr int kMaxReach = 64;
+
+// Bits left for the weight and for the position in a cell, where a sum over a window has to fit 63.
+inline int window_bits(int reach) { return 63 - std::bit_width(static_cast<u32>(2 * reach + 1)); }
 
 struct Modes {
     Array<i32> cell_labels;   // a label for each cell of the grid
@@ -57,15 +61,17 @@ class Movement {
 template <int D>
 class Search {
   public:
-    Search(const GridView& grid, const Box& box, u64 total, double tol, int n_threads)
+    Search(const GridView& grid, const Box& box, int reach, u64 total, double tol, int n_threads, Sums sums)
         : d_(grid.d),
+          reach_(reach),
           box_(box),
           keys_(make_keys<D>(grid.cells, grid.m, box)),
           next_keys_(box),
           moved_keys_(box),
           tol_(tol),
           n_threads_(n_threads),
-          bits_(std::min(kOffsetBits, 61 - static_cast<int>(std::bit_width(total)))) {
+          sums_(sums),
+          bits_(std::min(kOffsetBits, window_bits(reach) - static_cast<int>(std::bit_width(total)))) {
         const int drop = kOffsetBits - bits_;
         lanes_.resize(static_cast<size_t>(grid.m * width()));
         for (i64 i = 0; i < grid.m; ++i) {
@@ -95,7 +101,6 @@ class Search {
 
   private:
     static constexpr u32 kNone = UINT32_MAX;
-    static constexpr i64 kRunGap = 8;  // cells of a row further apart than this are summed separately
 
     int d() const { return D > 0 ? D : d_; }
     int width() const { return d() + 1; }
@@ -111,20 +116,37 @@ class Search {
         const int team = team_size(m, 4096, n_threads_);
         std::vector<Movement> moved(static_cast<size_t>(team), Movement(tol_));
         std::atomic<bool> in_motion{false};
+        const Filled<D> targets{keys_, lanes_.data()};
+        const std::optional<PlaneBox> box = by_planes();
         parallel(team, [&](int t) {
             const Range cells = part(m, t, team);
             if (quiet_) rest(cells);
-            Window window(*this, moved[t]);
-            auto row = [&](u32 first, u32 last, const std::vector<Span>& rows) {
-                window.row(first, last, rows);
-            };
-            Walk<decltype(row)>(trie_, trie_, row).run(cells);
-            if (window.in_motion) in_motion = true;
+            Shift shift(*this, moved[t]);
+            if (box) {
+                PlaneSums<D, Shift> planes(trie_, keys_, trie_, targets, *box, cells, reach_, shift);
+                Walk(trie_, trie_, std::move(planes), reach_, trie_.levels().size() - 2).run(cells);
+            } else {
+                Walk(trie_, trie_, RowSums<D, Shift>(keys_, targets, reach_, shift), reach_).run(cells);
+            }
+            if (shift.in_motion) in_motion = true;
         });
         for (int t = 1; t < team; ++t) moved[0].add(moved[t]);
         const bool at_rest = !in_motion.load() || settled(moved[0]);
         regroup();
         return at_rest;
+    }
+
+    // The plane to slide, where that is the cheaper way; both give the same sums. Near the end, when little
+    // is stirred, only the walk over rows can pass the rest over.
+    std::optional<PlaneBox> by_planes() const {
+        if (d() < 3 || sums_ == Sums::rows || (sums_ == Sums::automatic && quiet_)) return {};
+        const PlaneBox box(trie_, keys_);
+        const auto& levels = trie_.levels();
+        const PlaneCost cost{static_cast<double>(keys_.size()),
+                             static_cast<double>(levels.back().value.size()),
+                             static_cast<double>(levels[levels.size() - 2].value.size())};
+        if (sums_ == Sums::planes || cost.planes(box, d(), reach_) < cost.rows(d(), reach_)) return box;
+        return {};
     }
 
     // What is not near anything stirred stays where it is: Walk passes it over.
@@ -135,78 +157,29 @@ class Search {
         }
     }
 
-    // Sums over the 3^d neighbourhood of every cell of a row.
-    struct Window {
+    // Takes the sum of each window: where its cell goes.
+    struct Shift {
         Search& search;
         Movement& moved;
         bool in_motion = false;  // a cell has neighbours, or goes to another cell
-        std::vector<u64> sums;
-        std::vector<Span> rest;
         std::vector<i64> cell;
-        Window(Search& search, Movement& moved)
+        Shift(Search& search, Movement& moved)
             : search(search), moved(moved), cell(static_cast<size_t>(search.d())) {}
 
-        void row(u32 first, u32 last, const std::vector<Span>& rows) {
-            const auto& keys = search.keys_;
-            rest.assign(rows.begin(), rows.end());
-            while (first < last) {
-                u32 end = first + 1;
-                while (end < last && keys.last(end) - keys.last(end - 1) <= kRunGap) ++end;
-                run(first, end);
-                first = end;
-            }
-        }
-
-        // A run of cells without large gaps: first sum the rows into one, then three cells of that for each
-        // cell.
-        void run(u32 first, u32 end) {
-            const auto& keys = search.keys_;
-            const int width = search.width();
-            const i64 low = keys.last(first) - 1, high = keys.last(end - 1) + 1;
-            sums.assign(static_cast<size_t>((high - low + 1) * width), 0);
-            for (Span& span : rest) {
-                span.begin = skip(span, low);
-                add(span, low, high);
-            }
-            for (u32 i = first; i < end; ++i) shift(i, &sums[(keys.last(i) - 1 - low) * width]);
-        }
-
-        void add(Span span, i64 low, i64 high) {
-            const int width = search.width();
-            const u64* MSPP_RESTRICT lanes = search.lanes_.data();
-            u64* MSPP_RESTRICT to = sums.data();
-            for (i64 k = span.begin; k < span.end; ++k) {
-                const i64 at = search.keys_.last(k);
-                if (at > high) break;
-                for (int j = 0; j < width; ++j) to[(at - low) * width + j] += lanes[k * width + j];
-            }
-        }
-
-        u32 skip(Span span, i64 low) const {
-            u32 k = span.begin, step = 1;
-            while (k + step < span.end && search.keys_.last(k + step) < low) {  // far: gallop
-                k += step;
-                step *= 2;
-            }
-            while (k < span.end && search.keys_.last(k) < low) ++k;
-            return k;
-        }
-
-        // Where cell i goes: `three` is the window summed over all axes but the last.
-        void shift(i64 i, const u64* three) {
-            const int d = search.d(), width = d + 1, bits = search.bits_;
-            const u64 own = search.count(i), n = three[0] + three[width] + three[2 * width];
+        void operator()(i64 i, const u64* total) {
+            const int d = search.d(), bits = search.bits_;
+            const u64 own = search.count(i), n = total[0], reach = static_cast<u64>(search.reach_);
             if (own == 0) return search.next_keys_.copy(i, search.keys_, i);
             const double divisor = static_cast<double>(n);
-            u64 strays = n - own;  // not 0 where something is adjacent, or the cell is left
+            u64 strays = n - own;  // not 0 where something is near, or the cell is left
             for (int j = 0; j < d; ++j) {
-                const i64 below = search.keys_.at(i, j) - 1;
+                const i64 below = search.keys_.at(i, j) - search.reach_;
                 const u64 corner = static_cast<u64>(below) << bits;
-                const u64 sum = three[j + 1] + three[width + j + 1] + three[2 * width + j + 1] - n * corner;
-                const u64 p = nearest(static_cast<double>(static_cast<i64>(sum)) / divisor);
+                const u64 p =
+                    nearest(static_cast<double>(static_cast<i64>(total[j + 1] - n * corner)) / divisor);
                 search.positions_[i * d + j] = corner + p;
                 cell[j] = below + static_cast<i64>(p >> bits);
-                strays |= (p >> bits) ^ 1;
+                strays |= (p >> bits) ^ reach;
             }
             in_motion |= strays != 0;
             search.next_keys_.set(i, cell.data());
@@ -370,6 +343,7 @@ class Search {
     }
 
     int d_;
+    i64 reach_;
     const Box& box_;
     Keys<D> keys_, next_keys_;       // the occupied cells, sorted; where each of them goes
     Keys<D> moved_keys_;             // the occupied cells of the next step
@@ -385,11 +359,14 @@ class Search {
     bool quiet_ = false;             // little moves: only what is near a stirred cell is looked at
     Trie trie_;
     double tol_;
-    int n_threads_, bits_;
+    int n_threads_;
+    Sums sums_;
+    int bits_;
 };
 
-// Modes of a grid. pulse() is called before each step and may throw to end the search.
-inline Modes seek(const GridView& grid, double tol, int max_iter, int n_threads,
+// Modes of a grid, looking `reach` cells to every side. pulse() is called before each step and may throw to
+// end the search.
+inline Modes seek(const GridView& grid, int reach, double tol, int max_iter, int n_threads, Sums sums,
                   const std::function<void()>& pulse) {
     Modes modes;
     modes.converged = true;
@@ -397,11 +374,14 @@ inline Modes seek(const GridView& grid, double tol, int max_iter, int n_threads,
     Box box(grid.d);
     box.add(grid.cells, grid.m);
     const u64 total = std::accumulate(grid.counts, grid.counts + grid.m, u64{0});
-    if (total >> kTotalBits)
+    const int total_bits = window_bits(reach) - kTieBits;  // a position keeps the tie bits at least
+    if (total >> total_bits)
         throw BadInput("the grid holds a weight of " + std::to_string(total) +
-                       ", the search can add up less than 2**41 exactly; scale the weights down");
-    return with_keys(
-        box, [&](auto D) { return Search<D>(grid, box, total, tol, n_threads).run(max_iter, pulse); });
+                       ", the search can add up less than 2**" + std::to_string(total_bits) +
+                       " exactly; scale the weights down");
+    return with_keys(box, [&](auto D) {
+        return Search<D>(grid, box, reach, total, tol, n_threads, sums).run(max_iter, pulse);
+    });
 }
 
 }  // namespace mspp

@@ -14,33 +14,42 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from meanshiftpp import errors, plot, reference, video
+    from meanshiftpp.bandwidth import select_bandwidth
     from meanshiftpp.cluster import MeanShiftPP
+    from meanshiftpp.density import GridDensity
     from meanshiftpp.grid import Grid
     from meanshiftpp.image import Hierarchy, Palette, hierarchy, palette, quantize, segment
     from meanshiftpp.modes import Modes, seek
     from meanshiftpp.track import Tracker
+    from meanshiftpp.sweeps import Sweep, sweep
 
 __version__ = "0.1.0.dev0"
 _HOME = {
     "Grid": "grid",
+    "GridDensity": "density",
     "Hierarchy": "image",
     "MeanShiftPP": "cluster",
     "Modes": "modes",
     "Palette": "image",
     "Tracker": "track",
+    "Sweep": "sweeps",
     "hierarchy": "image",
     "palette": "image",
     "quantize": "image",
     "seek": "modes",
     "segment": "image",
+    "select_bandwidth": "bandwidth",
+    "sweep": "sweeps",
 }
 __all__ = [
     "Grid",
+    "GridDensity",
     "Hierarchy",
     "MeanShiftPP",
     "Modes",
     "Palette",
     "Tracker",
+    "Sweep",
     "errors",
     "hierarchy",
     "palette",
@@ -49,6 +58,8 @@ __all__ = [
     "reference",
     "seek",
     "segment",
+    "select_bandwidth",
+    "sweep",
     "video",
 ]
 

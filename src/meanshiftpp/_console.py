@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
 
-from meanshiftpp.errors import MeanShiftPPError
+from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
+
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def counted(n: int, noun: str) -> str:
@@ -61,3 +65,17 @@ def errors_in_words() -> Iterator[None]:
     except ModuleNotFoundError as error:
         say(f"error: this needs {error.name}: pip install {error.name}")
         raise typer.Exit(1) from error
+
+
+@contextmanager
+def cells_named(file: Path, columns: Sequence[str]) -> Iterator[None]:
+    """Turn the X[4, 1] of an error into the row and column of the file."""
+    try:
+        yield
+    except InvalidInputError as error:
+        place = re.match(r"X\[(\d+), (\d+)\]", str(error))
+        if not place:
+            raise
+        row, column = int(place[1]), columns[int(place[2])]
+        where = f"{file}, row {row + 1}, column {column!r}"
+        raise InvalidInputError(where + str(error)[place.end() :]) from error

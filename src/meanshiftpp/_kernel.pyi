@@ -55,7 +55,14 @@ def merge_cells(cells: Cells, counts: Counts, sums: Sums) -> tuple[Cells, Counts
     """Sort the rows and add up those of the same cell."""
 
 def seek_modes(
-    cells: Cells, counts: Counts, sums: Sums, tol: float, max_iter: int, n_threads: int
+    cells: Cells,
+    counts: Counts,
+    sums: Sums,
+    reach: int,
+    tol: float,
+    max_iter: int,
+    n_threads: int,
+    way: str = "auto",
 ) -> tuple[
     NDArray[np.int32],  # label of each cell
     NDArray[np.int64],  # cell of each mode
@@ -64,8 +71,13 @@ def seek_modes(
     int,
     bool,
 ]: ...
-def find_cells(cells: Cells, counts: Counts, query: Cells, n_threads: int) -> NDArray[np.int64]:
-    """Index of each (sorted, distinct) query cell, else of its heaviest neighbour, else -1."""
+def find_cells(
+    cells: Cells, counts: Counts, query: Cells, reach: int, n_threads: int
+) -> NDArray[np.int64]:
+    """Index of each (sorted, distinct) query cell, else of the heaviest within reach, else -1."""
+
+def window_counts(cells: Cells, counts: Counts, query: Cells, reach: int, n_threads: int) -> Counts:
+    """Sum of the counts at most `reach` cells away from each (sorted, distinct) query cell."""
 
 class ColourCells:
     """The cells of CIE Lab that bytes can have, and the table from colour to cell."""

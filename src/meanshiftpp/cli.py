@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -18,10 +16,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp._console import counted, duration, errors_in_words, say, status
+from meanshiftpp._console import (
+    PICTURES,
+    cells_named,
+    counted,
+    duration,
+    errors_in_words,
+    say,
+    status,
+)
 from meanshiftpp.cli_image import segment
+from meanshiftpp.cli_sweep import sweep
 from meanshiftpp.cli_track import track
-from meanshiftpp.errors import InvalidInputError, need
+from meanshiftpp.errors import need
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +37,6 @@ if TYPE_CHECKING:
     from meanshiftpp.modes import Modes
     from meanshiftpp.stream import Table
 
-PICTURES = (".png", ".svg", ".pdf")
 SIZES_SHOWN = 5
 
 app = typer.Typer(
@@ -91,7 +97,7 @@ def cluster(
             "--bandwidth",
             "-b",
             metavar="H[,H2,...]",
-            help="Side of a cell, for all columns or for each. Without it, a rule of thumb.",
+            help="Side of a cell, for all columns or for each. Without it, chosen from the data.",
         ),
     ] = None,
     output: Annotated[
@@ -143,7 +149,7 @@ def cluster(
                 file, [name.strip() for name in columns.split(",")] if columns else None
             )
             read_seconds = perf_counter() - start
-        with status(f"clustering {len(table.points):,} points"), _cells_named(file, table):
+        with status(f"clustering {len(table.points):,} points"), cells_named(file, table.columns):
             found = _find(table.points, sides, tol, max_iter, min_cluster_size, threads)
         modes, labels, cluster_seconds = found
         summary = _summary(file, table, modes, labels)
@@ -161,6 +167,7 @@ def cluster(
 
 app.command()(segment)
 app.command()(track)
+app.command()(sweep)
 
 
 @app.command()
@@ -204,9 +211,9 @@ def _find(
 
     bandwidth: Any = sides[0] if sides and len(sides) == 1 else sides
     if bandwidth is None:
-        from meanshiftpp.cluster import normal_reference
+        from meanshiftpp.bandwidth import select_bandwidth
 
-        bandwidth = normal_reference(points)
+        bandwidth = select_bandwidth(points, n_threads=threads)
     start = perf_counter()
     modes, labels = fit_labels(points, bandwidth, tol=tol, max_iter=max_iter, n_threads=threads)
     if not modes.converged:
@@ -302,17 +309,3 @@ def _sizes(sizes: list[int]) -> str:
     first = "  ".join(f"{size:,}" for size in sizes[:SIZES_SHOWN])
     rest = len(sizes) - SIZES_SHOWN
     return f"{first}  and {rest:,} more" if rest > 0 else first or "none"
-
-
-@contextmanager
-def _cells_named(file: Path, table: Table) -> Iterator[None]:
-    """Turn the X[4, 1] of an error into the row and column of the file."""
-    try:
-        yield
-    except InvalidInputError as error:
-        place = re.match(r"X\[(\d+), (\d+)\]", str(error))
-        if not place:
-            raise
-        row, column = int(place[1]), table.columns[int(place[2])]
-        where = f"{file}, row {row + 1}, column {column!r}"
-        raise InvalidInputError(where + str(error)[place.end() :]) from error

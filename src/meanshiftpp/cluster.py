@@ -19,16 +19,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from meanshiftpp._input import as_bandwidth
+from meanshiftpp.bandwidth import select_bandwidth
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid
-from meanshiftpp.modes import Modes, fit_labels, seek
+from meanshiftpp.modes import MAX_RESOLUTION, Modes, fine_bandwidth, fit_labels, seek
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MeanShiftPP", "normal_reference"]
-
-BLOCK = 1 << 16  # rows whose moments are taken at a time: the rule makes no copy of the data
+__all__ = ["MeanShiftPP"]
 
 
 class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -38,11 +38,14 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     bandwidth : float or array-like of shape (n_features,), default=None
         Side of a grid cell, one for all features or one for each. A point is drawn to the mean of
-        the 3 x 3 x ... cells around it, so a window is three bandwidths wide. ``None`` takes
-        `normal_reference` of the data: a fair start for features that are roughly bell-shaped
-        within a cluster, no more.
+        the 3 x 3 x ... cells around it, so a window is three bandwidths wide. ``None`` chooses
+        one for each feature by `select_bandwidth`.
+    resolution : int, default=1
+        Cells the window reaches to every side. 1 is the paper's. With r, a cell is 3 / (2 r + 1) of
+        the bandwidth and the window 2 r + 1 cells wide: still three bandwidths, but better centred
+        on its points, so that less depends on where the cells begin. It costs a few times as much.
     tol : float, default=1e-3
-        Stop once the points together moved less than this in one step, in cells.
+        Stop once the points together moved less than this in one step, in bandwidths.
     max_iter : int, default=300
         Largest number of steps. A search that needs more ends with a ``ConvergenceWarning``.
     cluster_all : bool, default=True
@@ -70,7 +73,8 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     bandwidth_ : ndarray of shape (n_features,), float64
         The bandwidth of each feature.
     grid_ : Grid
-        All that is kept of the data.
+        All that is kept of the data. Its cells are smaller than `bandwidth_` where `resolution` is
+        more than 1.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -102,6 +106,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "resolution": [Interval(Integral, 1, MAX_RESOLUTION, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cluster_all": ["boolean"],
@@ -117,6 +122,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self,
         bandwidth: float | ArrayLike | None = None,
         *,
+        resolution: int = 1,
         tol: float = 1e-3,
         max_iter: int = 300,
         cluster_all: bool = True,
@@ -124,6 +130,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
     ) -> None:
         self.bandwidth = bandwidth
+        self.resolution = resolution
         self.tol = tol
         self.max_iter = max_iter
         self.cluster_all = cluster_all
@@ -150,9 +157,11 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         X = self._checked(X, reset=True)
         weight = _checked_weight(sample_weight, len(X))
+        bandwidth = self._bandwidth(X, weight)
         modes, labels = fit_labels(
             X,
-            self._bandwidth(X, weight),
+            bandwidth,
+            resolution=self.resolution,
             sample_weight=weight,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -162,7 +171,7 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             idle = np.flatnonzero(weight == 0)  # these made no cell: they are as new points
             if idle.size:
                 labels[idle] = modes.label(X[idle], cluster_all=False)
-        return self._keep(modes, labels)
+        return self._keep(modes, labels, bandwidth)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -194,11 +203,19 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         weight, threads = _checked_weight(sample_weight, len(X)), self._threads()
         settled = started and self.bandwidth is None
         bandwidth = self.bandwidth_ if settled else self._bandwidth(X, weight)
-        grid = Grid.from_points(X, bandwidth, sample_weight=weight, n_threads=threads)
+        fine = fine_bandwidth(bandwidth, self.resolution)
+        grid = Grid.from_points(X, fine, sample_weight=weight, n_threads=threads)
         if started:
             grid = self.grid_ + grid
-        modes = seek(grid, tol=self.tol, max_iter=self.max_iter, n_threads=threads)
-        return self._keep(modes, modes.label(X, cluster_all=self.cluster_all, n_threads=threads))
+        modes = seek(
+            grid,
+            resolution=self.resolution,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_threads=threads,
+        )
+        labels = modes.label(X, cluster_all=self.cluster_all, n_threads=threads)
+        return self._keep(modes, labels, bandwidth)
 
     def fit_predict(
         self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
@@ -247,13 +264,17 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         checked: NDArray[Any] = validate_data(self, X, ensure_all_finite=False, **how)
         return checked
 
-    def _bandwidth(self, X: NDArray[Any], weight: NDArray[Any] | None) -> Any:
-        return normal_reference(X, weight) if self.bandwidth is None else self.bandwidth
+    def _bandwidth(self, X: NDArray[Any], weight: NDArray[Any] | None) -> NDArray[np.float64]:
+        if self.bandwidth is not None:
+            return as_bandwidth(self.bandwidth, X.shape[1])
+        return select_bandwidth(X, sample_weight=weight, n_threads=self._threads())
 
     def _threads(self) -> int | None:
         return None if self.n_jobs is None else int(effective_n_jobs(self.n_jobs))
 
-    def _keep(self, modes: Modes, labels: NDArray[np.int32]) -> Self:
+    def _keep(
+        self, modes: Modes, labels: NDArray[np.int32], bandwidth: NDArray[np.float64]
+    ) -> Self:
         """Take the result over, all at once: what failed before leaves the last fit as it was."""
         if not modes.converged:
             warnings.warn(
@@ -271,75 +292,8 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.cluster_weights_ = modes.weights
         self.n_iter_ = modes.n_iter
         self.grid_ = modes.grid
-        self.bandwidth_ = modes.grid.bandwidth
+        self.bandwidth_ = bandwidth
         return self
-
-
-def normal_reference(X: ArrayLike, sample_weight: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Give a bandwidth for each feature by a rule of thumb.
-
-    With n points (or their total weight) in d features, feature j of standard deviation s_j gets::
-
-        0.45 s_j (4 / ((d + 4) n))^(1 / (d + 6)) sqrt(d + 4) / 1.5
-
-    That is the bandwidth best for the gradient of a normal density, converted to a window of
-    three cells, and narrowed by 0.45, because data worth clustering is not one normal bump. The
-    choice is rounded to 24 bits, so that neither the order of the rows nor a weight written as
-    repetition changes it.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        The points.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights, not negative.
-
-    Returns
-    -------
-    bandwidth : ndarray of shape (n_features,), float64
-        Always positive. A feature that does not vary is in one cell at any bandwidth, and gets
-        its own magnitude, or 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from meanshiftpp.cluster import normal_reference
-    >>> normal_reference(np.random.default_rng(0).normal([0, 50], [1, 10], (10_000, 2))).round(2)
-    array([0.22, 2.2 ])
-    """
-    X = np.asarray(X)
-    total, mean, spread = _moments(X, None if sample_weight is None else np.asarray(sample_weight))
-    d = X.shape[1]
-    shrink = (4 / ((d + 4) * max(total, 1.0))) ** (1 / (d + 6))
-    magnitude = np.abs(mean)
-    varies = spread > np.ldexp(magnitude, -40)  # else 2^51 cells might not reach back to zero
-    h = np.where(varies, 0.45 * shrink * np.sqrt(d + 4) / 1.5 * spread, magnitude)
-    h[~np.isfinite(h) | (h == 0)] = 1.0  # with NaN or infinity in X, the binning will say where
-    mantissa, exponent = np.frexp(h)
-    rounded: NDArray[np.float64] = np.ldexp(np.rint(np.ldexp(mantissa, 24)), exponent - 24)
-    return rounded
-
-
-def _moments(
-    X: NDArray[Any], weight: NDArray[Any] | None
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Return the total weight, and mean and standard deviation of each column."""
-    total, mean, squares = 0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    with np.errstate(all="ignore"):
-        # From the least value on: far from zero, rounding would depend on the order of the rows.
-        low = np.asarray(X.min(axis=0), np.float64) if len(X) else mean
-        for start in range(0, len(X), BLOCK):
-            rows = np.array(X[start : start + BLOCK].T, np.float64, order="C") - low[:, None]
-            w = np.ones(rows.shape[1]) if weight is None else weight[start : start + BLOCK]
-            batch = float(np.sum(w))
-            if batch > 0:
-                centre = (rows * w).sum(axis=1) / batch
-                total += batch
-                step = centre - mean
-                mean += step * (batch / total)
-                squares += (np.square(rows - centre[:, None]) * w).sum(axis=1)
-                squares += step**2 * (batch * (total - batch) / total)
-        return total, mean + low, np.sqrt(squares / total) if total > 0 else squares
 
 
 def _checked_weight(sample_weight: ArrayLike | None, n: int) -> NDArray[Any] | None:

@@ -1,7 +1,8 @@
 """The search: from a grid to its modes, and from modes to labels.
 
-One step moves everything in a cell to the mean of the cell's 3^d neighbourhood; cells that meet
-are one from then on. It ends where nothing moves any more. What ended in one cell is one cluster.
+One step moves everything in a cell to the mean of the window around it, 3^d cells, or (2r+1)^d
+smaller ones at a resolution of r; cells that meet are one from then on. It ends where nothing moves
+any more. What ended in one cell is one cluster.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import as_points, thread_count
+from meanshiftpp._input import as_bandwidth, as_points, thread_count
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid, bin_points
 
 DEFAULT_TOL = 1e-3
 DEFAULT_MAX_ITER = 300
+MAX_RESOLUTION = 64
 _FAR = np.int32(-2)  # a cell that neither is nor touches an occupied one
 
 
@@ -39,6 +41,8 @@ class Modes:
         Steps taken.
     converged : bool
         False when `max_iter` ended the search.
+    resolution : int
+        Cells the search looked to every side, as does `label` from an empty cell.
 
     Examples
     --------
@@ -57,6 +61,7 @@ class Modes:
     weights: NDArray[np.float64]
     n_iter: int
     converged: bool
+    resolution: int = 1
 
     @property
     def centers(self) -> NDArray[np.float64]:
@@ -87,9 +92,9 @@ class Modes:
     ) -> NDArray[np.int32]:
         """Label points, those of the grid or new ones.
 
-        A point in an occupied cell has that cell's label; in an empty cell beside occupied ones,
-        the label of the heaviest of these. Elsewhere it has the label of the nearest mode (in units
-        of the bandwidth), or -1 with ``cluster_all=False``.
+        A point in an occupied cell has that cell's label; in an empty cell with occupied ones in
+        its window, the label of the heaviest of these. Elsewhere it has the label of the nearest
+        mode (in cells), or -1 with ``cluster_all=False``.
         """
         points = as_points(X)
         if points.shape[1] != self.grid.n_features:
@@ -100,7 +105,9 @@ class Modes:
         labels = np.empty(len(points), np.int32)
         seen, assignment = bin_points(points, self.grid.bandwidth, ids=labels, n_threads=n_threads)
         threads = thread_count(n_threads)
-        found = _kernel.find_cells(self.grid.cells, self.grid.counts, seen.cells, threads)
+        found = _kernel.find_cells(
+            self.grid.cells, self.grid.counts, seen.cells, self.resolution, threads
+        )
         known = found >= 0
         values = np.full(len(seen), _FAR)
         values[known] = self.cell_labels[found[known]]
@@ -121,6 +128,7 @@ class Modes:
 def seek(
     grid: Grid,
     *,
+    resolution: int = 1,
     tol: float = DEFAULT_TOL,
     max_iter: int = DEFAULT_MAX_ITER,
     n_threads: int | None = None,
@@ -131,9 +139,13 @@ def seek(
     ----------
     grid : Grid
         What to search.
+    resolution : int
+        How many cells the window reaches to every side: it is ``2 * resolution + 1`` cells wide.
+        1 is the paper's. More, on cells smaller in proportion (`fine_bandwidth`), depends less on
+        where the cells happen to begin.
     tol : float
-        Stop after a step in which all points together moved less than this, in units of the
-        bandwidth. With 0, only at a fixed point.
+        Stop after a step in which all points together moved less than this, in thirds of the
+        window: the bandwidth, at a resolution of 1. With 0, only at a fixed point.
     max_iter : int
         Steps at most.
     n_threads : int, optional
@@ -152,6 +164,7 @@ def seek(
     """
     if len(grid) == 0:
         raise InvalidInputError("an empty grid has no modes: bin some points first")
+    reach = as_resolution(resolution)
     if not isinstance(tol, int | float | np.number) or not tol >= 0:
         raise InvalidInputError(f"tol must be a number from 0, got {tol!r}")
     if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
@@ -160,30 +173,66 @@ def seek(
         grid.cells,
         grid.counts,
         grid.sums,
-        float(tol),
+        reach,
+        float(tol) * ((2 * reach + 1) / 3),
         min(int(max_iter), 2**31 - 1),
         thread_count(n_threads),
     )
     weight = np.asarray(weights * grid.unit, np.float64)
-    return Modes(grid, labels, cells, fractions, weight, n_iter, converged)
+    return Modes(grid, labels, cells, fractions, weight, n_iter, converged, reach)
+
+
+def as_resolution(resolution: int) -> int:
+    """Check a resolution."""
+    if (
+        isinstance(resolution, bool)
+        or not isinstance(resolution, int | np.integer)
+        or not 1 <= resolution <= MAX_RESOLUTION
+    ):
+        raise InvalidInputError(
+            f"resolution must be a whole number from 1 to {MAX_RESOLUTION}, got {resolution!r}"
+        )
+    return int(resolution)
+
+
+def fine_bandwidth(bandwidth: float | ArrayLike, resolution: int) -> NDArray[np.float64]:
+    """Give the side of the cells of which ``2 * resolution + 1`` span three bandwidths.
+
+    Examples
+    --------
+    >>> from meanshiftpp.modes import fine_bandwidth
+    >>> fine_bandwidth([3.0, 0.6], resolution=4)
+    array([1. , 0.2])
+    """
+    h = np.asarray(bandwidth, np.float64)
+    r = as_resolution(resolution)
+    return h if r == 1 else 3 * h / (2 * r + 1)
 
 
 def fit_labels(
     X: ArrayLike,
     bandwidth: float | ArrayLike,
     *,
+    resolution: int = 1,
     sample_weight: ArrayLike | None = None,
     tol: float = DEFAULT_TOL,
     max_iter: int = DEFAULT_MAX_ITER,
     n_threads: int | None = None,
 ) -> tuple[Modes, NDArray[np.int32]]:
-    """Bin, search and label in one go: the cells found while binning are kept for labelling."""
+    """Bin, search and label in one go: the cells found while binning are kept for labelling.
+
+    The cells are those of `fine_bandwidth`: at every resolution a window is three bandwidths wide.
+    """
     points = as_points(X)
     labels = np.empty(len(points), np.int32)
     grid, assignment = bin_points(
-        points, bandwidth, sample_weight=sample_weight, ids=labels, n_threads=n_threads
+        points,
+        fine_bandwidth(as_bandwidth(bandwidth, points.shape[1]), resolution),
+        sample_weight=sample_weight,
+        ids=labels,
+        n_threads=n_threads,
     )
-    modes = seek(grid, tol=tol, max_iter=max_iter, n_threads=n_threads)
+    modes = seek(grid, resolution=resolution, tol=tol, max_iter=max_iter, n_threads=n_threads)
     assignment.take(modes.cell_labels, labels, labels)
     if sample_weight is not None:
         # Points of no weight made no cell: they are labelled as new points are.

@@ -119,6 +119,7 @@ def mean_shift_pp(
     X: npt.ArrayLike,
     bandwidth: npt.ArrayLike,
     *,
+    reach: int = 1,
     sample_weight: npt.ArrayLike | None = None,
     tol: float = 1e-3,
     max_iter: int = 300,
@@ -131,6 +132,8 @@ def mean_shift_pp(
         The points.
     bandwidth : float or array-like of shape (d,)
         Side of a cell, for all features or one each.
+    reach : int
+        Cells around a point's cell that count, to every side: 1 in the paper.
     sample_weight : array-like of shape (n,), optional
         A point of weight w counts w times; above 0.
     tol : float
@@ -163,7 +166,7 @@ def mean_shift_pp(
         S = np.zeros(occupied.shape)  # and the sum of the positions there
         np.add.at(C, cell_of, w)
         np.add.at(S, cell_of, w[:, None] * y)
-        near = _neighbours(occupied, occupied).astype(np.float64)
+        near = _neighbours(occupied, occupied, reach).astype(np.float64)
         mean: Floats = (near @ S) / (near @ C)[:, None]
         return mean[cell_of]
 
@@ -269,11 +272,12 @@ def predict(
     cell_labels: Labels,
     centers: Floats,
     *,
+    reach: int = 1,
     cluster_all: bool = True,
 ) -> Labels:
     """Label new points by the cells of the old ones.
 
-    A point in an occupied cell gets that cell's label. In an empty cell next to occupied ones it
+    A point in an occupied cell gets that cell's label. In an empty cell near occupied ones it
     gets the label of the heaviest of these, the first in lexicographic order among equals.
     Elsewhere it gets the nearest center's, or -1.
 
@@ -291,6 +295,8 @@ def predict(
         Label of each of them.
     centers : ndarray of shape (k, d)
         Center of each cluster, in data units.
+    reach : int
+        How many cells away a cell is still near.
     cluster_all : bool
         Whether a point far from all cells gets the nearest center's label, or else -1.
 
@@ -316,7 +322,7 @@ def predict(
     for i, q in enumerate(x / h):
         cell = np.floor(q).astype(np.int64)
         here = np.flatnonzero((cells == cell).all(axis=1))
-        around = np.flatnonzero(_neighbours(cell[None], cells)[0])
+        around = np.flatnonzero(_neighbours(cell[None], cells, reach)[0])
         if len(here):
             answer[i] = cell_labels[here[0]]
         elif len(around):
@@ -357,11 +363,11 @@ def _group(cells: npt.NDArray[np.float64] | Integers) -> tuple[Integers, npt.NDA
     return occupied, cell_of.reshape(-1)
 
 
-def _neighbours(a: Integers, b: Integers) -> npt.NDArray[np.bool_]:
-    """Whether b[j] is a[i] + v for a v in {-1, 0, 1}^d, for all i and j."""
+def _neighbours(a: Integers, b: Integers, reach: int) -> npt.NDArray[np.bool_]:
+    """Whether b[j] is a[i] + v for a v in {-reach, ..., reach}^d, for all i and j."""
     near = np.ones((len(a), len(b)), dtype=np.bool_)
     for axis in range(a.shape[1]):
-        near &= np.abs(a[:, None, axis] - b[None, :, axis]) <= 1
+        near &= np.abs(a[:, None, axis] - b[None, :, axis]) <= reach
     return near
 
 

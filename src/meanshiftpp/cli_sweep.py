@@ -1,0 +1,189 @@
+"""The command `sweep`: clusterings of a file at many bandwidths, as a table and a picture."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meanshiftpp._console import (
+    PICTURES,
+    cells_named,
+    counted,
+    duration,
+    errors_in_words,
+    say,
+    status,
+)
+from meanshiftpp.errors import need
+
+if TYPE_CHECKING:
+    from meanshiftpp.stream import Table
+    from meanshiftpp.sweeps import Sweep
+
+CRUMB = 0.01  # clusters of a smaller share are counted, not listed
+
+
+@dataclass
+class Entry:
+    """One bandwidth of a sweep; `sizes` are those of the clusters of 1 % or more."""
+
+    bandwidth: list[float]
+    clusters: int
+    sizes: list[int]
+    stability: float | None
+    iterations: int
+    converged: bool
+
+
+@dataclass
+class Report:
+    """What a sweep found, for people and for machines."""
+
+    file: str
+    columns: list[str]
+    points: int
+    cells: int
+    entries: list[Entry]
+    best: int
+    seconds: dict[str, float] = field(default_factory=dict)
+    plot: str | None = None
+
+
+def sweep(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Points: a .csv, .parquet or .npy file.")
+    ],
+    bandwidths: Annotated[
+        str | None,
+        typer.Option(
+            "--bandwidths",
+            "-b",
+            metavar="H,H2,...",
+            help="Bandwidths, each for all columns. Without it, 17 from the data.",
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Columns to use. Without it, all of numbers."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="PNG", help="Draw the curves; also .svg and .pdf.")
+    ] = None,
+    resolution: Annotated[
+        int, typer.Option(min=1, metavar="R", help="Cells from the middle of a window to its edge.")
+    ] = 1,
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Threads. Without it, all cores.")
+    ] = None,
+) -> None:
+    """Cluster the points in FILE at many bandwidths, reading it once.
+
+    Prints how many clusters there are at each and how stable they are; the one that lasts longest
+    is marked.
+    """
+    wanted = None if bandwidths is None else _numbers(bandwidths)
+    with errors_in_words():
+        from meanshiftpp.stream import check_output, read_points
+        from meanshiftpp.sweeps import sweep as swept
+
+        if plot:
+            check_output(plot, PICTURES)
+            need("matplotlib", "plot")
+        with status(f"reading {file}"):
+            start = perf_counter()
+            names = [name.strip() for name in columns.split(",")] if columns else None
+            table = read_points(file, names)
+            read_seconds = perf_counter() - start
+        with status(f"clustering {len(table.points):,} points"), cells_named(file, table.columns):
+            start = perf_counter()
+            found = swept(table.points, wanted, resolution=resolution, n_threads=threads)
+            report = _report(file, table, found)
+            report.seconds = {"read": read_seconds, "sweep": perf_counter() - start}
+        if plot:
+            with status(f"drawing {plot}"):
+                _draw(plot, found)
+                report.plot = str(plot)
+    if not all(entry.converged for entry in report.entries):
+        say("warning: at some bandwidths points still moved after the last step")
+    _show(report, as_json)
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = [math.nan]
+    if not all(math.isfinite(h) and h > 0 for h in numbers):
+        raise typer.BadParameter(
+            f"expected numbers above 0, as 0.5,1,2; got {text!r}", param_hint="'--bandwidths'"
+        )
+    return numbers
+
+
+def _report(file: Path, table: Table, found: Sweep) -> Report:
+    entries = []
+    for h, modes, stability in zip(found.bandwidths, found.modes, found.stability, strict=True):
+        large = modes.weights[modes.weights >= CRUMB * modes.weights.sum()]
+        entries.append(
+            Entry(
+                h.tolist(),
+                len(modes),
+                [int(size) for size in large],
+                None if math.isnan(stability) else float(stability),
+                modes.n_iter,
+                modes.converged,
+            )
+        )
+    return Report(
+        file=str(file),
+        columns=list(table.columns),
+        points=len(table.points),
+        cells=len(found.base),
+        entries=entries,
+        best=found.best,
+    )
+
+
+def _draw(path: Path, found: Sweep) -> None:
+    from meanshiftpp.files import atomic_path
+
+    figure = found.plot().figure
+    with atomic_path(path) as target:
+        figure.savefig(target)
+
+
+def _show(report: Report, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(asdict(report)))
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Lines
+    from rich.text import Text
+
+    # As Text, names are names: rich would take the brackets of "speed [m/s]" for its own.
+    columns = ", ".join(report.columns)
+    title = Text(f"{report.file}: {counted(report.points, 'point')} in {columns}")
+    lines = Lines(box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    for name in ("bandwidth", "clusters", "of 1 % or more", "stability", ""):
+        lines.add_column(name, justify="right" if name else "left")
+    for number, entry in enumerate(report.entries):
+        stability = "" if entry.stability is None else f"{entry.stability:.2f}"
+        best = "lasts longest" if number == report.best else ""
+        row = (_side(entry.bandwidth), f"{entry.clusters:,}", f"{len(entry.sizes):,}", stability)
+        lines.add_row(*row, best, style="bold" if best else None)
+    Console(highlight=False).print(lines)
+    took, reading = (duration(report.seconds[part]) for part in ("sweep", "read"))
+    say(f"{took}, reading {reading}" + (f"; picture {report.plot}" if report.plot else ""))
+
+
+def _side(bandwidth: list[float]) -> str:
+    values = [f"{h:.4g}" for h in bandwidth]
+    return values[0] if len(set(values)) == 1 else ", ".join(values)

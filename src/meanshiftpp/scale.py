@@ -1,0 +1,116 @@
+"""How wide the data is, and what a bell of that width would ask for.
+
+The moments of a table or a grid, a sample of rows where all would be too many, and two reference
+bandwidths: the ones that would be best if the data were one normal bump. Nobody clusters one bump;
+they are the unit in which the choice of a bandwidth is made.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp.grid import Grid
+
+BLOCK = 1 << 16  # rows whose moments are taken at a time: no copy of the data is made
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Weight, mean and standard deviation of a data set; the last two for each feature."""
+
+    total: float
+    mean: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Which features are not constant; in fewer than 2^40 parts of their magnitude, to be sure.
+
+        The cells of a bandwidth near the spread can then be counted from zero.
+        """
+        return self.spread > np.ldexp(np.abs(self.mean), -40)
+
+    def common(self) -> Scale:
+        """Give all features the same spread, for features in the same unit: their quadratic mean.
+
+        Constant ones do not count.
+        """
+        varying = self.spread[self.varies]
+        alike = math.sqrt(float(np.mean(varying**2))) if varying.size else 0.0
+        return Scale(self.total, self.mean, np.full_like(self.spread, alike))
+
+    def bandwidth(self, factor: float) -> NDArray[np.float64]:
+        """Give `factor` standard deviations of each feature, always positive and finite.
+
+        A constant feature is in one cell at any bandwidth, and gets its magnitude, or 1. Rounded to
+        24 bits, so that neither the order of the rows nor a weight written as repetition matters.
+        """
+        h = np.where(self.varies, factor * self.spread, np.abs(self.mean))
+        h[~np.isfinite(h) | (h == 0)] = 1.0  # with NaN or infinity in X, the binning will say where
+        mantissa, exponent = np.frexp(h)
+        rounded: NDArray[np.float64] = np.ldexp(np.rint(np.ldexp(mantissa, 24)), exponent - 24)
+        return rounded
+
+
+def scale_of_points(X: NDArray[Any], weight: NDArray[Any] | None = None) -> Scale:
+    """Take the moments of points in one pass, block by block."""
+    total, mean, squares = 0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    with np.errstate(all="ignore"):
+        # From the least value on: far from zero, rounding would depend on the order of the rows.
+        low = np.asarray(X.min(axis=0), np.float64) if len(X) else mean
+        for start in range(0, len(X), BLOCK):
+            rows = np.array(X[start : start + BLOCK].T, np.float64, order="C") - low[:, None]
+            w = np.ones(rows.shape[1]) if weight is None else weight[start : start + BLOCK]
+            batch = float(np.sum(w))
+            if batch > 0:
+                centre = (rows * w).sum(axis=1) / batch
+                total += batch
+                step = centre - mean
+                mean += step * (batch / total)
+                squares += (np.square(rows - centre[:, None]) * w).sum(axis=1)
+                squares += step**2 * (batch * (total - batch) / total)
+        return Scale(total, mean + low, np.sqrt(squares / total) if total > 0 else squares)
+
+
+def scale_of_grid(grid: Grid) -> Scale:
+    """Take the moments of a grid's cells, each as if its points were all at their mean."""
+    found = scale_of_points(grid.means, grid.weights)
+    return Scale(grid.total, found.mean, found.spread)
+
+
+def normal_reference(d: int, n: float) -> float:
+    """Give the cell, in standard deviations, whose counts estimate a normal density best.
+
+    The rate is the paper's n^(-1 / (2a + d)) for a density of bounded slope, a = 1; the constant,
+    which a theorem cannot give, is that of the least mean squared error.
+    """
+    return float((12 * (4 * math.pi) ** (d / 2) / max(n, 1.0)) ** (1 / (d + 2)))
+
+
+def gradient_reference(d: int, n: float) -> float:
+    """Give the cell, in standard deviations, whose window of three is best for the gradient.
+
+    Modes are where the gradient of the density is zero. This is the bandwidth with the least error
+    of a normal density's gradient, converted to a window of three cells.
+    """
+    return float((4 / ((d + 4) * max(n, 1.0))) ** (1 / (d + 6)) * math.sqrt(d + 4) / 1.5)
+
+
+def sample_rows(
+    X: NDArray[Any], weight: NDArray[Any] | None, limit: int
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Take one row from each of `limit` equal parts, always the same; all where there are fewer.
+
+    Not the first or the middle of each part: rows may repeat with a period, as those of images do.
+    """
+    n = len(X)
+    if n <= limit:
+        return X, weight
+    edges = np.arange(limit + 1) * n // limit
+    rows = edges[:-1] + (np.random.default_rng(0).random(limit) * np.diff(edges)).astype(np.int64)
+    return X[rows], None if weight is None else weight[rows]
