@@ -26,6 +26,7 @@ from meanshiftpp._console import (
     status,
 )
 from meanshiftpp.cli_image import segment
+from meanshiftpp.cli_studio import studio
 from meanshiftpp.cli_sweep import sweep
 from meanshiftpp.cli_track import track
 from meanshiftpp.errors import need
@@ -168,6 +169,7 @@ def cluster(
 app.command()(segment)
 app.command()(track)
 app.command()(sweep)
+app.command()(studio)
 
 
 @app.command()
