@@ -21,20 +21,23 @@ export const hex = (r, g, b) => "#" + [r, g, b].map((v) => v.toString(16).padSta
 
 /** A slider over [low, high] in equal ratios; with `off`, its left end means none. */
 export function logSlider(input, { low, high, off = false, digits = 3, words, act }) {
-  const steps = 200, state = { low, high, auto: false };
+  const steps = 200, state = { low, high, auto: false, exact: null };
   input.min = 0; input.max = steps; input.step = 1;
   const output = $("output", input.parentElement);
   const ratio = () => Math.log(state.high / state.low);
   const value = () => {
     if (off && Number(input.value) === 0) return null;
-    return state.auto ? null : round(state.low * Math.exp((ratio() * input.value) / steps), digits);
+    if (state.auto) return null;
+    return state.exact ?? round(state.low * Math.exp((ratio() * input.value) / steps), digits);
   };
   const tell = () => { output.value = words(value()); };
   const put = (number) => {
+    state.auto = false;
+    state.exact = number; // as it was given, until the slider is moved
     input.value = number === null ? 0 : Math.round((steps * Math.log(number / state.low)) / ratio());
     tell();
   };
-  input.addEventListener("input", (event) => { state.auto = false; tell(); act(false, event); });
+  input.addEventListener("input", (event) => { state.auto = false; state.exact = null; tell(); act(false, event); });
   input.addEventListener("change", (event) => act(true, event));
   return {
     value, put, tell,
