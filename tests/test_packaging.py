@@ -20,6 +20,7 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
     *("grid", "modes", "cluster", "image", "video", "draw", "marks", "frames", "picture", "files"),
     *("stream", "plot", "track", "reference", "errors", "clips", "density"),
+    *(f"studio.{name}" for name in ("guard", "wire", "session", "samples", "server")),
 ]
 
 
@@ -81,6 +82,8 @@ def test_the_sdist_has_what_a_build_needs(tmp_path, monkeypatch):
             if path.suffix in {".py", ".pyi", ".typed", ".cpp", ".hpp"}
         }
     needed.add("src/meanshiftpp/py.typed")
+    page = (SOURCE / "studio" / "page").iterdir()
+    needed |= {path.relative_to(ROOT).as_posix() for path in page}
     assert needed <= shipped, f"missing: {sorted(needed - shipped)}"
     unwanted = re.compile(r"(\.venv|\.git|build|demo|docs/_build)/")
     assert [name for name in shipped if unwanted.match(name)] == []

@@ -127,7 +127,7 @@ class Still:
     @property
     def size(self) -> int:
         """How many pixels it has."""
-        return self.shape[0] * self.shape[1]
+        return math.prod(self.shape)
 
     def has(self, settings: Settings) -> bool:
         """Whether an answer needs no more than a cut."""
@@ -368,7 +368,7 @@ def _lines(source: Source, settings: Settings, channel_axis: int | None) -> dict
     )
     flags = [] if options.pop("regions", True) else ["--clusters"]
     for name, value in options.items():
-        flags += [f"--{name.replace('_', '-')}", "none" if value is None else f"{value:g}"]
+        flags += [f"--{name.replace('_', '-')}", "none" if value is None else str(value)]
     name = shlex.quote(source.name)
     return {
         "python": python,

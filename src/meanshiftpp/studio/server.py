@@ -25,14 +25,14 @@ from fastapi import FastAPI, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.responses import JSONResponse
 
 from meanshiftpp import __version__
-from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError
+from meanshiftpp.errors import FileAccessError, InvalidInputError
 from meanshiftpp.frames import VIDEO_FORMATS, is_video
 from meanshiftpp.picture import PICTURE_FORMATS
 from meanshiftpp.stream import FORMATS as TABLE_FORMATS
 from meanshiftpp.studio import samples
 from meanshiftpp.studio.guard import App, Guard, new_token
 from meanshiftpp.studio.image_view import ImageView
-from meanshiftpp.studio.session import Answer, Job, Session, Source, Stopped, Wish, in_words
+from meanshiftpp.studio.session import Answer, Job, Session, Source, Stopped, Wish
 from meanshiftpp.studio.table_view import TableView
 from meanshiftpp.studio.video_view import VideoView
 
@@ -136,11 +136,9 @@ class Studio:
     def _opener(self, session: Session) -> Callable[[Wish, Job], Iterator[Answer]]:
         def opened(wish: Wish, job: Job) -> Iterator[Answer]:
             source = self._source(session, wish, job)
-            view = session.views[view_of(source.name)]
-            try:
-                yield from view.open(source, job)
-            except MeanShiftPPError as error:
-                raise type(error)(without_path(str(error), source)) from error
+            name = view_of(source.name)
+            session.opened[name] = source
+            yield from session.views[name].open(source, job)
 
         return opened
 
@@ -209,7 +207,7 @@ class Studio:
         except asyncio.CancelledError:
             return _refused(404, "the tab was closed")
         except Exception as error:
-            return _refused(422, in_words(error))
+            return _refused(422, session.in_words(error))
         return Response(
             data,
             media_type="application/octet-stream",
@@ -322,13 +320,6 @@ def too_large(name: str, limit: int) -> str:
     megabytes = limit / 2**20
     return (
         f"{name!r} is larger than {megabytes:,.0f} MB; start the studio with a larger --max-upload"
-    )
-
-
-def without_path(words: str, source: Source) -> str:
-    """Call a file in an error what it is called on the page."""
-    return words.replace(repr(str(source.path)), repr(source.name)).replace(
-        str(source.path), source.name
     )
 
 

@@ -51,6 +51,7 @@ class Job:
         self.words = words
         self.part: float | None = None  # how much is done, where that is known
         self.shown = False  # whether the page has heard of it
+        self.waits = False
         self._stop, self._overtaken = threading.Event(), overtaken
 
     def stop(self) -> None:
@@ -140,6 +141,7 @@ class Session:
     pool: Executor
     views: dict[str, Any] = field(default_factory=dict)
     uploads: dict[str, Source] = field(default_factory=dict)
+    opened: dict[str, Source] = field(default_factory=dict)  # what is, or was last tried, by view
     exports: set[asyncio.Future[Any]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -171,22 +173,34 @@ class Session:
                 if isinstance(one, dict):
                     await self.say(one)
                 else:
+                    job.waits = True  # for the page, which need not hear that
                     await self._unpainted.acquire()
+                    job.waits = False
                     await self.send(one)
         except Stopped:
             pass
         except Exception as error:
-            await self.say({"type": "error", "view": wish.get("view"), "words": in_words(error)})
+            words = self.in_words(error)
+            await self.say({"type": "error", "view": wish.get("view"), "words": words})
         finally:
             watch.cancel()
         if job.shown:
             await self.say({"type": "idle"})
 
+    def in_words(self, error: Exception) -> str:
+        """Say what went wrong; files are called what they are called on the page."""
+        words = in_words(error)
+        for source in self.opened.values():
+            words = words.replace(repr(str(source.path)), repr(source.name))
+            words = words.replace(str(source.path), source.name)
+        return words
+
     async def _watch(self, job: Job) -> None:
         await asyncio.sleep(PATIENCE)
         while True:
-            job.shown = True
-            await self.say({"type": "busy", "words": job.words, "part": job.part})
+            if not job.waits:
+                job.shown = True
+                await self.say({"type": "busy", "words": job.words, "part": job.part})
             await asyncio.sleep(BEAT)
 
 

@@ -258,9 +258,12 @@ def _refuse_huge(source: Source) -> None:
     av = need("av", "video")
     try:
         with av.open(str(source.path)) as container:
-            sizes = [stream.width * stream.height for stream in container.streams.video]
+            decoders = [stream.codec_context for stream in container.streams.video]
+            sizes = [each.width * each.height for each in decoders if each is not None]
     except (av.FFmpegError, ValueError):  # `read_frames` says what is wrong
         return
+    if None in decoders:
+        raise InvalidInputError(f"{source.name!r} is damaged, or its video cannot be decoded here")
     if any(size > LARGEST for size in sizes):
         raise InvalidInputError(
             f"{source.name!r} is refused: its frames have more than {LARGEST // 10**6} megapixels"
