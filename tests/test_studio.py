@@ -127,6 +127,31 @@ def test_files_go_with_the_tab(studio, photo):
     assert len(list(studio.temporary.iterdir())) == folders - 1
 
 
+def test_a_file_to_begin_with_is_left_alone(photo, tmp_path):
+    """It is opened where it is; nothing is written beside it."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "photo.png").write_bytes(png(photo))
+    with running(tmp_path, str(folder / "photo.png")) as studio, studio.tab() as tab:
+        assert tab.hello["startup"] == {"view": "image", "name": str(folder / "photo.png")}
+        tab.say(do="open", startup=True, view="image")
+        assert tab.hear("opened")["name"] == str(folder / "photo.png")
+        assert tab.export(view="image", kind="png")[0] == 200
+        tab.open("other.png", png(photo[:40]))
+    assert [path.name for path in folder.iterdir()] == ["photo.png"]
+
+
+def test_a_bad_file_leaves_the_good_one_open(tab, photo, tmp_path):
+    tab.open("clip.mp4", clip_bytes(tmp_path, 10).read_bytes())
+    tab.open("photo.png", png(photo))
+    assert tab.open("junk.png", b"junk")["type"] == "error"
+    assert tab.open("junk.mp4", b"junk")["type"] == "error"
+    assert tab.export(view="image", kind="png")[0] == 200
+    tab.say(do="show", view="video", n=1, what="frame", frame=7)
+    while tab.hear("frame")["frame"] != 7:
+        pass
+
+
 def bomb(side: int) -> bytes:
     """A PNG of a few kilobytes that claims so many pixels a side."""
 

@@ -91,7 +91,7 @@ class Pieces:
     """
 
     def __init__(
-        self, labels: NDArray[np.int32], channels: list[NDArray[np.float64]], shape: tuple[int, ...]
+        self, labels: NDArray[np.int32], channels: list[NDArray[np.uint8]], shape: tuple[int, ...]
     ) -> None:
         self.number, self.shape = next(_NUMBERS), shape
         self.ids = (labels + 1).ravel().astype(np.intp)
@@ -120,7 +120,7 @@ class Still:
         self.values, self.channel_axis, self.scale = values, channel_axis, scale
         self.rgb = draw.as_rgb(values, channel_axis)
         self.shape = self.rgb.shape[:2]
-        self._channels = [self.rgb[..., c].astype(np.float64).ravel() for c in range(3)]
+        self._channels = [np.ascontiguousarray(self.rgb[..., c]).ravel() for c in range(3)]
         self._tree: tuple[Any, image.Hierarchy, Pieces, NDArray[np.intp]] | None = None
         self._pixels: tuple[str | None, _pixels.Pixels] | None = None
 
@@ -345,8 +345,8 @@ def _palette(pieces: Pieces, table: NDArray[np.intp]) -> list[dict[str, Any]]:
 
 
 def _written(values: NDArray[Any], suffix: str, write: Any, source: Source) -> bytes:
-    """Write a picture file and give its bytes; it lies beside its source only meanwhile."""
-    path = source.path.with_name(f"export-{next(_NUMBERS)}{suffix}")
+    """Write a picture file and give its bytes."""
+    path = source.export(suffix)
     try:
         write(path, values)
         return path.read_bytes()

@@ -18,7 +18,7 @@ from meanshiftpp import clips, picture
 from meanshiftpp.frames import write_frames
 from meanshiftpp.studio.session import Source
 
-__all__ = ["offered", "write"]
+__all__ = ["hills", "offered", "write"]
 
 PHOTOS = {"coffee": "Coffee", "astronaut": "Astronaut", "chelsea": "Cat"}
 DRAWN = {"hills": "Hills"}
@@ -60,9 +60,8 @@ def write(view: str, name: str, folder: Path) -> Source:
         raise KeyError(name)
     if name == "million":
         suffix = ".npy"
-    source = Source(folder / f"sample-{name}{suffix}", f"{name}{suffix}")
-    if not source.path.exists():
-        maker(name, source.path)
+    source = Source(folder / f"sample-{name}{suffix}", f"{name}{suffix}", folder)
+    maker(name, source.path)
     return source
 
 
@@ -74,11 +73,18 @@ def _photo(name: str, path: Path) -> None:
     if name in PHOTOS:
         picture.write(path, getattr(import_module("skimage.data"), name)())
     else:
-        picture.write(path, _hills())
+        picture.write(path, hills())
 
 
-def _hills(width: int = 1200, height: int = 800) -> NDArray[np.uint8]:
-    """Draw a sun behind ranges of hills, the nearer the darker, with grain."""
+def hills(width: int = 1200, height: int = 800) -> NDArray[np.uint8]:
+    """Draw a sun behind ranges of hills, the nearer the darker, with grain.
+
+    Examples
+    --------
+    >>> from meanshiftpp.studio.samples import hills
+    >>> hills(60, 40).shape
+    (40, 60, 3)
+    """
     rng = np.random.default_rng(5)
     x, y = np.arange(width), np.arange(height)[:, None]
     down = (y / height)[..., None]

@@ -137,16 +137,22 @@ class Studio:
         def opened(wish: Wish, job: Job) -> Iterator[Answer]:
             source = self._source(session, wish, job)
             name = view_of(source.name)
-            session.opened[name] = source
-            yield from session.views[name].open(source, job)
+            try:
+                yield from session.views[name].open(source, job)
+            except BaseException:
+                session.drop(source)
+                raise
+            session.keep(name, source)
 
         return opened
 
     def _source(self, session: Session, wish: Wish, job: Job) -> Source:
         if wish.get("startup") and self.startup is not None:
-            return Source(self.startup, str(self.startup))
+            source = Source(self.startup, str(self.startup), session.folder)
+            session.call(source)
+            return source
         if "upload" in wish:
-            found = session.uploads.get(str(wish["upload"]))
+            found = session.uploads.pop(str(wish["upload"]), None)
             if found is None:
                 raise InvalidInputError("that file is not here any more: drop it again")
             return found
@@ -171,21 +177,19 @@ class Studio:
         except InvalidInputError as error:
             return _refused(415, str(error))
         key = secrets.token_urlsafe(9)
-        path = session.folder / f"{len(session.uploads)}{PurePath(name).suffix.lower()}"
-        for old in session.uploads.values():
-            old.path.unlink(missing_ok=True)
-        session.uploads.clear()
-        session.uploads[key] = Source(path, name)
-        size = 0
+        source, size = session.new_source(name), 0
         try:
-            with path.open("wb") as file:
+            with source.path.open("wb") as file:
                 async for chunk in request.stream():
                     size += len(chunk)
                     if size > self.max_upload:
+                        session.drop(source)
                         return _refused(413, too_large(name, self.max_upload))
                     file.write(chunk)
         except OSError as error:
+            session.drop(source)
             return _refused(507, f"{name!r} cannot be kept here: {error.strerror}")
+        session.uploads[key] = source
         return JSONResponse({"upload": key, "view": view, "name": name})
 
     async def export(self, request: Request, session_id: str) -> Response:

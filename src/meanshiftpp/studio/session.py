@@ -15,8 +15,9 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
+from uuid import uuid4
 
 from meanshiftpp.errors import MeanShiftPPError
 
@@ -73,10 +74,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Source:
-    """A file to open: where it is, and what it is called on the page."""
+    """A file to open: where it is, what it is called on the page, and where its exports are made."""
 
     path: Path
     name: str
+    scratch: Path
+
+    def export(self, suffix: str) -> Path:
+        """Name a new file for something that is to be sent."""
+        return self.scratch / f"export-{uuid4().hex}{suffix}"
 
 
 Meet = Callable[[Wish, Job], Iterator[Answer]]
@@ -141,19 +147,46 @@ class Session:
     pool: Executor
     views: dict[str, Any] = field(default_factory=dict)
     uploads: dict[str, Source] = field(default_factory=dict)
-    opened: dict[str, Source] = field(default_factory=dict)  # what is, or was last tried, by view
+    opened: dict[str, Source] = field(default_factory=dict)  # by view
     exports: set[asyncio.Future[Any]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="meanshiftpp-studio-")
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="meanshiftpp-studio-", ignore_cleanup_errors=True
+        )
         self.folder = Path(self._folder.name)
         self.quick, self.slow = Lane(self), Lane(self)
-        self._unpainted = asyncio.Semaphore(UNPAINTED)
+        self._names: dict[str, str] = {}  # what files are called on the page
+        self._unpainted, self._room = 0, asyncio.Event()
+        self._room.set()
 
     def painted(self) -> None:
         """Note that the page has painted one more answer."""
-        if self._unpainted._value < UNPAINTED:
-            self._unpainted.release()
+        self._unpainted = max(0, self._unpainted - 1)
+        self._room.set()
+
+    def new_source(self, name: str) -> Source:
+        """Give a file a place in the folder: a number, and of its name only a known suffix."""
+        path = self.folder / f"{len(self._names)}{PurePath(name).suffix.lower()}"
+        source = Source(path, name, self.folder)
+        self.call(source)
+        return source
+
+    def call(self, source: Source) -> None:
+        """Remember what a file is called."""
+        self._names[str(source.path)] = source.name
+
+    def drop(self, source: Source | None) -> None:
+        """Remove a file of this session that is needed no more."""
+        if source is not None and source.path.is_relative_to(self.folder):
+            source.path.unlink(missing_ok=True)
+
+    def keep(self, view: str, source: Source) -> None:
+        """Note that a view has opened a file; the one it had before may go."""
+        before = self.opened.get(view)
+        self.opened[view] = source
+        if before is not None and before.path != source.path:
+            self.drop(before)
 
     def close(self) -> None:
         """Stop all work and remove all files."""
@@ -174,7 +207,10 @@ class Session:
                     await self.say(one)
                 else:
                     job.waits = True  # for the page, which need not hear that
-                    await self._unpainted.acquire()
+                    while self._unpainted >= UNPAINTED:
+                        self._room.clear()
+                        await self._room.wait()
+                    self._unpainted += 1
                     job.waits = False
                     await self.send(one)
         except Stopped:
@@ -190,9 +226,8 @@ class Session:
     def in_words(self, error: Exception) -> str:
         """Say what went wrong; files are called what they are called on the page."""
         words = in_words(error)
-        for source in self.opened.values():
-            words = words.replace(repr(str(source.path)), repr(source.name))
-            words = words.replace(str(source.path), source.name)
+        for path, name in self._names.items():
+            words = words.replace(repr(path), repr(name)).replace(path, name)
         return words
 
     async def _watch(self, job: Job) -> None:

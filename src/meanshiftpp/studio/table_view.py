@@ -12,7 +12,6 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,6 @@ RASTER = (960, 720)  # pixels of a density
 MODES_SHOWN = 300
 DIGITS = 4  # of a bandwidth, so that what is written is what was used
 LARGEST = 2**29  # numbers a table may hold
-_NUMBERS = count(1)
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ class TableView:
         job.step(words="writing the labels")
         table = Table(self._chosen(columns), columns, self._table.table)
         _, labels = self._labels(table.points, _bandwidth(wish, len(columns)))
-        path = source.path.with_name(f"export-{next(_NUMBERS)}{suffix}")
+        path = source.export(suffix)
         try:
             write_labels(path, table, labels)
             stem = source.name.rpartition(".")[0] or "table"

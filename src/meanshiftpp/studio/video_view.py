@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import count, islice
+from itertools import islice
 from time import perf_counter, sleep
 from typing import Any
 
@@ -32,7 +32,6 @@ __all__ = ["VideoView"]
 LARGEST = 64_000_000  # pixels a frame may have
 SHOWN = 600_000  # pixels of a frame that go to the page
 COLUMNS = "frame,x,y,w,h,ok,score"  # as `meanshiftpp track --csv` writes them
-_NUMBERS = count(1)
 Frame = NDArray[np.uint8]
 
 
@@ -151,7 +150,7 @@ class VideoView:
             return f"{stem}-windows.csv", "\n".join([COLUMNS, *rows, ""]).encode()
         if kind != "mp4":
             raise InvalidInputError(f"there is no export {kind!r} of a video")
-        path = source.path.with_name(f"export-{next(_NUMBERS)}.mp4")
+        path = source.export(".mp4")
         try:
             with read_frames(source.path) as clip:
                 size = clip.size

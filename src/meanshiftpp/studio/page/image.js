@@ -41,6 +41,7 @@ export function imageView(host) {
   function wish(final, event) {
     if (!size[0]) return;
     wishes += 1;
+    root.dataset.asked = wishes;
     if (event?.type === "input") inputs.set(wishes, event.timeStamp);
     say({ do: "show", n: wishes, final, has: [...pieces.keys()], ...settings() });
   }

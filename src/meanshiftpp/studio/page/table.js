@@ -86,7 +86,7 @@ export function tableView(host) {
 
   // -- the curve
 
-  const CURVE = { left: 30, right: 10, top: 12, bottom: 22, width: 288, height: 168 };
+  const CURVE = { left: 30, right: 10, top: 12, bottom: 22, width: 288, height: 132 };
   const along = (multiple) => {
     const [low, high] = [points.multiples[0], points.multiples.at(-1)];
     return CURVE.left + ((CURVE.width - CURVE.left - CURVE.right) * Math.log(multiple / low)) / Math.log(high / low);
@@ -118,7 +118,7 @@ export function tableView(host) {
     parts.push(node("path", { d: path, style: "fill: none; stroke: var(--ink); stroke-width: 1.8; stroke-linejoin: round" }));
     points.large.forEach((n, i) => parts.push(node("circle", { cx: xs[i], cy: up(n), r: 2.6, style: "fill: var(--ink)" })));
     [0, Math.floor(xs.length / 2), xs.length - 1].forEach((i, k) =>
-      parts.push(node("text", { x: xs[i], y: CURVE.height - 7, "text-anchor": ["start", "middle", "end"][k] }, round(points.step[0] * points.multiples[i], 3))));
+      parts.push(node("text", { x: xs[i], y: CURVE.height - 7, "text-anchor": ["middle", "middle", "end"][k] }, round(points.step[0] * points.multiples[i], 3))));
     parts.push(node("line", { class: "mark", y1: CURVE.top - 6, y2: bottom, style: "stroke: var(--accent); stroke-width: 2" }));
     svg.replaceChildren(...parts);
     moveMark();
@@ -220,7 +220,7 @@ export function tableView(host) {
     const [width, height] = points.raster, raster = new OffscreenCanvas(width, height), ink = raster.getContext("2d");
     const data = ink.createImageData(width, height), out = new Uint32Array(data.data.buffer), colours = palette();
     for (let i = 0; i < points.pixels.length; i++) {
-      const alpha = 40 + 0.843 * points.bright[i];
+      const alpha = 70 + 0.725 * points.bright[i];
       out[points.pixels[i]] = ((colours[now.labels[i]] & 0xffffff) | (alpha << 24)) >>> 0;
     }
     ink.putImageData(data, 0, 0);
@@ -242,6 +242,7 @@ export function tableView(host) {
     pen.strokeStyle = style("--line");
     pen.lineWidth = area.ratio;
     const [x0, y0] = points.low, [x1, y1] = points.high;
+    if ($("#show-grid").checked) pen.strokeStyle = "transparent"; // the grid's lines are enough
     pen.beginPath();
     pen.textAlign = "center";
     for (const tick of ticks(x0, x1, 9)) {

@@ -3,6 +3,8 @@
 import { on, say } from "./wire.js";
 import { $, $$, codeLines, counted, fit, hex, make, percent } from "./ui.js";
 
+const KEPT = 64e6; // bytes of masks kept for going back
+
 export function videoView(host) {
   const root = $("#video"), stage = $(".stage", root), box = $(".frame", root);
   const photo = $(".photo", root), marks = $(".marks", root), list = $(".swatches", root);
@@ -12,14 +14,14 @@ export function videoView(host) {
   let clip = null, wishes = 0, shown = -1, following = false;
   let start = null; // frame, window and ticked clusters, as the user set them
   let found = []; // by frame: window, ok, score
-  let mask = null, which = null, hovered = null;
+  let kept = 0, which = null, hovered = null; // kept: bytes of masks
   const place = fit(stage, box, () => (clip ? [clip.width, clip.height] : [0, 0]), 24, () => timeline.offsetHeight);
 
   // -- frames
 
   async function opened(words) {
     clip = words;
-    start = null; found = []; mask = null; which = null; shown = -1; following = false;
+    start = null; found = []; kept = 0; which = null; shown = -1; following = false;
     box.hidden = timeline.hidden = false;
     scrub.max = Math.max(0, words.count - 1);
     scrub.value = 0;
@@ -34,15 +36,13 @@ export function videoView(host) {
   on("frame", "video", async (words) => {
     if (!clip || words.wish < wishes) return; // something newer was asked for
     const image = await createImageBitmap(new Blob([words.photo], { type: "image/jpeg" }));
-    if (photo.width !== image.width || photo.height !== image.height) {
-      for (const each of [photo, marks]) [each.width, each.height] = [image.width, image.height];
-    }
+    if (photo.width !== image.width || photo.height !== image.height) [photo.width, photo.height] = [image.width, image.height];
     photo.getContext("2d").drawImage(image, 0, 0);
     image.close();
     shown = words.frame;
-    mask = words.mask ?? null;
     if (words.window) {
-      found[shown] = { window: words.window, ok: words.ok, score: words.score };
+      kept += words.mask?.length ?? 0;
+      found[shown] = { window: words.window, ok: words.ok, score: words.score, mask: kept < KEPT ? words.mask?.slice() : null };
       if (words.lines) lines(words.lines);
       scrub.value = shown;
       drawScores();
@@ -64,7 +64,7 @@ export function videoView(host) {
   scrub.oninput = () => ask("frame", { frame: Number(scrub.value) });
   play.onclick = () => {
     if (following) return ask("frame", { frame: Math.max(shown, 0) });
-    found = [];
+    found = []; kept = 0;
     ask("follow", wanted());
     root.dataset.followed = "yes";
   };
@@ -78,7 +78,7 @@ export function videoView(host) {
     w = limit(w, 1, clip.width - x); h = limit(h, 1, clip.height - y);
     const frame = Math.max(shown, 0);
     start = { frame, window: [x, y, w, h], clusters: [] };
-    found = []; mask = null; which = null;
+    found = []; kept = 0; which = null;
     fields.forEach((field, i) => { field.value = start.window[i]; });
     drawMarks();
     drawScores();
@@ -142,34 +142,36 @@ export function videoView(host) {
 
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+  /** Marks are drawn in the screen's pixels: lines stay sharp however small the clip is. */
   function drawMarks() {
-    const pen = marks.getContext("2d"), { width, height } = marks;
-    pen.clearRect(0, 0, width, height);
     if (!clip) return;
-    const now = found[shown], scale = width / clip.width;
-    if (now?.ok && mask && $("#show-mask").checked) tint((i) => (mask[i >> 3] >> (7 - (i & 7))) & 1, [70, 180, 214, 120]);
-    const chosen = new Set(start?.clusters ?? []);
+    const ratio = devicePixelRatio || 1, pen = marks.getContext("2d");
+    [marks.width, marks.height] = [Math.round(marks.clientWidth * ratio), Math.round(marks.clientHeight * ratio)];
+    const now = found[shown], scale = marks.width / clip.width, chosen = new Set(start?.clusters ?? []);
+    if (now?.ok && now.mask && $("#show-mask").checked) tint(pen, (i) => (now.mask[i >> 3] >> (7 - (i & 7))) & 1);
     if (which && shown === start?.frame && !now && (chosen.size || hovered !== null)) {
-      tint((i) => which[i] && (chosen.has(which[i] - 1) || which[i] - 1 === hovered), [70, 180, 214, 150]);
+      tint(pen, (i) => which[i] && (chosen.has(which[i] - 1) || which[i] - 1 === hovered));
     }
     const lost = now && !now.ok, window = now?.window ?? (start && shown === start.frame ? start.window : null);
     if (window) {
-      const room = marks.clientWidth ? width / marks.clientWidth : 1, edges = window.map((v) => v * scale);
-      pen.setLineDash(lost ? [8 * room, 5 * room] : []);
-      for (const [wide, colour] of [[4.5, "#000a"], [2.5, lost ? "#ff9a3d" : now ? "#5cc8ea" : "#ffffff"]]) {
-        pen.lineWidth = wide * room;
+      pen.setLineDash(lost ? [9 * ratio, 6 * ratio] : []);
+      for (const [wide, colour] of [[5, "#000b"], [2.5, lost ? "#ff9a3d" : now ? "#5cd0f4" : "#ffffff"]]) {
+        pen.lineWidth = wide * ratio;
         pen.strokeStyle = colour;
-        pen.strokeRect(...edges);
+        pen.strokeRect(...window.map((v) => v * scale));
       }
     }
     tellState(now);
   }
 
-  function tint(test, [r, g, b, a]) {
-    const pen = marks.getContext("2d"), data = pen.createImageData(marks.width, marks.height), out = new Uint32Array(data.data.buffer);
-    const colour = ((a << 24) | (b << 16) | (g << 8) | r) >>> 0;
-    for (let i = 0; i < out.length; i++) if (test(i)) out[i] = colour;
-    pen.putImageData(data, 0, 0);
+  const veil = new OffscreenCanvas(1, 1);
+  function tint(pen, test) {
+    [veil.width, veil.height] = [photo.width, photo.height];
+    const ink = veil.getContext("2d"), data = ink.createImageData(veil.width, veil.height), out = new Uint32Array(data.data.buffer);
+    for (let i = 0; i < out.length; i++) if (test(i)) out[i] = 0x74f4d05c; // the window's colour, half seen through
+    ink.putImageData(data, 0, 0);
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(veil, 0, 0, marks.width, marks.height);
   }
 
   function tellState(now) {
@@ -201,6 +203,7 @@ export function videoView(host) {
     for (const button of $$("[data-export]", root)) button.disabled = !start || following;
   }
   $("#show-mask").onchange = drawMarks;
+  new ResizeObserver(() => { if (clip) { drawMarks(); drawScores(); } }).observe(stage);
   for (const button of $$("[data-export]", root)) {
     button.onclick = () => start && host.export({ view: "video", kind: button.dataset.export, mask: $("#show-mask").checked, words: "exporting", ...wanted() });
   }
