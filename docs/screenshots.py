@@ -15,7 +15,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-OUT = Path(__file__).parent / "_static"
+OUT = Path(__file__).parent / "images"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 BALL = {"x": 24, "y": 98, "w": 48, "h": 54}  # in the first frame of the clip
 

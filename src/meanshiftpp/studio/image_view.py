@@ -121,6 +121,8 @@ class Still:
         self.rgb = draw.as_rgb(values, channel_axis)
         self.shape = self.rgb.shape[:2]
         self._channels = [np.ascontiguousarray(self.rgb[..., c]).ravel() for c in range(3)]
+        # A preview takes less time than waking other threads, on a busy machine above all.
+        self._threads = 1 if self.size <= PREVIEW else None
         self._tree: tuple[Any, image.Hierarchy, Pieces, NDArray[np.intp]] | None = None
         self._pixels: tuple[str | None, _pixels.Pixels] | None = None
 
@@ -147,6 +149,7 @@ class Still:
                 space=mine.space,
                 spatial=mine.spatial,
                 channel_axis=self.channel_axis,
+                n_threads=self._threads,
             )
             pieces = Pieces(tree.cut(_FINEST), self._channels, self.shape)
             self._tree = settings.tree, tree, pieces, pieces.first()
@@ -161,9 +164,9 @@ class Still:
         if mine.bandwidth is not None and mine.spatial is None and self.size <= EXACT:
             pixels = self._read(mine.space)
             if pixels.mask is None:  # what `segment` does, with its first step kept
-                return fit_labels(pixels.features, mine.bandwidth)[1]
-        options = mine.arguments()
-        return image.segment(self.values, channel_axis=self.channel_axis, **options)
+                return fit_labels(pixels.features, mine.bandwidth, n_threads=self._threads)[1]
+        options = {**mine.arguments(), "channel_axis": self.channel_axis}
+        return image.segment(self.values, n_threads=self._threads, **options)
 
     def _read(self, space: str | None) -> _pixels.Pixels:
         if self._pixels is None or self._pixels[0] != space:

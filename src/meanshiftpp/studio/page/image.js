@@ -141,7 +141,7 @@ export function imageView(host) {
       if (!table[id]) fill[id] = 0;
       else if (look === "regions") fill[id] = ((dim ? 0x38000000 : 0xff000000) | (colours[k + 2] << 16) | (colours[k + 1] << 8) | colours[k]) >>> 0;
       else if (look === "outline") fill[id] = chosen.size && !dim ? (dark ? 0xff6a4a1e : 0xfff2e6cf) : paper;
-      else fill[id] = dim ? 0xa8000000 : 0;
+      else fill[id] = dim ? 0x98000000 : 0;
     }
     const step = Math.max(1, Math.round(width / Math.max(1, result.clientWidth || width)));
     const line = look === "overlay" ? 0xffffffff : look === "outline" ? ink : 0;
@@ -191,7 +191,7 @@ export function imageView(host) {
       if (row.button.getAttribute("aria-pressed") !== pressed) row.button.setAttribute("aria-pressed", pressed);
     }
     const noun = isRegions() ? "region" : "cluster";
-    $(".count", root).textContent = chosen.size ? `${chosen.size} of ${counted(now.n, noun)} selected` : counted(now.n, noun);
+    $(".count", root).textContent = chosen.size ? `${chosen.size} of ${now.n.toLocaleString("en")} selected` : counted(now.n, noun);
     $("#unselect").disabled = !chosen.size;
     $("[data-export=mask]", root).disabled = !chosen.size;
   }
@@ -216,7 +216,9 @@ export function imageView(host) {
     const box = result.getBoundingClientRect();
     const at = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
     const k = labelAt(at);
-    if (k) toggle(k, event.shiftKey, at);
+    if (!k) return;
+    toggle(k, event.shiftKey, at);
+    rows[k - 1]?.item.scrollIntoView({ block: "nearest" });
   };
   result.onkeydown = ({ key }) => { if (key === "Escape" && now) { seeds = []; paint(); } };
   $("#unselect").onclick = () => { seeds = []; paint(); };

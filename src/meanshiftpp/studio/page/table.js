@@ -200,7 +200,7 @@ export function tableView(host) {
     const depth = three ? new Float32Array(out.length).fill(-9) : null;
     const r = Math.max(1, Math.round(area.ratio * (n > 20000 ? 1 : n > 2000 ? 2 : 3.4)));
     const disc = [];
-    for (let y = -r; y <= r; y++) for (let x = -r; x <= r; x++) if (x * x + y * y <= r * r + 0.6) disc.push([x, y]);
+    for (let y = -r; y <= r; y++) for (let x = -r; x <= r; x++) if (x * x + y * y <= (r + 0.35) ** 2) disc.push([x, y]);
     const at = [0, 0, 0];
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < d; j++) at[j] = places[d * i + j];
