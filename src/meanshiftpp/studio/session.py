@@ -74,7 +74,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Source:
-    """A file to open: where it is, what it is called on the page, and where its exports are made."""
+    """A file to open: where it is, its name on the page, and where its exports are made."""
 
     path: Path
     name: str
@@ -114,6 +114,8 @@ class Lane:
         while True:
             await self._new.wait()
             kind = min(self._waiting, key=lambda kind: _ORDER.index(kind.split()[0]))
+            if kind == "show":  # chosen as late as can be: what waits here may still be replaced
+                await self._session.room()
             wish, meet = self._waiting.pop(kind)
             if not self._waiting:
                 self._new.clear()
@@ -165,6 +167,12 @@ class Session:
         self._unpainted = max(0, self._unpainted - 1)
         self._room.set()
 
+    async def room(self) -> None:
+        """Wait until the page has painted enough of what it was sent."""
+        while self._unpainted >= UNPAINTED:
+            self._room.clear()
+            await self._room.wait()
+
     def new_source(self, name: str) -> Source:
         """Give a file a place in the folder: a number, and of its name only a known suffix."""
         path = self.folder / f"{len(self._names)}{PurePath(name).suffix.lower()}"
@@ -207,9 +215,7 @@ class Session:
                     await self.say(one)
                 else:
                     job.waits = True  # for the page, which need not hear that
-                    while self._unpainted >= UNPAINTED:
-                        self._room.clear()
-                        await self._room.wait()
+                    await self.room()
                     self._unpainted += 1
                     job.waits = False
                     await self.send(one)
