@@ -14,6 +14,7 @@ import io
 import json
 import math
 import shlex
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
@@ -307,19 +308,27 @@ def _channel_axis(photo: picture.Picture) -> int | None:
 
 def _refuse_huge(source: Source) -> None:
     """Look at the size in the header: what a small file unpacks to is not bounded by its size."""
-    images = need("PIL.Image", "image")
-    try:
-        with images.open(source.path) as file:
-            width, height = file.size
-    except images.DecompressionBombError:
-        width = height = LARGEST
-    except Exception:  # not Pillow's to read: `picture.read` says what is wrong, or reads it
-        return
-    if width * height > LARGEST:
+    if _pixels_claimed(source) > LARGEST:
         raise InvalidInputError(
             f"{source.name!r} is refused: it would unpack to more than {LARGEST // 10**6} "
             "megapixels, which is the most the studio shows; `meanshiftpp segment` takes more"
         )
+
+
+def _pixels_claimed(source: Source) -> float:
+    images = need("PIL.Image", "image")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", images.DecompressionBombWarning)
+            if source.path.suffix.lower() in picture.TIFF:
+                with need("tifffile", "image").TiffFile(source.path) as file:
+                    return float(math.prod(file.series[0].shape)) / 4  # RGBA counts as one
+            with images.open(source.path) as file:
+                return float(math.prod(file.size))
+    except images.DecompressionBombError:
+        return math.inf
+    except Exception:  # `picture.read` says what is wrong, or can read it after all
+        return 0.0
 
 
 def _jpeg(rgb: NDArray[np.uint8]) -> bytes:

@@ -25,22 +25,25 @@ export function unpack(buffer) {
   return words;
 }
 
+async function hear(data) {
+  const binary = typeof data !== "string";
+  const words = binary ? unpack(data) : JSON.parse(data);
+  if (words.type === "hello") session = words.session;
+  try {
+    await (heard[`${words.type} ${words.view}`] ?? heard[`${words.type} any`])?.(words);
+  } finally {
+    if (binary) say({ do: "painted" }); // or the server would wait for ever
+  }
+}
+
 /** Connect; what comes in goes to whoever asked for its type and view. */
 export function connect() {
   const address = new URL("socket", location.href);
   address.protocol = "ws:";
   socket = new WebSocket(address);
   socket.binaryType = "arraybuffer";
-  socket.onmessage = async ({ data }) => {
-    const binary = typeof data !== "string";
-    const words = binary ? unpack(data) : JSON.parse(data);
-    if (words.type === "hello") session = words.session;
-    try {
-      await (heard[`${words.type} ${words.view}`] ?? heard[`${words.type} any`])?.(words);
-    } finally {
-      if (binary) say({ do: "painted" }); // or the server would wait for ever
-    }
-  };
+  let before = Promise.resolve(); // what came first is dealt with first, however long that takes
+  socket.onmessage = ({ data }) => { before = before.then(() => hear(data)).catch(reportError); };
   socket.onclose = () => heard["closed any"]?.();
 }
 
