@@ -327,6 +327,23 @@ def test_a_clip_from_drop_to_export(page, clip, tmp_path):
         assert (written.size, len(list(written))) == ((320, 240), 120)
 
 
+def test_progress_is_shown_and_stop_stops(page):
+    page.click("#tab-video")
+    page.click("[data-sample=leaving]")
+    page.wait_for_selector('#video[data-frame="0"]')
+    for name, value in zip("xywh", (56, 53, 48, 54)):
+        page.fill(f"#win-{name}", str(value))
+    page.press("#win-h", "Tab")
+    page.wait_for_selector("#video[data-colours]")
+    page.click("#play")
+    page.wait_for_selector("#busy.on")
+    assert page.inner_text("#play") == "Stop"
+    page.click("#stop")
+    page.wait_for_selector("#busy:not(.on)", state="attached")
+    page.wait_for_selector('#play:has-text("Follow")')
+    assert int(page.get_attribute("#video", "data-frame")) < 119
+
+
 def test_bad_files_are_answered_where_they_were_dropped(page, tmp_path, clip):
     def failing(name, data, words):
         (tmp_path / name).write_bytes(data)

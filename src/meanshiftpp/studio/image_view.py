@@ -134,7 +134,8 @@ class Still:
 
     def has(self, settings: Settings) -> bool:
         """Whether an answer needs no more than a cut."""
-        return settings.regions and self._tree is not None and self._tree[0] == settings.tree
+        held = self._tree
+        return settings.regions and held is not None and held[0] == settings.tree
 
     def result(self, settings: Settings) -> tuple[Pieces, NDArray[np.intp]]:
         """Give the pieces, and for each the label it has: 0 for masked pixels, then from 1."""
@@ -142,8 +143,9 @@ class Still:
         if not settings.regions:
             pieces = Pieces(self._clusters(mine), self._channels, self.shape)
             return pieces, np.arange(len(pieces))
-        if not self.has(settings):
-            self._tree = None  # one at a time: they are large
+        held = self._tree  # of one thread: another may put a newer one in its place meanwhile
+        if held is None or held[0] != settings.tree:
+            held = self._tree = None  # one at a time: they are large
             tree = image.hierarchy(
                 self.values,
                 mine.bandwidth,
@@ -153,9 +155,8 @@ class Still:
                 n_threads=self._threads,
             )
             pieces = Pieces(tree.cut(_FINEST), self._channels, self.shape)
-            self._tree = settings.tree, tree, pieces, pieces.first()
-        assert self._tree is not None
-        _, tree, pieces, first = self._tree
+            held = self._tree = settings.tree, tree, pieces, pieces.first()
+        _, tree, pieces, first = held
         labels = tree.cut(mine.detail, min_size=mine.min_size).ravel()[first] + 1
         if pieces.sizes[0] == 0:
             labels[0] = 0

@@ -60,9 +60,14 @@ class Job:
         self._stop.set()
 
     @property
+    def told(self) -> bool:
+        """Whether it was told to stop."""
+        return self._stop.is_set()
+
+    @property
     def stopped(self) -> bool:
         """Whether it should stop: it was told to, or there is a newer wish."""
-        return self._stop.is_set() or (self._overtaken is not None and self._overtaken())
+        return self.told or (self._overtaken is not None and self._overtaken())
 
     def step(self, part: float | None = None, words: str | None = None) -> None:
         """Say how far it is; ends the work if it should stop."""
@@ -220,7 +225,8 @@ class Session:
                     job.waits = False
                     await self.send(one)
         except Stopped:
-            pass
+            if job.told:
+                await self.say({"type": "stopped", "view": wish.get("view")})
         except Exception as error:
             words = self.in_words(error)
             await self.say({"type": "error", "view": wish.get("view"), "words": words})

@@ -55,6 +55,8 @@ for (const tab of $$("header [role=tab]")) {
 
 // -- files
 
+let uploading = null;
+
 async function take(file) {
   host.calm();
   if (file.size > studio.hello.max_upload) {
@@ -62,12 +64,14 @@ async function take(file) {
     return host.fail(`'${file.name}' is larger than ${limit} MB; start the studio with a larger --max-upload`);
   }
   busy({ words: `taking ${file.name}`, part: null });
+  uploading = new AbortController();
   try {
-    const { upload: key, view } = await upload(file);
+    const { upload: key, view } = await upload(file, uploading.signal);
     open({ upload: key, view });
   } catch (error) {
-    host.fail(error.message);
+    if (error.name !== "AbortError") host.fail(error.message);
   } finally {
+    uploading = null;
     idle();
   }
 }
@@ -103,7 +107,7 @@ function busy({ words, part }) {
   if (part === null) bar.removeAttribute("value"); else bar.value = part;
 }
 const idle = () => $("#busy").classList.remove("on");
-$("#stop").onclick = () => say({ do: "stop" });
+$("#stop").onclick = () => { uploading?.abort(); say({ do: "stop" }); };
 
 on("hello", undefined, (hello) => {
   studio.hello = hello;
@@ -117,6 +121,7 @@ on("hello", undefined, (hello) => {
 on("busy", undefined, busy);
 on("idle", undefined, idle);
 on("error", "any", ({ words, view }) => { host.fail(words); idle(); views[view]?.failed?.(); });
+on("stopped", "any", ({ view }) => { host.tell("Stopped."); views[view]?.failed?.(); });
 on("closed", "any", () => host.fail("The studio has ended. Start it again, and open the address it prints."));
 for (const name of Object.keys(views)) {
   on("opened", name, async (words) => {

@@ -55,9 +55,9 @@ async function posted(path, options) {
 }
 
 /** Send a file; gives what to open. */
-export async function upload(file) {
+export async function upload(file, signal) {
   const headers = { "x-file-name": encodeURIComponent(file.name) };
-  const reply = await posted(`upload/${session}`, { body: file, headers });
+  const reply = await posted(`upload/${session}`, { body: file, headers, signal });
   return reply.json();
 }
 
