@@ -21,6 +21,7 @@ DOCUMENTED = [
     *("chunks", "grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
     *("sources", "stream", "dask", "plot", "reference", "errors", "density", "geo"),
     *("track", "clips", "marks"),
+    *(f"studio.{name}" for name in ("guard", "wire", "session", "samples", "server")),
 ]
 
 
@@ -82,6 +83,8 @@ def test_the_sdist_has_what_a_build_needs(tmp_path, monkeypatch):
             if path.suffix in {".py", ".pyi", ".typed", ".cpp", ".hpp"}
         }
     needed.add("src/meanshiftpp/py.typed")
+    page = (SOURCE / "studio" / "page").iterdir()
+    needed |= {path.relative_to(ROOT).as_posix() for path in page}
     assert needed <= shipped, f"missing: {sorted(needed - shipped)}"
     unwanted = re.compile(r"(\.venv|\.git|build|demo|docs/_build)/")
     assert [name for name in shipped if unwanted.match(name)] == []

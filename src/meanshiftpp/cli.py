@@ -15,6 +15,7 @@ from meanshiftpp._console import errors_in_words
 from meanshiftpp.cli_cluster import cluster
 from meanshiftpp.cli_grid import grid
 from meanshiftpp.cli_image import segment
+from meanshiftpp.cli_studio import studio
 from meanshiftpp.cli_sweep import sweep
 from meanshiftpp.cli_track import track
 
@@ -48,6 +49,7 @@ app.command()(cluster)
 app.command()(segment)
 app.command()(sweep)
 app.command()(track)
+app.command()(studio)
 app.add_typer(grid, name="grid")
 
 

@@ -1,0 +1,114 @@
+"""Take the pictures of the studio that the pages show: `python docs/screenshots.py`.
+
+A real studio and a real Chromium; each view with its sample, at work. For other files:
+`--photo PHOTO --table TABLE`.
+"""
+
+import argparse
+import io
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+OUT = Path(__file__).parent / "images"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+BALL = {"x": 24, "y": 98, "w": 48, "h": 54}  # in the first frame of the clip
+
+
+def slide(page: Page, slider: str, value: int) -> None:
+    """Move a slider and let it go."""
+    page.locator(slider).fill(str(value))
+    page.locator(slider).dispatch_event("change")
+    page.wait_for_timeout(1500)
+
+
+def image(page: Page, photo: Path | None) -> None:
+    """Show regions beside the photograph."""
+    if photo:
+        page.set_input_files("#file", photo)
+    else:
+        page.click("[data-sample=coffee]")
+    page.wait_for_selector('#image[data-full="true"]')
+    slide(page, "#detail", 112)
+    page.check("input[name=look][value=regions]", force=True)
+    page.focus("#image .divider")
+    for _ in range(9):
+        page.keyboard.press("ArrowRight")
+    page.evaluate("() => document.activeElement.blur()")
+
+
+def table(page: Page, file: Path | None) -> None:
+    """Show clusters, modes and the grid."""
+    page.click("#tab-table")
+    if file:
+        page.set_input_files("#file", file)
+    else:
+        page.click("[data-sample=million]")
+    page.wait_for_selector("#table[data-count]")
+    page.check("#show-grid")
+
+
+def video(page: Page) -> None:
+    """Follow the ball past the post, and go back to a frame in between."""
+    page.click("#tab-video")
+    page.click("[data-sample=occlusion]")
+    page.wait_for_selector('#video[data-frame="0"]')
+    for name, value in BALL.items():
+        page.fill(f"#win-{name}", str(value))
+    page.press("#win-h", "Tab")
+    page.wait_for_selector("#video[data-colours]")
+    page.check("#video .swatches input >> nth=0")
+    page.click("#play")
+    page.wait_for_selector('#video[data-frame="119"]')
+    page.locator("#frame").fill("62")
+    page.wait_for_selector('#video[data-frame="62"]')
+
+
+def taken(page: Page, name: str) -> None:
+    """Write a picture of the page."""
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(300)
+    shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    shot.save(OUT / f"studio-{name}.jpg", quality=88, subsampling=0, optimize=True)
+
+
+def main() -> None:
+    """Start a studio, and take all pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--photo", type=Path)
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--size", default="1440x810")
+    options = parser.parse_args()
+    width, height = map(int, options.size.split("x"))
+    command = [sys.executable, "-m", "meanshiftpp", "studio", "--no-open"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        url = process.stdout.readline().strip()
+        with sync_playwright() as engine:
+            chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+            browser = engine.chromium.launch(executable_path=chromium, args=FLAGS)
+            for name, scheme, show in (
+                ("image", "light", lambda page: image(page, options.photo)),
+                ("table", "light", lambda page: table(page, options.table)),
+                ("video", "dark", video),
+            ):
+                size = {"width": width, "height": height}
+                page = browser.new_page(viewport=size, color_scheme=scheme)
+                page.goto(url)
+                page.wait_for_selector("body[data-ready]")
+                show(page)
+                taken(page, name)
+                page.close()
+            browser.close()
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,369 @@
+// The table view: points coloured by cluster, the sweep's curve, a bandwidth to drag.
+
+import { on, say } from "./wire.js";
+import { $, $$, codeLines, colourOf, counted, logSlider, make, percent, rgbOf, round } from "./ui.js";
+
+const LISTED = 60, COLOURED = 40; // clusters beyond these are grey
+const MARGIN = { left: 62, right: 20, top: 20, bottom: 46 };
+
+export function tableView(host) {
+  const root = $("#table"), stage = $(".stage", root), plot = $(".plot", root), canvas = $(".points", root);
+  const pen = canvas.getContext("2d"), svg = $(".curve svg", root), list = $(".swatches", root);
+  const lines = codeLines($(".lines", root));
+  const selects = [0, 1, 2].map((i) => $(`#column-${i}`));
+  let wishes = 0, painted = 0, points = null, now = null, turn = { yaw: 0.6, pitch: 0.35 };
+  const slider = logSlider($("#table-bandwidth"), { low: 1, high: 64, digits: 6, words: () => "", act: (final) => wish(final) });
+
+  // -- what is asked for
+
+  const columns = () => selects.map((each) => each.value).filter(Boolean);
+  const sides = (multiple) => points.step.map((step) => round(step * multiple, 4));
+  const bandwidth = () => (points && same(points.columns, columns()) && !slider.isAuto ? sides(slider.value()) : null);
+  const same = (a, b) => a.length === b.length && a.every((each, i) => each === b[i]);
+
+  function wish(final) {
+    wishes += 1;
+    say({ do: "show", view: "table", n: wishes, final, columns: columns(), bandwidth: bandwidth() });
+    if (points) tellBandwidth();
+  }
+
+  selects.forEach((select, i) => {
+    select.onchange = () => {
+      // Columns differ: the one that had this name takes the name it replaces.
+      const others = selects.filter((other) => other !== select && other.value === select.value);
+      for (const other of others) other.value = select.dataset.was;
+      selects.forEach((each) => { each.dataset.was = each.value; });
+      points = null;
+      wish(true);
+    };
+    select.dataset.place = i;
+  });
+
+  function opened(words) {
+    selects.forEach((select, i) => {
+      const none = i === 2 ? [make("option", { value: "", textContent: "none" })] : [];
+      select.replaceChildren(...none, ...words.columns.map((name) => make("option", { value: name, textContent: name })));
+      select.value = i < 2 ? words.columns[i] : "";
+      select.dataset.was = select.value;
+      select.disabled = words.columns.length < 3 && i === 2;
+    });
+    points = null; now = null;
+    plot.hidden = false;
+    wish(true);
+  }
+
+  on("points", "table", (words) => {
+    points = words;
+    const multiples = words.multiples;
+    slider.range(multiples[0], multiples[multiples.length - 1]);
+    const auto = Math.exp(words.auto.reduce((sum, h, i) => sum + Math.log(h / words.step[i]), 0) / words.auto.length);
+    points.autoMultiple = Math.min(Math.max(auto, multiples[0]), multiples[multiples.length - 1]);
+    slider.auto(points.autoMultiple);
+    tellBandwidth();
+    drawCurve();
+  });
+
+  on("clusters", "table", (words) => {
+    if (words.wish < painted || !points) return;
+    painted = words.wish;
+    now = words;
+    now.total = words.weights.reduce((a, b) => a + b, 0);
+    lines(words.lines);
+    draw();
+    drawList();
+    host.tell(status());
+    root.dataset.wish = words.wish;
+    root.dataset.count = words.n;
+  });
+
+  const shownMultiple = () => (slider.isAuto ? points.autoMultiple : slider.value());
+  function tellBandwidth() {
+    const h = slider.isAuto ? points.auto : sides(slider.value());
+    $("output", root).value = (slider.isAuto ? "auto  " : "") + h.map((side) => round(side, 3)).join(" × ");
+    moveMark();
+  }
+  $("#auto").onclick = () => { if (points) { slider.auto(points.autoMultiple); wish(true); } };
+
+  // -- the curve
+
+  const CURVE = { left: 30, right: 10, top: 12, bottom: 22, width: 288, height: 132 };
+  const along = (multiple) => {
+    const [low, high] = [points.multiples[0], points.multiples.at(-1)];
+    return CURVE.left + ((CURVE.width - CURVE.left - CURVE.right) * Math.log(multiple / low)) / Math.log(high / low);
+  };
+
+  function drawCurve() {
+    const node = (tag, props, text = "") => {
+      const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+      const { style: css = "", ...rest } = props;
+      for (const [name, value] of Object.entries(rest)) made.setAttribute(name, value);
+      made.style.cssText = css;
+      made.textContent = text;
+      return made;
+    };
+    const most = Math.max(2, ...points.large), bottom = CURVE.height - CURVE.bottom, room = bottom - CURVE.top;
+    const up = (n) => bottom - (room * Math.log(Math.max(n, 1))) / Math.log(most);
+    const parts = [];
+    const xs = points.multiples.map(along), wide = (xs.at(-1) - xs[0]) / Math.max(1, xs.length - 1) / 2.6;
+    points.stability.forEach((s, i) => {
+      if (s === null) return;
+      const high = room * Math.max(s, 0);
+      parts.push(node("rect", { x: xs[i] - wide, y: bottom - high, width: 2 * wide, height: high, rx: 1.5, style: `fill: var(--accent); opacity: ${i === points.best ? 0.75 : 0.28}` }));
+    });
+    for (const n of [1, 3, 10, 30, 100, 300, 1000].filter((n) => n <= most)) {
+      parts.push(node("line", { x1: CURVE.left, x2: CURVE.width - CURVE.right, y1: up(n), y2: up(n), style: "stroke: var(--line)" }));
+      parts.push(node("text", { x: CURVE.left - 5, y: up(n) + 3.5, "text-anchor": "end" }, n));
+    }
+    const path = points.large.map((n, i) => `${i ? "L" : "M"}${xs[i].toFixed(1)} ${up(n).toFixed(1)}`).join("");
+    parts.push(node("path", { d: path, style: "fill: none; stroke: var(--ink); stroke-width: 1.8; stroke-linejoin: round" }));
+    points.large.forEach((n, i) => parts.push(node("circle", { cx: xs[i], cy: up(n), r: 2.6, style: "fill: var(--ink)" })));
+    [0, Math.floor(xs.length / 2), xs.length - 1].forEach((i, k) =>
+      parts.push(node("text", { x: xs[i], y: CURVE.height - 7, "text-anchor": ["middle", "middle", "end"][k] }, round(points.step[0] * points.multiples[i], 3))));
+    parts.push(node("line", { class: "mark", y1: CURVE.top - 6, y2: bottom, style: "stroke: var(--accent); stroke-width: 2" }));
+    svg.replaceChildren(...parts);
+    moveMark();
+  }
+
+  function moveMark() {
+    const mark = $(".mark", svg);
+    if (!mark) return;
+    const x = along(shownMultiple());
+    mark.setAttribute("x1", x);
+    mark.setAttribute("x2", x);
+    svg.setAttribute("aria-valuetext", $("output", root).value);
+  }
+
+  function setEntry(i) {
+    slider.put(points.multiples[Math.max(0, Math.min(points.multiples.length - 1, i))]);
+    wish(true);
+  }
+  const nearest = (multiple) => {
+    const away = points.multiples.map((each) => Math.abs(Math.log(each / multiple)));
+    return away.indexOf(Math.min(...away));
+  };
+  svg.onclick = (event) => {
+    if (!points) return;
+    const box = svg.getBoundingClientRect(), x = ((event.clientX - box.left) / box.width) * CURVE.width;
+    const away = points.multiples.map((each) => Math.abs(along(each) - x));
+    setEntry(away.indexOf(Math.min(...away)));
+  };
+  svg.onkeydown = (event) => {
+    const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    if (!step || !points) return;
+    event.preventDefault();
+    setEntry(nearest(shownMultiple()) + step);
+  };
+
+  // -- the plot
+
+  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  function draw() {
+    const ratio = devicePixelRatio || 1, box = plot.getBoundingClientRect();
+    if (!points || !now || !box.width) return;
+    [canvas.width, canvas.height] = [Math.round(box.width * ratio), Math.round(box.height * ratio)];
+    const area = {
+      x: MARGIN.left * ratio, y: MARGIN.top * ratio,
+      w: canvas.width - (MARGIN.left + MARGIN.right) * ratio, h: canvas.height - (MARGIN.top + MARGIN.bottom) * ratio, ratio,
+    };
+    const three = points.columns.length === 3;
+    const project = three ? projector(area) : ([x, y]) => [area.x + x * area.w, area.y + (1 - y) * area.h, 0];
+    if (three) drawBox(project, area); else drawAxes(area);
+    if (points.pixels) drawDensity(area); else drawDots(area, project, three);
+    if ($("#show-grid").checked && !three) drawGrid(area);
+    if ($("#show-modes").checked) drawModes(area, project);
+  }
+
+  /** Look at a cube from a side: turned around its upright axis, then tilted. */
+  function projector(area) {
+    const [cy, sy, cp, sp] = [Math.cos(turn.yaw), Math.sin(turn.yaw), Math.cos(turn.pitch), Math.sin(turn.pitch)];
+    const scale = Math.min(area.w, area.h) * 0.62, mx = area.x + area.w / 2, my = area.y + area.h / 2;
+    return ([a, b, c]) => {
+      const x = a - 0.5, y = b - 0.5, z = (c ?? 0.5) - 0.5;
+      const across = x * cy + z * sy, deep = z * cy - x * sy;
+      return [mx + scale * across, my - scale * (y * cp - deep * sp), deep * cp + y * sp];
+    };
+  }
+
+  const palette = () => {
+    const grey = style("--soft"), all = new Uint32Array(now.n + 1);
+    for (let k = 0; k < now.n; k++) {
+      const [r, g, b] = rgbOf(k < COLOURED ? colourOf(k) : grey);
+      all[k] = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    }
+    return all;
+  };
+
+  function drawDots(area, project, three) {
+    const { places } = points, d = points.columns.length, n = places.length / d, colours = palette();
+    const data = pen.getImageData(0, 0, canvas.width, canvas.height), out = new Uint32Array(data.data.buffer);
+    const depth = three ? new Float32Array(out.length).fill(-9) : null;
+    const r = Math.max(1, Math.round(area.ratio * (n > 20000 ? 1 : n > 2000 ? 2 : 3.4)));
+    const disc = [];
+    for (let y = -r; y <= r; y++) for (let x = -r; x <= r; x++) if (x * x + y * y <= (r + 0.35) ** 2) disc.push([x, y]);
+    const at = [0, 0, 0];
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < d; j++) at[j] = places[d * i + j];
+      const [px, py, deep] = project(at), x = Math.round(px), y = Math.round(py), colour = colours[now.labels[i]];
+      for (const [dx, dy] of disc) {
+        const u = x + dx, v = y + dy;
+        if (u < 0 || v < 0 || u >= canvas.width || v >= canvas.height) continue;
+        const p = v * canvas.width + u;
+        if (depth) { if (depth[p] > deep) continue; depth[p] = deep; }
+        out[p] = colour;
+      }
+    }
+    pen.putImageData(data, 0, 0);
+  }
+
+  function drawDensity(area) {
+    const [width, height] = points.raster, raster = new OffscreenCanvas(width, height), ink = raster.getContext("2d");
+    const data = ink.createImageData(width, height), out = new Uint32Array(data.data.buffer), colours = palette();
+    for (let i = 0; i < points.pixels.length; i++) {
+      const alpha = 70 + 0.725 * points.bright[i];
+      out[points.pixels[i]] = ((colours[now.labels[i]] & 0xffffff) | (alpha << 24)) >>> 0;
+    }
+    ink.putImageData(data, 0, 0);
+    pen.imageSmoothingEnabled = area.w < width;
+    pen.drawImage(raster, area.x, area.y, area.w, area.h);
+  }
+
+  const ticks = (low, high, most) => {
+    const rough = (high - low) / most, ten = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((k) => k * ten).find((each) => each >= rough);
+    const all = [];
+    for (let k = Math.ceil(low / step); k * step <= high; k++) all.push(round(k * step, 10));
+    return all;
+  };
+
+  function drawAxes(area) {
+    pen.font = `${12 * area.ratio}px system-ui, sans-serif`;
+    pen.fillStyle = style("--soft");
+    pen.strokeStyle = style("--line");
+    pen.lineWidth = area.ratio;
+    const [x0, y0] = points.low, [x1, y1] = points.high;
+    if ($("#show-grid").checked) pen.strokeStyle = "transparent"; // the grid's lines are enough
+    pen.beginPath();
+    pen.textAlign = "center";
+    for (const tick of ticks(x0, x1, 9)) {
+      const x = area.x + ((tick - x0) / (x1 - x0)) * area.w;
+      pen.moveTo(x, area.y); pen.lineTo(x, area.y + area.h);
+      pen.fillText(String(tick), x, area.y + area.h + 17 * area.ratio);
+    }
+    pen.textAlign = "right";
+    pen.textBaseline = "middle";
+    for (const tick of ticks(y0, y1, 7)) {
+      const y = area.y + (1 - (tick - y0) / (y1 - y0)) * area.h;
+      pen.moveTo(area.x, y); pen.lineTo(area.x + area.w, y);
+      pen.fillText(String(tick), area.x - 8 * area.ratio, y);
+    }
+    pen.stroke();
+    pen.textBaseline = "alphabetic";
+    pen.textAlign = "center";
+    pen.fillStyle = style("--ink");
+    pen.fillText(points.columns[0], area.x + area.w / 2, area.y + area.h + 36 * area.ratio);
+    pen.save();
+    pen.translate(15 * area.ratio, area.y + area.h / 2);
+    pen.rotate(-Math.PI / 2);
+    pen.fillText(points.columns[1], 0, 0);
+    pen.restore();
+  }
+
+  function drawBox(project, area) {
+    pen.strokeStyle = style("--line");
+    pen.fillStyle = style("--ink");
+    pen.lineWidth = area.ratio;
+    pen.font = `${13 * area.ratio}px system-ui, sans-serif`;
+    pen.textAlign = "center";
+    pen.beginPath();
+    for (const [a, b] of [[0, 1], [0, 2], [0, 4], [1, 3], [1, 5], [2, 3], [2, 6], [4, 5], [4, 6], [3, 7], [5, 7], [6, 7]]) {
+      const corner = (k) => project([k & 1, (k >> 1) & 1, k >> 2]);
+      pen.moveTo(...corner(a).slice(0, 2)); pen.lineTo(...corner(b).slice(0, 2));
+    }
+    pen.stroke();
+    [[0.5, -0.06, -0.06], [-0.06, 0.5, -0.06], [1.06, -0.06, 0.5]].forEach((place, i) => {
+      const [x, y] = project(place);
+      pen.fillText(points.columns[i], x, y);
+    });
+  }
+
+  function drawGrid(area) {
+    const [hx, hy] = now.bandwidth, [x0, y0] = points.low, [x1, y1] = points.high;
+    pen.strokeStyle = style("--ink");
+    pen.globalAlpha = 0.28;
+    pen.lineWidth = 0.7 * area.ratio;
+    pen.beginPath();
+    for (let k = Math.ceil(x0 / hx); k * hx <= x1; k++) {
+      const x = area.x + ((k * hx - x0) / (x1 - x0)) * area.w;
+      pen.moveTo(x, area.y); pen.lineTo(x, area.y + area.h);
+    }
+    for (let k = Math.ceil(y0 / hy); k * hy <= y1; k++) {
+      const y = area.y + (1 - (k * hy - y0) / (y1 - y0)) * area.h;
+      pen.moveTo(area.x, y); pen.lineTo(area.x + area.w, y);
+    }
+    pen.stroke();
+    pen.globalAlpha = 1;
+  }
+
+  function drawModes(area, project) {
+    const d = points.columns.length, rows = points.rows;
+    for (let k = Math.min(now.weights.length, 200) - 1; k >= 0; k--) {
+      if (now.weights[k] < 0.002 * rows && k > 3) continue; // crumbs would bury the modes
+      const [x, y] = project([...now.centers.subarray(d * k, d * k + d)]);
+      const r = area.ratio * (4 + 9 * Math.sqrt(now.weights[k] / now.weights[0]));
+      pen.beginPath();
+      pen.arc(x, y, r, 0, 7);
+      pen.fillStyle = k < COLOURED ? colourOf(k) : style("--soft");
+      pen.fill();
+      pen.lineWidth = 2.5 * area.ratio;
+      pen.strokeStyle = style("--panel");
+      pen.stroke();
+      pen.lineWidth = 1.2 * area.ratio;
+      pen.strokeStyle = style("--ink");
+      pen.beginPath();
+      pen.arc(x, y, r + 1.4 * area.ratio, 0, 7);
+      pen.stroke();
+    }
+  }
+
+  function drawList() {
+    const many = Math.min(now.weights.length, LISTED), d = points.columns.length;
+    const items = [...Array(many).keys()].map((k) => {
+      const center = [...now.centers.subarray(d * k, d * k + d)].map((c, j) => round(points.low[j] + c * (points.high[j] - points.low[j]), 3));
+      return make("li", {}, make("span", {}, make("i", { style: { background: k < COLOURED ? colourOf(k) : style("--soft") } }),
+        make("b", { textContent: center.join(", ") }), make("em", { textContent: percent(now.weights[k] / points.rows) })));
+    });
+    if (now.n > many) items.push(make("li", { className: "more", textContent: `and ${(now.n - many).toLocaleString("en")} more` }));
+    list.replaceChildren(...items);
+    $(".count", root).textContent = counted(now.n, "cluster");
+  }
+
+  // -- turning, and the rest
+
+  canvas.onpointerdown = (event) => canvas.setPointerCapture(event.pointerId);
+  canvas.onpointermove = (event) => {
+    if (!canvas.hasPointerCapture(event.pointerId) || points?.columns.length !== 3) return;
+    turned(event.movementX * 0.008, event.movementY * 0.008);
+  };
+  canvas.onkeydown = (event) => {
+    const step = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, -0.1], ArrowDown: [0, 0.1] }[event.key];
+    if (step && points?.columns.length === 3) { event.preventDefault(); turned(...step); }
+  };
+  function turned(yaw, pitch) {
+    turn = { yaw: turn.yaw + yaw, pitch: Math.max(-1.5, Math.min(1.5, turn.pitch + pitch)) };
+    requestAnimationFrame(draw);
+  }
+  for (const id of ["#show-grid", "#show-modes"]) $(id).onchange = draw;
+  new ResizeObserver(() => requestAnimationFrame(draw)).observe(stage);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => requestAnimationFrame(draw));
+  for (const button of $$("[data-export]", root)) {
+    button.onclick = () => now && host.export({ view: "table", kind: button.dataset.export, columns: points.columns, bandwidth: now.bandwidth });
+  }
+
+  function status() {
+    if (!now) return "";
+    const part = points.shown < points.rows && !points.pixels ? `, ${points.shown.toLocaleString("en")} drawn` : "";
+    return `${counted(points.rows, "point")}${part}, ${counted(now.cells, "cell")}, ${counted(now.steps, "step")}`;
+  }
+  return { opened, status, shown: draw };
+}

@@ -1,0 +1,113 @@
+// Small parts that all views use.
+
+export const $ = (query, within = document) => within.querySelector(query);
+export const $$ = (query, within = document) => [...within.querySelectorAll(query)];
+
+export function make(tag, props = {}, ...children) {
+  const { style = {}, dataset = {}, aria = {}, ...rest } = props;
+  const node = Object.assign(document.createElement(tag), rest);
+  Object.assign(node.style, style);
+  Object.assign(node.dataset, dataset);
+  for (const [name, value] of Object.entries(aria)) node.setAttribute(name === "role" ? name : `aria-${name}`, value);
+  node.append(...children);
+  return node;
+}
+
+/** A number to so many digits, as a number: what is shown is what is sent. */
+export const round = (value, digits = 3) => Number(value.toPrecision(digits));
+export const percent = (share) => (share >= 0.0995 ? `${(100 * share).toFixed(0)} %` : share >= 0.001 ? `${(100 * share).toFixed(1)} %` : "< 0.1 %");
+export const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+export const hex = (r, g, b) => "#" + [r, g, b].map((v) => v.toString(16).padStart(2, "0")).join("");
+
+/** A slider over [low, high] in equal ratios; with `off`, its left end means none. */
+export function logSlider(input, { low, high, off = false, digits = 3, words, act }) {
+  const steps = 200, state = { low, high, auto: false, exact: null };
+  input.min = 0; input.max = steps; input.step = 1;
+  const output = $("output", input.parentElement);
+  const ratio = () => Math.log(state.high / state.low);
+  const value = () => {
+    if (off && Number(input.value) === 0) return null;
+    if (state.auto) return null;
+    return state.exact ?? round(state.low * Math.exp((ratio() * input.value) / steps), digits);
+  };
+  const tell = () => { output.value = words(value()); };
+  const put = (number) => {
+    state.auto = false;
+    state.exact = number; // as it was given, until the slider is moved
+    input.value = number === null ? 0 : Math.round((steps * Math.log(number / state.low)) / ratio());
+    tell();
+  };
+  input.addEventListener("input", (event) => { state.auto = false; state.exact = null; tell(); act(false, event); });
+  input.addEventListener("change", (event) => act(true, event));
+  return {
+    value, put, tell,
+    range(from, to) { state.low = from; state.high = to; },
+    auto(number) { put(number); state.auto = true; tell(); },
+    get isAuto() { return state.auto; },
+  };
+}
+
+/** Two texts under two tabs, and a button that copies the one shown. */
+export function codeLines(box) {
+  const texts = { python: "", cli: "" };
+  let shown = "python";
+  const code = make("pre", { tabIndex: 0 });
+  const tabs = Object.entries({ python: "Python", cli: "Command line" }).map(([key, title]) =>
+    make("button", { textContent: title, aria: { role: "tab", selected: key === shown }, onclick: () => choose(key) }));
+  const copy = make("button", { className: "plain small copy", textContent: "Copy", onclick: async () => {
+    await navigator.clipboard.writeText(texts[shown]);
+    copy.textContent = "Copied";
+    setTimeout(() => { copy.textContent = "Copy"; }, 1200);
+  } });
+  const tell = () => { code.textContent = texts[shown] || (texts.python ? "Not on the command line: see Python." : ""); };
+  function choose(key) {
+    shown = key;
+    tabs.forEach((tab, i) => tab.setAttribute("aria-selected", ["python", "cli"][i] === key));
+    tell();
+  }
+  box.append(make("div", { aria: { role: "tablist" } }, ...tabs), copy, code);
+  return (lines) => { Object.assign(texts, lines); tell(); };
+}
+
+const ART = {
+  image: '<rect x="3" y="5" width="26" height="22" rx="3"/><circle cx="11" cy="12" r="2.5"/><path d="m4 24 8-8 6 6 4-4 6 6"/>',
+  table: '<circle cx="9" cy="10" r="2"/><circle cx="13" cy="7" r="2"/><circle cx="8" cy="15" r="2"/><circle cx="22" cy="21" r="2"/><circle cx="25" cy="17" r="2"/><circle cx="19" cy="25" r="2"/><path d="M3 3v26h26"/>',
+  video: '<rect x="3" y="7" width="26" height="18" rx="3"/><path d="m13 12 7 4-7 4z"/>',
+};
+
+/** What a stage shows before there is anything to show. */
+export function emptyState(stage, title, text, samples, pick) {
+  const art = make("div");
+  art.innerHTML = `<svg viewBox="0 0 32 32" fill="none" stroke="currentColor" stroke-width="1.3">${ART[stage.dataset.view]}</svg>`;
+  const buttons = Object.entries(samples).map(([name, words], i) =>
+    make("button", { textContent: words, className: i ? "" : "primary", dataset: { sample: name }, onclick: () => pick(name) }));
+  const box = make("div", { className: "empty" }, art, make("h2", { textContent: title }), make("p", { textContent: text }), make("div", {}, ...buttons));
+  stage.prepend(box);
+  return box;
+}
+
+/** Keep a box as large as its stage allows, in the proportions of what it shows. */
+export function fit(stage, box, size, margin = 28, below = () => 0) {
+  const place = () => {
+    const [width, height] = size();
+    if (!width) return;
+    const room = stage.getBoundingClientRect();
+    const scale = Math.min((room.width - 2 * margin) / width, (room.height - 2 * margin - below()) / height);
+    box.style.width = `${Math.max(1, Math.round(width * scale))}px`;
+    box.style.height = `${Math.max(1, Math.round(height * scale))}px`;
+  };
+  new ResizeObserver(place).observe(stage);
+  return place;
+}
+
+// Colours of clusters: the first few chosen by eye to be told apart, the rest around the circle.
+const FIRST = ["#2f7fb8", "#e07b39", "#3f9b6b", "#c8506f", "#8a6fc4", "#b8982f", "#4fb3bf", "#a06a4b", "#7a9a3a", "#d48ac0", "#5f6f9f", "#cf5f4a"];
+export function colourOf(k) {
+  if (k < FIRST.length) return FIRST[k];
+  const hue = (k * 137.508) % 360, f = (n) => {
+    const at = (n + hue / 30) % 12;
+    return Math.round(255 * (0.55 - 0.22 * Math.max(-1, Math.min(at - 3, 9 - at, 1))));
+  };
+  return hex(f(0), f(8), f(4));
+}
+export const rgbOf = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
