@@ -295,6 +295,19 @@ def test_a_large_picture_is_answered_small_first_and_in_full_after(tab, photo):
     np.testing.assert_array_equal(cut["table"][full["ids"]], segment(large, detail=3.0) + 1)
 
 
+def test_the_last_of_several_releases_is_answered_in_full(tab, photo):
+    """Also where the hierarchy it needs is made meanwhile for another."""
+    large = np.tile(photo, (5, 4, 1))
+    tab.open("large.png", png(large))
+    for n, detail in enumerate((1.0, 2.0, 3.0), 1):
+        tab.say(do="show", view="image", n=n, final=True, detail=detail)
+        time.sleep(0.05)
+    answer = tab.hear("labels")
+    while not (answer["full"] and answer["wish"] == 3):
+        answer = tab.hear("labels")
+    np.testing.assert_array_equal(labels_of(answer), segment(large, detail=3.0) + 1)
+
+
 def test_of_many_wishes_the_newest_wins(tab, photo):
     tab.open("photo.png", png(np.tile(photo, (3, 2, 1))))
     for n in range(1, 201):

@@ -252,7 +252,7 @@ def test_a_table_from_drop_to_export(page, table):
     page.click("#table .lines [role=tab] >> nth=0")
     found = python_of(page, "table", path.parent)
     np.testing.assert_array_equal(labels, found["labels"])
-    assert found["table"].columns == ("a", "b", "c")
+    assert found["points"].shape[1] == 3
     drawn = page.locator("#table .plot").screenshot()
     page.focus("#table .points")
     page.keyboard.press("ArrowLeft")

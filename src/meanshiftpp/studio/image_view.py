@@ -184,6 +184,7 @@ class ImageView:
         self._source: Source | None = None
         self._full: Still
         self._small: Still
+        self._done: tuple[Any, Settings] | None = None  # the wish last answered in full
 
     # -- wishes --------------------------------------------------------------------------------
 
@@ -202,7 +203,7 @@ class ImageView:
             )
             values = np.ascontiguousarray(photo.values[thin])
             small = Still(values, photo.channel_axis, 1 / step)
-        self._source, self._full, self._small = source, full, small
+        self._source, self._full, self._small, self._done = source, full, small, None
         height, width = full.shape
         words = {
             "type": "opened",
@@ -219,12 +220,14 @@ class ImageView:
         settings = Settings.of(wish)
         job.step(words="segmenting")
         still = self._still_for(settings, bool(wish.get("final")))
-        yield self._answer(still, settings, wish)
+        if self._done != (wish.get("n"), settings):
+            yield self._answer(still, settings, wish)
 
     def finish(self, wish: Wish, job: Job) -> Iterator[Answer]:
         """Answer at full size, unless `show` has."""
         settings = Settings.of(wish)
-        if self._still_for(settings, True) is not self._full:
+        self._named()
+        if self._done != (wish.get("n"), settings) and self._full is not self._small:
             job.step(words="segmenting at full size")
             full = self._full
             answer = self._answer(full, settings, wish)
@@ -269,6 +272,8 @@ class ImageView:
 
     def _answer(self, still: Still, settings: Settings, wish: Wish) -> bytes:
         pieces, table = still.result(settings)
+        if still is self._full:
+            self._done = wish.get("n"), settings
         n = int(table.max())
         counts = np.bincount(table, pieces.sizes, n + 1)
         sums = np.stack([np.bincount(table, channel, n + 1) for channel in pieces.sums], axis=1)

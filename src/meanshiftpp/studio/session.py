@@ -244,11 +244,12 @@ class Session:
 
     async def _watch(self, job: Job) -> None:
         await asyncio.sleep(PATIENCE)
-        while True:
+        while not job.told:  # what cannot stop at once goes on unseen
             if not job.waits:
                 job.shown = True
                 await self.say({"type": "busy", "words": job.words, "part": job.part})
             await asyncio.sleep(BEAT)
+        await self.say({"type": "idle"})
 
 
 def in_words(error: Exception) -> str:

@@ -82,7 +82,8 @@ export function imageView(host) {
       pieces.set(words.pieces, words.ids);
     }
     const ids = pieces.get(words.pieces);
-    if (words.wish < painted || !ids) return; // something newer is on the screen already
+    const better = words.wish === painted && now?.full && !words.full;
+    if (words.wish < painted || better || !ids) return; // something newer is on the screen already
     painted = words.wish;
     now = { ...words, ids, n: words.counts.length - 1 };
     now.pixels = now.counts.reduce((a, b, k) => (k ? a + b : a), 0);
