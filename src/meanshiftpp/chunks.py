@@ -195,8 +195,9 @@ def read_ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
         return False
 
     def work() -> None:
-        iterator = iter(items)
+        iterator: Any = None
         try:
+            iterator = iter(items)
             for item in iterator:
                 if not put("item", item):
                     return
@@ -211,7 +212,7 @@ def read_ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
     thread.start()
     try:
         while True:
-            what, value = _get(queue)
+            what, value = _get(queue, thread)
             if what == "end":
                 return
             if what == "error":
@@ -222,12 +223,13 @@ def read_ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
         thread.join()
 
 
-def _get(queue: Queue[tuple[str, Any]]) -> tuple[str, Any]:
+def _get(queue: Queue[tuple[str, Any]], thread: threading.Thread) -> tuple[str, Any]:
     while True:  # with a timeout, so that Ctrl-C comes through on every system
         try:
             return queue.get(timeout=_POLL)
         except Empty:
-            pass
+            if not thread.is_alive() and queue.empty():  # asked in this order: it may just have put
+                raise RuntimeError("the reader's thread ended without a word") from None
 
 
 def is_unknown(kind: Any) -> bool:
