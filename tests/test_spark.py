@@ -163,6 +163,38 @@ def test_vectors_must_have_one_length(session):
         spark.MeanShiftPP().fit(df)
 
 
+@pytest.mark.parametrize("fan_in", [16, 2])  # grids meet on the driver, or in a task
+def test_vectors_must_have_one_length_in_all_partitions(session, monkeypatch, fan_in):
+    from meanshiftpp import spark
+
+    monkeypatch.setattr(spark, "FAN_IN", fan_in)
+    vector = "if(id = 3, array(1D), array(1D, 2D)) as features"
+    df = session.range(0, 4, 1, 4).selectExpr(vector)
+    words = r"partition [0-3] has (1|2) features, others have (1|2)"
+    with pytest.raises(InvalidInputError, match=words):
+        spark.MeanShiftPP(bandwidth=1.0).fit(df)
+
+
+def test_vectors_must_have_one_length_in_all_of_a_partition(session):
+    from meanshiftpp import _spark, spark
+
+    together = -(-_spark.ROWS // 10_000) * 10_000  # rows, in batches of Spark's size
+    vector = f"if(id < {together}, array(1D, 2D), array(1D)) as features"
+    df = session.range(0, together + 10, 1, 1).selectExpr(vector)
+    with pytest.raises(InvalidInputError, match="partition 0 has 1 features, others have 2"):
+        spark.MeanShiftPP(bandwidth=1.0).fit(df)
+
+
+@pytest.mark.parametrize("fan_in", [16, 3])
+def test_a_cell_that_gets_too_full_is_refused(session, monkeypatch, fan_in):
+    from meanshiftpp import spark
+
+    monkeypatch.setattr(spark, "FAN_IN", fan_in)  # three grids are more than wait to be merged
+    df = session.range(0, 9, 1, 9).selectExpr("0.5D as x", "2147483648 as w")
+    with pytest.raises(InvalidInputError, match="would have a cell of weight"):
+        spark.fit(df, ["x"], 1.0, weight="w")
+
+
 def test_what_cannot_be_clustered_is_refused(session):
     from meanshiftpp import spark
 
