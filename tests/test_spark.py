@@ -130,6 +130,22 @@ def test_weights_and_the_rule_for_the_bandwidth(session):
     assert spark.fit(df, NAMES).grid == meanshiftpp.Grid.from_points(X, side)
 
 
+def test_the_rule_for_the_bandwidth_uses_the_weights(session):
+    from meanshiftpp import spark
+
+    far = X + np.float32([1 << 20, 0, 0])  # where squares of coordinates would lose the spread
+    heavy_left = np.where(X[:, 0] < 5, 3.5, 0.25)
+    some = rng.integers(0, 3, len(X))
+    for points, weight in [(X, heavy_left), (X, some), (far, heavy_left)]:
+        df = session.createDataFrame(table(points, w=weight)).repartition(3)
+        side = scale_of_points(points, weight).rule_of_thumb()
+        assert side.tolist() != scale_of_points(points).rule_of_thumb().tolist()
+        np.testing.assert_array_equal(spark.fit(df, NAMES, weight="w").grid.bandwidth, side)
+    idle = session.createDataFrame(table(w=np.zeros(len(X))))
+    with pytest.raises(InvalidInputError, match="at least one row of some weight"):
+        spark.fit(idle, NAMES, weight="w")
+
+
 def test_a_pipeline_of_vectors_is_saved_and_loaded(session, tmp_path):
     from pyspark.ml import Pipeline, PipelineModel
     from pyspark.ml.feature import VectorAssembler
