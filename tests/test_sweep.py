@@ -222,6 +222,20 @@ def test_a_grid_too_fine_names_a_bandwidth_that_fits(n):
     assert len(sweep(X, [fits], max_cells=1500).base) <= 1500
 
 
+@pytest.mark.parametrize("how", [ValueError, KeyboardInterrupt])
+def test_after_an_error_no_search_is_begun(blobs, monkeypatch, how):
+    begun = []
+
+    def broken(grid, **options):
+        begun.append(grid)
+        raise how("stop")
+
+    monkeypatch.setattr("meanshiftpp.sweeps.seek", broken)
+    with pytest.raises(how, match="stop"):
+        sweep(blobs, np.arange(4, 60) / 4, n_threads=2)
+    assert len(begun) < 10
+
+
 # -- what it says of them --------------------------------------------------------------------------
 
 

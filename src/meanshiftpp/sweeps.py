@@ -308,7 +308,10 @@ def _searched(grids: list[Grid], how: dict[str, Any], threads: int) -> list[Mode
     fair = sum(map(len, grids)) / threads
     alone = {i: seek(g, n_threads=threads, **how) for i, g in enumerate(grids) if len(g) > fair}
     rest = [i for i in range(len(grids)) if i not in alone]
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         shared = pool.map(lambda i: seek(grids[i], n_threads=1, **how), rest)
         found = alone | dict(zip(rest, shared, strict=True))
+    finally:
+        pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, none that waits is begun
     return [found[i] for i in range(len(grids))]
