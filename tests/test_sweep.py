@@ -236,6 +236,21 @@ def test_after_an_error_no_search_is_begun(blobs, monkeypatch, how):
     assert len(begun) < 10
 
 
+def test_where_no_bandwidth_fits_that_is_said():
+    X = np.random.default_rng(0).normal(0, 1, (500, 3))
+    words = "none fits.* both sides of 0 .* never in fewer than 8 cells"
+    for most in (1, 7):
+        with pytest.raises(InvalidInputError, match=words):
+            sweep(X, [0.1], max_cells=most)
+    with pytest.raises(InvalidInputError, match="nearest that fits is about"):
+        sweep(X, [0.1], max_cells=8)
+    with pytest.raises(InvalidInputError, match="nearest that fits is about"):
+        sweep(np.abs(X), [0.1], max_cells=1)
+    wide = np.linspace(0.5, 1, 500)[:, None] * 1e15  # 2**31 - 1 cells together are a small part
+    with pytest.raises(InvalidInputError, match=r"no bandwidth up to 2\.147e\+09 fits"):
+        sweep(wide, [1.0], max_cells=2)
+
+
 # -- what it says of them --------------------------------------------------------------------------
 
 
