@@ -40,6 +40,9 @@ class Source(ABC):
         Of all points in memory, as far as can be known before.
     dtype : numpy.dtype or None
         The type of all points, where it is known before.
+    unit : str
+        What a position counts. Where that depends on how chunks are cut, it says so: a position in
+        other chunks would be another place.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Source(ABC):
     rows: int | None
     nbytes: int
     dtype: np.dtype[Any] | None = None
+    unit: str = "rows"
 
     @abstractmethod
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
