@@ -1,8 +1,8 @@
 """`meanshiftpp cluster`: points in, a label for each out.
 
 Points that fit comfortably are read once and kept. Others are streamed: a first pass builds the
-grid, a second labels; so are points with a checkpoint or a ready grid. Both ways give the same
-labels.
+grid, a second labels; so are points with a checkpoint or a ready grid. At a given bandwidth both
+ways give the same labels; without one, a stream's is chosen from a sample.
 """
 
 from __future__ import annotations
