@@ -72,8 +72,10 @@ MAY_IMPORT = {
     },
     "_console": {"errors"},
     "cli_image": {"errors", "_console", "files", "draw", "picture", "frames", "image", "video"},
-    "cli_track": {"errors", "_console", "files", "marks", "picture", "frames", "track"},
     "cli_options": {"errors", "_console", "files", "grid", "sources", "stream"},
+    "cli_track": {
+        *("errors", "_console", "cli_options", "files", "marks", "picture", "frames", "track"),
+    },
     "cli_sweep": {"_console", "cli_options", "files", "sources", "stream", "sweeps"},
     "cli_cluster": {
         *("errors", "_console", "cli_options", "files", "grid", "modes", "bandwidth", "plot"),
@@ -106,11 +108,11 @@ MAY_USE = {
     "_console": {"typer", "rich"},
     "cli": {"typer"},
     "cli_options": {"typer"},
-    "cli_cluster": {"typer", "rich"},
-    "cli_grid": {"typer", "rich"},
+    "cli_cluster": {"typer"},
+    "cli_grid": {"typer"},
     "cli_image": {"typer", "rich"},
     "cli_sweep": {"typer", "rich"},
-    "cli_track": {"typer", "rich"},
+    "cli_track": {"typer"},
 }
 
 # Heavy or optional: none of these comes with a plain `import meanshiftpp`.
