@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import meanshiftpp
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
-from meanshiftpp.scale import scale_of_points
+from meanshiftpp.spread import scale_of_points
 
 pytestmark = [
     pytest.mark.skipif(

@@ -15,7 +15,13 @@ import numpy as np
 from meanshiftpp._input import as_array, as_bandwidth
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid
-from meanshiftpp.scale import Scale, gradient_reference, sample_rows, scale_of_grid, scale_of_points
+from meanshiftpp.spread import (
+    Scale,
+    gradient_reference,
+    sample_rows,
+    scale_of_grid,
+    scale_of_points,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
