@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score, calinski_harabasz_score
 from meanshiftpp import Grid, MeanShiftPP, seek, segment, select_bandwidth, sweep
 from meanshiftpp.bandwidth import CANDIDATES, FINE_CANDIDATES, SAMPLE, separation
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.scale import (
+from meanshiftpp.spread import (
     gradient_reference,
     normal_reference,
     sample_rows,
@@ -193,7 +193,7 @@ def test_moments_do_not_depend_on_order_or_blocks(monkeypatch, blobs):
     assert np.allclose(expected, 0.1 * X.std(axis=0), rtol=1e-6)
     assert np.array_equal(scale_of_points(X[::-1]).bandwidth(0.1), expected)
     for block in (1, 7, 100):
-        monkeypatch.setattr("meanshiftpp.scale.BLOCK", block)
+        monkeypatch.setattr("meanshiftpp.spread.BLOCK", block)
         assert np.array_equal(scale_of_points(X).bandwidth(0.1), expected)
 
 

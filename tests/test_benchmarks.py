@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 import sys
 from dataclasses import replace
 from importlib import import_module
@@ -206,6 +207,16 @@ def test_the_origin_is_measured(monkeypatch, capsys):
         *(f"mixtures, d={d}" for d in (2, 3, 4, 5)),
         "photographs",
     ]
+    found = [origin.measure(case, 2)[0] for case in origin.mixtures(2, 300)]
+    printed = re.findall(r"(\S+), time", lines[1])
+    assert printed == [f"{agreement:.3f}" for agreement in np.mean(found, axis=0)]
+
+
+def test_a_higher_resolution_depends_less_on_the_origin():
+    agreement = [origin.measure(case, 4)[0] for case in origin.mixtures(2, 3000)]
+    by_resolution = np.mean(agreement, axis=0)
+    assert by_resolution[0] < 0.9  # r = 1
+    assert by_resolution[-1] > by_resolution[0] + 0.07  # r = 4
 
 
 def test_the_origin_matters_where_it_does():

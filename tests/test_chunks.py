@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from queue import Queue
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meanshiftpp import Grid
-from meanshiftpp.chunks import Chunk, as_chunk, read_ahead
+from meanshiftpp.chunks import Chunk, _get, as_chunk, read_ahead
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
 from meanshiftpp.grid import GridSum
 
@@ -137,6 +138,29 @@ def test_reading_ahead_keeps_order_and_errors():
         seen.extend(read_ahead(items()))
     assert seen == list(range(100))
     assert readers() == 0
+
+
+def test_what_cannot_be_iterated_over_is_said_and_not_waited_for():
+    class Broken:
+        def __iter__(self):
+            raise KeyError("no beginning")
+
+    with pytest.raises(KeyError, match="no beginning"):
+        list(read_ahead(Broken()))
+    with pytest.raises(TypeError, match="not iterable"):
+        list(read_ahead(5))
+    assert readers() == 0
+
+
+def test_nobody_waits_for_a_reader_that_is_gone():
+    gone = threading.Thread(target=int)
+    gone.start()
+    gone.join()
+    queue: Queue = Queue()
+    queue.put(("item", 7))
+    assert _get(queue, gone) == ("item", 7)  # its last words
+    with pytest.raises(RuntimeError, match="ended without a word"):
+        _get(queue, gone)
 
 
 def test_reading_ahead_stays_within_its_depth():

@@ -79,7 +79,7 @@ def test_json_is_one_object_and_nothing_else(tmp_path, points):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_without_a_bandwidth_the_rule_of_thumb_is_used(tmp_path, points):
+def test_without_a_bandwidth_one_is_chosen_from_the_data(tmp_path, points):
     code, text, _ = run("cluster", tmp_path / "points.npy", "--json")
     assert code == 0
     assert json.loads(text)["bandwidth"] == MeanShiftPP().fit(points).bandwidth_.tolist()

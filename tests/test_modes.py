@@ -143,6 +143,8 @@ def test_points_of_no_weight_are_labelled_as_new_points():
     modes, labels = fit_labels(X, 1.0, sample_weight=[1, 1, 1, 0, 0])
     assert len(modes) == 2
     assert labels.tolist() == [0, 0, 1, 0, 1]
+    _, labels = fit_labels(X, 1.0, sample_weight=[1, 1, 1, 0, 0], cluster_all=False)
+    assert labels.tolist() == [0, 0, 1, 0, -1]
 
 
 def test_a_search_can_be_interrupted():

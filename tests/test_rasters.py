@@ -10,7 +10,7 @@ import pytest
 rasterio = pytest.importorskip("rasterio")
 
 from meanshiftpp import seek  # noqa: E402
-from meanshiftpp.errors import InvalidInputError  # noqa: E402
+from meanshiftpp.errors import GridMismatchError, InvalidInputError  # noqa: E402
 from meanshiftpp.modes import fit_labels  # noqa: E402
 from meanshiftpp.stream import build_grid, open_points, write_labels  # noqa: E402
 
@@ -122,6 +122,26 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     assert (tmp_path / "c").exists()
     grid = build_grid(open_points(path), 9, **options)
     assert grid == build_grid(open_points(path), 9)
+
+
+def test_a_checkpoint_of_other_windows_is_refused(tmp_path, monkeypatch):
+    """Where it goes on is the number of a window; a release with other windows would be wrong."""
+    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 1500)
+    path = write(tmp_path / "in.tif", image(), **LAYOUTS["tiles"])
+
+    def stop(rows: int) -> None:
+        if rows:
+            raise KeyboardInterrupt
+
+    options = {"checkpoint": tmp_path / "c", "every": 0}
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            build_grid(open_points(path), 9, **options, progress=stop)
+    build_grid(open_points(path), 9, **options)
+    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 3000)
+    words = "counts windows of 64 x 16 pixels, not windows of 160 x 16 pixels"
+    with pytest.raises(GridMismatchError, match=words):
+        build_grid(open_points(path), 9, **options)
 
 
 def test_what_is_no_raster_or_has_no_place_in_one(tmp_path):

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import meanshiftpp
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
-from meanshiftpp.scale import scale_of_points
+from meanshiftpp.spread import scale_of_points
 
 pytestmark = [
     pytest.mark.skipif(
@@ -130,6 +130,22 @@ def test_weights_and_the_rule_for_the_bandwidth(session):
     assert spark.fit(df, NAMES).grid == meanshiftpp.Grid.from_points(X, side)
 
 
+def test_the_rule_for_the_bandwidth_uses_the_weights(session):
+    from meanshiftpp import spark
+
+    far = X + np.float32([1 << 20, 0, 0])  # where squares of coordinates would lose the spread
+    heavy_left = np.where(X[:, 0] < 5, 3.5, 0.25)
+    some = rng.integers(0, 3, len(X))
+    for points, weight in [(X, heavy_left), (X, some), (far, heavy_left)]:
+        df = session.createDataFrame(table(points, w=weight)).repartition(3)
+        side = scale_of_points(points, weight).rule_of_thumb()
+        assert side.tolist() != scale_of_points(points).rule_of_thumb().tolist()
+        np.testing.assert_array_equal(spark.fit(df, NAMES, weight="w").grid.bandwidth, side)
+    idle = session.createDataFrame(table(w=np.zeros(len(X))))
+    with pytest.raises(InvalidInputError, match="at least one row of some weight"):
+        spark.fit(idle, NAMES, weight="w")
+
+
 def test_a_pipeline_of_vectors_is_saved_and_loaded(session, tmp_path):
     from pyspark.ml import Pipeline, PipelineModel
     from pyspark.ml.feature import VectorAssembler
@@ -161,6 +177,38 @@ def test_vectors_must_have_one_length(session):
         spark.MeanShiftPP(bandwidth=1.0).fit(df)
     with pytest.raises(InvalidInputError, match="vectors need a bandwidth"):
         spark.MeanShiftPP().fit(df)
+
+
+@pytest.mark.parametrize("fan_in", [16, 2])  # grids meet on the driver, or in a task
+def test_vectors_must_have_one_length_in_all_partitions(session, monkeypatch, fan_in):
+    from meanshiftpp import spark
+
+    monkeypatch.setattr(spark, "FAN_IN", fan_in)
+    vector = "if(id = 3, array(1D), array(1D, 2D)) as features"
+    df = session.range(0, 4, 1, 4).selectExpr(vector)
+    words = r"partition [0-3] has (1|2) features, others have (1|2)"
+    with pytest.raises(InvalidInputError, match=words):
+        spark.MeanShiftPP(bandwidth=1.0).fit(df)
+
+
+def test_vectors_must_have_one_length_in_all_of_a_partition(session):
+    from meanshiftpp import _spark, spark
+
+    together = -(-_spark.ROWS // 10_000) * 10_000  # rows, in batches of Spark's size
+    vector = f"if(id < {together}, array(1D, 2D), array(1D)) as features"
+    df = session.range(0, together + 10, 1, 1).selectExpr(vector)
+    with pytest.raises(InvalidInputError, match="partition 0 has 1 features, others have 2"):
+        spark.MeanShiftPP(bandwidth=1.0).fit(df)
+
+
+@pytest.mark.parametrize("fan_in", [16, 3])
+def test_a_cell_that_gets_too_full_is_refused(session, monkeypatch, fan_in):
+    from meanshiftpp import spark
+
+    monkeypatch.setattr(spark, "FAN_IN", fan_in)  # three grids are more than wait to be merged
+    df = session.range(0, 9, 1, 9).selectExpr("0.5D as x", "2147483648 as w")
+    with pytest.raises(InvalidInputError, match="would have a cell of weight"):
+        spark.fit(df, ["x"], 1.0, weight="w")
 
 
 def test_what_cannot_be_clustered_is_refused(session):

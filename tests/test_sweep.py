@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from meanshiftpp import Grid, MeanShiftPP, Sweep, seek, select_bandwidth, sweep
-from meanshiftpp.alike import agreement, meet, parents
+from meanshiftpp.agreement import agreement, meet, parents
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
 from meanshiftpp.modes import fit_labels
 
@@ -222,6 +222,35 @@ def test_a_grid_too_fine_names_a_bandwidth_that_fits(n):
     assert len(sweep(X, [fits], max_cells=1500).base) <= 1500
 
 
+@pytest.mark.parametrize("how", [ValueError, KeyboardInterrupt])
+def test_after_an_error_no_search_is_begun(blobs, monkeypatch, how):
+    begun = []
+
+    def broken(grid, **options):
+        begun.append(grid)
+        raise how("stop")
+
+    monkeypatch.setattr("meanshiftpp.sweeps.seek", broken)
+    with pytest.raises(how, match="stop"):
+        sweep(blobs, np.arange(4, 60) / 4, n_threads=2)
+    assert len(begun) < 10
+
+
+def test_where_no_bandwidth_fits_that_is_said():
+    X = np.random.default_rng(0).normal(0, 1, (500, 3))
+    words = "none fits.* both sides of 0 .* never in fewer than 8 cells"
+    for most in (1, 7):
+        with pytest.raises(InvalidInputError, match=words):
+            sweep(X, [0.1], max_cells=most)
+    with pytest.raises(InvalidInputError, match="nearest that fits is about"):
+        sweep(X, [0.1], max_cells=8)
+    with pytest.raises(InvalidInputError, match="nearest that fits is about"):
+        sweep(np.abs(X), [0.1], max_cells=1)
+    wide = np.linspace(0.5, 1, 500)[:, None] * 1e15  # 2**31 - 1 cells together are a small part
+    with pytest.raises(InvalidInputError, match=r"no bandwidth up to 2\.147e\+09 fits"):
+        sweep(wide, [1.0], max_cells=2)
+
+
 # -- what it says of them --------------------------------------------------------------------------
 
 
@@ -263,7 +292,7 @@ def test_agreement_is_the_adjusted_rand_index_of_the_points(n, k, seed):
 def test_large_tables_agree_like_small_ones(monkeypatch, blobs):
     expected = sweep(blobs)
     stability, best = expected.stability, expected.best
-    monkeypatch.setattr("meanshiftpp.alike.TABLE", 0)
+    monkeypatch.setattr("meanshiftpp.agreement.TABLE", 0)
     again = sweep(blobs)
     assert np.array_equal(again.stability, stability)
     assert again.best == best

@@ -335,6 +335,18 @@ BAD_FRAMES = {
 }
 
 
+class OnGpu:
+    """As much of a CuPy array as a machine without a GPU can have: its module, and its refusal."""
+
+    __module__ = "cupy"
+
+    def __array__(self, *_: object, **__: object) -> None:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+BAD_FRAMES["on a GPU"] = (OnGpu(), r"on a GPU.*frame\.get\(\)")
+
+
 @pytest.mark.parametrize("name", BAD_FRAMES)
 def test_bad_frames(name):
     bad, message = BAD_FRAMES[name]

@@ -1,8 +1,8 @@
-"""What the commands share: words, times and progress on stderr, errors in a line."""
+"""What the commands share: facts in a table; words, times, progress on stderr; errors in a line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,6 +24,22 @@ def duration(seconds: float) -> str:
 def say(words: str) -> None:
     """Print to stderr: stdout is for results."""
     typer.echo(words, err=True)
+
+
+def show_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
+    """Print names and what is to be said of them, in two columns."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    # As Text, names are names: rich would take the brackets of "speed [m/s]" for its own.
+    table = Table(box=box.SIMPLE, show_header=False, title=Text(title), title_justify="left")
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(name, Text(value))
+    Console(highlight=False).print(table)
 
 
 @contextmanager

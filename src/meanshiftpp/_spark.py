@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meanshiftpp.chunks import Chunk, chunk_of_arrow
-from meanshiftpp.errors import InvalidInputError, need
+from meanshiftpp.errors import InvalidInputError, MeanShiftPPError, need
 from meanshiftpp.grid import Grid, GridSum
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def binning(
             if first is None:
                 return
             grid = Grid.from_chunks(chain([first], chunks), bandwidth, n_threads=cores)
-        except InvalidInputError as error:
+        except MeanShiftPPError as error:
             yield _row(number, None, str(error))
         else:
             yield _row(number, grid, None)
@@ -66,18 +66,18 @@ def add_up(rows: Iterable[Mapping[str, Any]]) -> tuple[Grid | None, str | None]:
     """Return the sum of the grids in rows, or the error of the lowest partition that has one."""
     total: GridSum | None = None
     errors: list[tuple[int, str]] = []
-    for row in rows:
-        if row["error"] is not None:
-            errors.append((row["part"], row["error"]))
-        elif not errors:
-            grid = pickle.loads(row["grid"])
-            total = total or GridSum(Grid.empty(grid.bandwidth))
-            total.add(grid)
-    if errors:
-        return None, min(errors)[1]
     try:
+        for row in rows:
+            if row["error"] is not None:
+                errors.append((row["part"], row["error"]))
+            elif not errors:
+                grid = pickle.loads(row["grid"])
+                total = total or GridSum(Grid.empty(grid.bandwidth))
+                total.add(grid, f"partition {row['part']}")
+        if errors:
+            return None, min(errors)[1]
         return (total.grid() if total else None), None
-    except InvalidInputError as error:  # a cell too full to be exact
+    except MeanShiftPPError as error:  # vectors of another length, a cell too full to be exact
         return None, str(error)
 
 

@@ -6,7 +6,7 @@
     rule        the same for a normal density: no search, one formula
 
 All of them look at cells, never at pairs of points. Large data is judged by a sample of its rows:
-that tells how many references to take (see `scale`), and the reference is that of all the points.
+that tells how many references to take (see `spread`), and the reference is that of all the points.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meanshiftpp._input import OFFSET_BITS, as_points, as_weights, on_host
-from meanshiftpp.alike import CRUMB, MOST_CRUMBS, comparable, crumbs, large
+from meanshiftpp.agreement import CRUMB, MOST_CRUMBS, comparable, crumbs, large
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid
 from meanshiftpp.modes import Modes, seek
-from meanshiftpp.scale import (
+from meanshiftpp.multiples import FINEST, PARTS, possible
+from meanshiftpp.spread import (
     Scale,
     gradient_reference,
     normal_reference,
@@ -31,7 +32,6 @@ from meanshiftpp.scale import (
     scale_of_grid,
     scale_of_points,
 )
-from meanshiftpp.steps import FINEST, PARTS, possible
 from meanshiftpp.sweeps import FALLBACK, sweep
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """Checkpoints: the grid so far and where it ends, so that a run that was killed can go on.
 
 Grids add up exactly, so a run that was broken off anywhere and went on has the bits of one that was
-not. What the checkpoint is of is in it too: other data or another bandwidth is refused.
+not. What the checkpoint is of is in it too: other data or another bandwidth is refused, and so
+is a position that counts something else.
 """
 
 from __future__ import annotations
@@ -53,10 +54,13 @@ class Checkpoint:
             note: dict[str, Any] = json.loads(text or "none")
             position, rows = int(note["position"]), int(note["rows"])
             columns, files = list(note["columns"]), [list(file) for file in note["files"]]
+            unit = str(note.get("unit", Source.unit))  # which older ones do not say
         except (ValueError, TypeError, KeyError):
             raise GridFileError(f"{path} is no checkpoint, and stays as it is") from None
         grid = Grid(**fields)
         difference = _difference(columns, files, source) or _other_bandwidth(grid, start)
+        if unit != source.unit:
+            difference = difference or f"its position counts {unit}, not {source.unit}"
         if difference:
             raise GridMismatchError(
                 f"the checkpoint {path} is of another run: {difference}; "
@@ -66,7 +70,7 @@ class Checkpoint:
 
 
 def _data(source: Source) -> dict[str, Any]:
-    return {"columns": list(source.columns), "files": source.identity()}
+    return {"columns": list(source.columns), "files": source.identity(), "unit": source.unit}
 
 
 def _difference(columns: list[str], files: list[list[Any]], source: Source) -> str | None:

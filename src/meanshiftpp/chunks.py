@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from queue import Empty, Full, Queue
 from typing import Any, TypeVar
@@ -87,31 +87,31 @@ class Chunk:
         name = repr(self.columns[column]) if self.columns else str(column + 1)
         return f"{self.source}, row {self.first + row + 1}, column {name}"
 
-    @contextmanager
-    def named(self) -> Iterator[None]:
+    def named(self) -> AbstractContextManager[None]:
         """Turn the X[4, 1] of an error into the place in the file."""
-        try:
-            yield
-        except InvalidInputError as error:
-            place = re.match(r"X\[(\d+), (\d+)\]", str(error))
-            if place:
-                where = self.where(int(place[1]), int(place[2]))
-                raise InvalidInputError(where + str(error)[place.end() :]) from error
-            if self.source:
-                raise InvalidInputError(f"{self.source}: {error}") from error
-            raise
+        return placed(self.where, self.source)
 
-    @contextmanager
-    def counted(self) -> Iterator[None]:
+    def counted(self) -> AbstractContextManager[None]:
         """Turn the X[4, 1] of an error into the row of the array that the chunk was cut from."""
-        try:
-            yield
-        except InvalidInputError as error:
-            place = re.match(r"X\[(\d+),", str(error))
-            if not place:
-                raise
-            row = f"X[{self.first + int(place[1])},"
-            raise InvalidInputError(row + str(error)[place.end() :]) from None
+        return placed(lambda row, column: f"X[{self.first + row}, {column}]")
+
+
+@contextmanager
+def placed(where: Callable[[int, int], str], source: str = "") -> Iterator[None]:
+    """Turn the X[4, 1] that an error begins with into what `where` says of row and column.
+
+    Other errors about the points get the name of their source in front, if there is one.
+    """
+    try:
+        yield
+    except InvalidInputError as error:
+        place = re.match(r"X\[(\d+), (\d+)\]", str(error))
+        if place:
+            name = where(int(place[1]), int(place[2]))
+            raise InvalidInputError(name + str(error)[place.end() :]) from error
+        if source:
+            raise InvalidInputError(f"{source}: {error}") from error
+        raise
 
 
 def as_chunk(item: Any, number: int = 0) -> Chunk:
@@ -195,8 +195,9 @@ def read_ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
         return False
 
     def work() -> None:
-        iterator = iter(items)
+        iterator: Any = None
         try:
+            iterator = iter(items)
             for item in iterator:
                 if not put("item", item):
                     return
@@ -211,7 +212,7 @@ def read_ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
     thread.start()
     try:
         while True:
-            what, value = _get(queue)
+            what, value = _get(queue, thread)
             if what == "end":
                 return
             if what == "error":
@@ -222,12 +223,13 @@ def read_ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
         thread.join()
 
 
-def _get(queue: Queue[tuple[str, Any]]) -> tuple[str, Any]:
+def _get(queue: Queue[tuple[str, Any]], thread: threading.Thread) -> tuple[str, Any]:
     while True:  # with a timeout, so that Ctrl-C comes through on every system
         try:
             return queue.get(timeout=_POLL)
         except Empty:
-            pass
+            if not thread.is_alive() and queue.empty():  # asked in this order: it may just have put
+                raise RuntimeError("the reader's thread ended without a word") from None
 
 
 def is_unknown(kind: Any) -> bool:

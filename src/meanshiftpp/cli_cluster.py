@@ -1,8 +1,8 @@
 """`meanshiftpp cluster`: points in, a label for each out.
 
 Points that fit comfortably are read once and kept. Others are streamed: a first pass builds the
-grid, a second labels; so are points with a checkpoint or a ready grid. Both ways give the same
-labels.
+grid, a second labels; so are points with a checkpoint or a ready grid. At a given bandwidth both
+ways give the same labels; without one, a stream's is chosen from a sample.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp._console import counted, duration, errors_in_words, row_progress, say, status
+from meanshiftpp._console import (
+    counted,
+    duration,
+    errors_in_words,
+    row_progress,
+    say,
+    show_facts,
+    status,
+)
 from meanshiftpp.cli_options import (
     AsJson,
     Bandwidth,
@@ -361,19 +369,7 @@ def _show(summary: Summary, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
         return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as Lines
-    from rich.text import Text
-
-    # As Text, names are names: rich would take the brackets of "speed [m/s]" for its own.
-    title = Text(summary.file)
-    lines = Lines(box=box.SIMPLE, show_header=False, title=title, title_justify="left")
-    lines.add_column(style="dim")
-    lines.add_column(overflow="fold")
-    for name, value in _lines(summary):
-        lines.add_row(name, Text(value))
-    Console(highlight=False).print(lines)
+    show_facts(summary.file, _lines(summary))
 
 
 def _lines(summary: Summary) -> Iterator[tuple[str, str]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp._console import counted, errors_in_words, status
+from meanshiftpp._console import counted, errors_in_words, show_facts, status
 from meanshiftpp.cli_options import (
     AsJson,
     CheckpointFile,
@@ -109,25 +110,21 @@ def _show(path: Path, made: Grid, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(facts))
         return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    show_facts(str(path), _lines(facts))
 
-    lines = Table(box=box.SIMPLE, show_header=False, title=Text(str(path)), title_justify="left")
-    lines.add_column(style="dim")
-    lines.add_column(overflow="fold")
-    lines.add_row("cells", f"{facts['cells']:,} in {counted(facts['features'], 'feature')}")
-    lines.add_row("weight", f"{facts['weight']:,}, at most {facts['heaviest']:,} in a cell")
-    for j in range(min(made.n_features, FEATURES_SHOWN)):
+
+def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    features: int = facts["features"]
+    yield "cells", f"{facts['cells']:,} in {counted(features, 'feature')}"
+    yield "weight", f"{facts['weight']:,}, at most {facts['heaviest']:,} in a cell"
+    for j in range(min(features, FEATURES_SHOWN)):
         steps = f"steps of {facts['bandwidth'][j]:.6g}"
-        if len(made):
+        if facts["cells"]:
             steps = f"{facts['lowest'][j]:.6g} to {facts['highest'][j]:.6g} in {steps}"
-        lines.add_row(f"feature {j}", steps)
-    if made.n_features > FEATURES_SHOWN:
-        lines.add_row("", f"and {made.n_features - FEATURES_SHOWN} more")
-    lines.add_row("size", f"{facts['bytes']:,} bytes")
-    Console(highlight=False).print(lines)
+        yield f"feature {j}", steps
+    if features > FEATURES_SHOWN:
+        yield "", f"and {features - FEATURES_SHOWN} more"
+    yield "size", f"{facts['bytes']:,} bytes"
 
 
 def _facts(path: Path, made: Grid) -> dict[str, Any]:

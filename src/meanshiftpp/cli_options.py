@@ -64,16 +64,18 @@ Every = Annotated[
 ]
 
 
-def read_sides(text: str) -> list[float]:
-    """Read a bandwidth: `0.5`, or `0.5,1,2`."""
+def read_sides(text: str, option: str = "--bandwidth", features: int | None = None) -> list[float]:
+    """Read a bandwidth, or several: `0.5`, or `0.5,1,2`; one or `features` where that is known."""
     try:
         sides = [float(part) for part in text.split(",")]
     except ValueError:
         sides = [math.nan]
-    if not all(math.isfinite(side) and side > 0 for side in sides):
+    right = features is None or len(sides) in (1, features)
+    if not (right and all(math.isfinite(side) and side > 0 for side in sides)):
+        many = features or "several"
         raise typer.BadParameter(
-            f"expected a number above 0, or several as 0.5,1,2; got {text!r}",
-            param_hint="'--bandwidth'",
+            f"expected numbers above 0, one or {many}, as 0.5,1,2; got {text!r}",
+            param_hint=f"'{option}'",
         )
     return sides
 

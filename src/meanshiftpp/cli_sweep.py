@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meanshiftpp._console import counted, duration, errors_in_words, say, status
-from meanshiftpp.cli_options import check_picture, read_columns
+from meanshiftpp.cli_options import check_picture, read_columns, read_sides
 
 if TYPE_CHECKING:
     from meanshiftpp.sources import Source
@@ -81,7 +81,7 @@ def sweep(
     Prints how many clusters there are at each and how stable they are; the one that lasts longest
     is marked.
     """
-    wanted = None if bandwidths is None else _numbers(bandwidths)
+    wanted = None if bandwidths is None else read_sides(bandwidths, "--bandwidths")
     with errors_in_words():
         from meanshiftpp.stream import open_points
         from meanshiftpp.sweeps import sweep as swept
@@ -105,18 +105,6 @@ def sweep(
     if not all(entry.converged for entry in report.entries):
         say("warning: at some bandwidths points still moved after the last step")
     _show(report, as_json)
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        numbers = [float(part) for part in text.split(",")]
-    except ValueError:
-        numbers = [math.nan]
-    if not all(math.isfinite(h) and h > 0 for h in numbers):
-        raise typer.BadParameter(
-            f"expected numbers above 0, as 0.5,1,2; got {text!r}", param_hint="'--bandwidths'"
-        )
-    return numbers
 
 
 def _report(source: Source, points: int, found: Sweep) -> Report:

@@ -7,7 +7,6 @@ written as it goes, and the files take their names at the end.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -19,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from meanshiftpp._console import counted, duration, errors_in_words, progress, say
+from meanshiftpp._console import counted, duration, errors_in_words, progress, say, show_facts
+from meanshiftpp.cli_options import read_sides
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def track(
     From a camera it goes on until Ctrl-C.
     """
     start = None if window is None else _window(window)
-    sides = None if bandwidth is None else _sides(bandwidth)
+    sides = None if bandwidth is None else read_sides(bandwidth, features=3)
     if start is not None and first_frame is None and output is None and csv is None:
         raise typer.BadParameter("nothing to write: give -o OUT.mp4, --csv CSV, or both")
     with errors_in_words():
@@ -147,7 +147,7 @@ def track(
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
     else:
-        _show(summary)
+        show_facts(summary.file, _lines(summary))
 
 
 # -- what is asked for ----------------------------------------------------------------------------
@@ -163,20 +163,6 @@ def _window(text: str) -> Window:
             param_hint="'--window'",
         ) from None
     return x, y, w, h
-
-
-def _sides(text: str) -> list[float]:
-    """Read `16`, or `20,8,8`."""
-    try:
-        sides = [float(part) for part in text.split(",")]
-    except ValueError:
-        sides = []
-    if len(sides) not in (1, 3) or not all(math.isfinite(side) and side > 0 for side in sides):
-        raise typer.BadParameter(
-            f"expected a number above 0, or three as 20,8,8; got {text!r}",
-            param_hint="'--bandwidth'",
-        )
-    return sides
 
 
 def _source(video: str) -> str | int:
@@ -310,20 +296,6 @@ def _table(path: Path) -> Iterator[Callable[[int, Window, bool, float], None]]:
 
 
 # -- what is said ---------------------------------------------------------------------------------
-
-
-def _show(summary: Summary) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE, show_header=False, title=Text(summary.file), title_justify="left")
-    table.add_column(style="dim")
-    table.add_column(overflow="fold")
-    for name, value in _lines(summary):
-        table.add_row(name, Text(value))
-    Console(highlight=False).print(table)
 
 
 def _lines(summary: Summary) -> Iterator[tuple[str, str]]:

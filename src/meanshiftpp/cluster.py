@@ -172,14 +172,9 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             sample_weight=weight,
             tol=self.tol,
             max_iter=self.max_iter,
+            cluster_all=self.cluster_all,
             n_threads=threads_of(self.n_jobs),
         )
-        if weight is not None and not self.cluster_all:
-            idle = module_of(X).flatnonzero(
-                weight == 0
-            )  # these made no cell: they are as new points
-            if idle.size:
-                labels[idle] = modes.label(X[idle], cluster_all=False)
         return self._keep(modes, labels, bandwidth)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]

@@ -23,7 +23,7 @@ from meanshiftpp.chunks import Chunk
 from meanshiftpp.errors import InvalidInputError, need
 from meanshiftpp.grid import Grid, GridSum, bin_chunk
 from meanshiftpp.modes import Modes, fine_cells, seek
-from meanshiftpp.scale import Scale, merged_scale, scale_of_points
+from meanshiftpp.spread import Scale, merged_scale, scale_of_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -31,7 +31,7 @@ from meanshiftpp._input import (
 )
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid, Periodic, bin_points
-from meanshiftpp.scale import normal_reference, scale_of_points
+from meanshiftpp.spread import normal_reference, scale_of_points
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

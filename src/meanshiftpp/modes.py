@@ -305,11 +305,13 @@ def fit_labels(
     sample_weight: ArrayLike | None = None,
     tol: float = DEFAULT_TOL,
     max_iter: int = DEFAULT_MAX_ITER,
+    cluster_all: bool = True,
     n_threads: int | None = None,
 ) -> tuple[Modes, NDArray[np.int32]]:
     """Bin, search and label in one go: the cells found while binning are kept for labelling.
 
     The cells are those of `fine_bandwidth`: at every resolution a window is three bandwidths wide.
+    Points of no weight make no cell: they are labelled as new points are, by `cluster_all` too.
     """
     points = as_points(X)
     labels: NDArray[np.int32] = module_of(points).empty(len(points), np.int32)
@@ -325,8 +327,7 @@ def fit_labels(
     modes = seek(grid, resolution=resolution, tol=tol, max_iter=max_iter, n_threads=n_threads)
     assignment.take(modes.cell_labels, labels, labels)
     if sample_weight is not None:
-        # Points of no weight made no cell: they are labelled as new points are.
         idle = module_of(points).flatnonzero(as_array(sample_weight) == 0)
         if idle.size:
-            labels[idle] = modes.label(points[idle], n_threads=n_threads)
+            labels[idle] = modes.label(points[idle], cluster_all=cluster_all, n_threads=n_threads)
     return modes, labels

@@ -61,16 +61,22 @@ class RasterSource(Source):
         self.nbytes = self.rows * self._pixel_bytes
         flags = need("rasterio", "raster").enums.MaskFlags.all_valid
         self._complete = all(flags in self.raster.mask_flag_enums[b - 1] for b in self._bands)
+        self._cut = self._window_size()
+        self.unit = "windows of {} x {} pixels".format(*self._cut)
 
-    def _windows(self) -> list[Any]:
-        """Cut the image into groups of blocks, each about a chunk's size."""
-        window = need("rasterio.windows", "raster").Window
+    def _window_size(self) -> tuple[int, int]:
+        """Say how wide and high a group of blocks is that is about a chunk's size."""
         width, height = self.raster.width, self.raster.height
         tall, wide = self.raster.block_shapes[0]
         pixels = rows_at_a_time(self._pixel_bytes)
         across = min(max(pixels // (tall * wide), 1) * wide, width)
         down = max(pixels // across, 1)
-        down = min(down // tall * tall if down >= tall else down, height)
+        return across, min(down // tall * tall if down >= tall else down, height)
+
+    def _windows(self) -> list[Any]:
+        """Cut the image into groups of blocks."""
+        window = need("rasterio.windows", "raster").Window
+        (across, down), width, height = self._cut, self.raster.width, self.raster.height
         return [
             window(x, y, min(across, width - x), min(down, height - y))
             for y in range(0, height, down)

@@ -7,10 +7,9 @@ label for each point, in the same order.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp.chunks import CHUNK_BYTES, Chunk, read_ahead, refuse_rounding
+from meanshiftpp.chunks import CHUNK_BYTES, Chunk, placed, read_ahead, refuse_rounding
 from meanshiftpp.errors import InvalidInputError
 
 LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 21
@@ -40,6 +39,9 @@ class Source(ABC):
         Of all points in memory, as far as can be known before.
     dtype : numpy.dtype or None
         The type of all points, where it is known before.
+    unit : str
+        What a position counts. Where that depends on how chunks are cut, it says so: a position in
+        other chunks would be another place.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Source(ABC):
     rows: int | None
     nbytes: int
     dtype: np.dtype[Any] | None = None
+    unit: str = "rows"
 
     @abstractmethod
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
@@ -101,22 +104,18 @@ class Source(ABC):
                     refuse_rounding(chunk.points[:, j], kind, j)
         return np.concatenate([chunk.points for chunk in chunks])
 
-    @contextmanager
-    def named(self) -> Iterator[None]:
+    def named(self) -> AbstractContextManager[None]:
         """Turn the X[4, 1] of an error about what `read` gave into the place in its file."""
-        try:
-            yield
-        except InvalidInputError as error:
-            place = re.match(r"X\[(\d+), (\d+)\]", str(error))
-            if not place:
-                raise
-            row = int(place[1])
-            for chunk in self.chunks():
-                if row < len(chunk):
-                    where = chunk.where(row, int(place[2]))
-                    raise InvalidInputError(where + str(error)[place.end() :]) from error
-                row -= len(chunk)
-            raise
+        return placed(self._where)
+
+    def _where(self, row: int, column: int) -> str:
+        before = 0
+        with closing(self.chunks()) as chunks:
+            for chunk in chunks:
+                if row < before + len(chunk):
+                    return chunk.where(row - before, column)
+                before += len(chunk)
+        return f"X[{row}, {column}]"
 
     def sample(self, size: int) -> NDArray[Any]:
         """Take about `size` points, evenly over all the data."""

@@ -52,7 +52,7 @@ from meanshiftpp._input import as_bandwidth
 from meanshiftpp._spark import PARTIAL, WEIGHT, add_up, adding, binning, labelling
 from meanshiftpp.grid import Grid
 from meanshiftpp.modes import DEFAULT_MAX_ITER, DEFAULT_TOL, Modes, seek
-from meanshiftpp.scale import Scale
+from meanshiftpp.spread import Scale
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -84,7 +84,7 @@ def fit(
         The columns to cluster by, of any numeric type.
     bandwidth : float or array-like of shape (n_features,), default=None
         Side of a grid cell. ``None`` takes a rule of thumb from the moments of all the data,
-        for which Spark reads it once more.
+        for which Spark reads it once more, or twice where there are weights.
     weight : str, default=None
         The column of weights. Whole numbers are exact; others are rounded part by part.
     label : str, default="label"
@@ -233,14 +233,19 @@ class MeanShiftPP(
 
     def _fit(self, df: Any) -> MeanShiftPPModel:
         points = self._points(df)
+        weight = _number(df, self.getWeightCol()) if self.isSet(self.weightCol) else None
         bandwidth: Any = self.getBandwidth()
         if bandwidth is None:
-            bandwidth = _reference(df, points, self._names())
+            if not self._names():
+                words = "vectors need a bandwidth; without one, name columns in inputCols"
+                raise InvalidInputError(words)
+            moments = _moments(df, points) if weight is None else _weighted(df, points, weight)
+            bandwidth = moments.rule_of_thumb()
         bandwidth = bandwidth[0] if len(bandwidth) == 1 else bandwidth
         if self._names():  # vectors are known only when they are read
             bandwidth = as_bandwidth(bandwidth, len(points))
-        if self.isSet(self.weightCol):
-            points.append(_number(df, self.getWeightCol()).alias(WEIGHT))
+        if weight is not None:
+            points.append(weight.alias(WEIGHT))
         grid = _grid_of(df.select(*points), bandwidth, self._names())
         model = MeanShiftPPModel(_search(grid, self.getTol(), self.getMaxIter()))
         model._resetUid(self.uid)
@@ -361,14 +366,33 @@ def _number(df: Any, name: str) -> Any:
     return _column(name)
 
 
-def _reference(df: Any, points: list[Any], names: tuple[str, ...]) -> NDArray[np.float64]:
-    """Apply the rule of thumb to the moments, which Spark finds in a pass of its own."""
-    if not names:
-        raise InvalidInputError("vectors need a bandwidth; without one, name columns in inputCols")
+def _moments(df: Any, points: list[Any]) -> Scale:
+    """Let Spark find the moments, in a pass of its own."""
     wanted = [moment(column) for moment in (sql.avg, sql.stddev_pop) for column in points]
     total, *found = df.agg(sql.count("*"), *wanted).first()
-    moments = np.array([np.nan if value is None else value for value in found], np.float64)
-    return Scale(float(total), *moments.reshape(2, -1)).rule_of_thumb()
+    return Scale(float(total), *_floats(found).reshape(2, -1))
+
+
+def _weighted(df: Any, points: list[Any], weight: Any) -> Scale:
+    """Find weighted moments, for which Spark has no word, in two passes.
+
+    The second is around the mean of the first: squares taken from 0 would lose a small spread far
+    away. Rows without weight have no say, whatever they hold.
+    """
+    w, columns = weight.cast("double"), [column.cast("double") for column in points]
+    rows = df.where(weight > 0)
+    total, *sums = _floats(rows.agg(sql.sum(w), *(sql.sum(w * x) for x in columns)).first())
+    with np.errstate(all="ignore"):  # of NaN and infinity the binning will say where they are
+        mean = np.array(sums) / total
+        away = [x - sql.lit(float(m)) for x, m in zip(columns, mean, strict=True)]
+        wanted = [sql.sum(w * power) for power in (*away, *(x * x for x in away))]
+        first, second = _floats(rows.agg(*wanted).first()).reshape(2, -1) / total
+        return Scale(float(total), mean + first, np.sqrt(second - first**2))
+
+
+def _floats(row: Sequence[Any]) -> NDArray[np.float64]:
+    """Take the numbers of a row; where there were none to aggregate, Spark says nothing."""
+    return np.array([np.nan if value is None else value for value in row], np.float64)
 
 
 def _grid_of(points: Any, bandwidth: Any, names: tuple[str, ...]) -> Grid:

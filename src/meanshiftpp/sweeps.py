@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meanshiftpp._input import as_bandwidth, as_points, as_weights, thread_count
-from meanshiftpp.alike import CRUMB, agreement, comparable, large, meet, parents
+from meanshiftpp.agreement import CRUMB, agreement, comparable, large, meet, parents
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid
 from meanshiftpp.modes import (
@@ -32,8 +32,8 @@ from meanshiftpp.modes import (
     fine_bandwidth,
     seek,
 )
-from meanshiftpp.scale import scale_of_grid
-from meanshiftpp.steps import plan_for_grid, plan_for_points, references, refuse_too_fine, shown
+from meanshiftpp.multiples import plan_for_grid, plan_for_points, references, refuse_too_fine, shown
+from meanshiftpp.spread import scale_of_grid
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -308,7 +308,10 @@ def _searched(grids: list[Grid], how: dict[str, Any], threads: int) -> list[Mode
     fair = sum(map(len, grids)) / threads
     alone = {i: seek(g, n_threads=threads, **how) for i, g in enumerate(grids) if len(g) > fair}
     rest = [i for i in range(len(grids)) if i not in alone]
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         shared = pool.map(lambda i: seek(grids[i], n_threads=1, **how), rest)
         found = alone | dict(zip(rest, shared, strict=True))
+    finally:
+        pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, none that waits is begun
     return [found[i] for i in range(len(grids))]

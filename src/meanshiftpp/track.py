@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import as_bandwidth
+from meanshiftpp._input import as_bandwidth, on_gpu
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.modes import Modes, fit_labels
 
@@ -261,6 +261,10 @@ def _size(frame: NDArray[np.uint8]) -> str:
 
 
 def _as_frame(frame: ArrayLike) -> NDArray[np.uint8]:
+    if on_gpu(frame):
+        raise InvalidInputError(
+            "frames must be in the host's memory, got one on a GPU; frame.get() copies it"
+        )
     pixels = np.asarray(frame)
     if pixels.dtype != np.uint8:
         raise InvalidInputError(f"frames must be uint8, 0 to 255, got dtype {pixels.dtype}")

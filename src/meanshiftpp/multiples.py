@@ -15,7 +15,13 @@ import numpy as np
 from meanshiftpp._input import as_array, as_bandwidth
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid
-from meanshiftpp.scale import Scale, gradient_reference, sample_rows, scale_of_grid, scale_of_points
+from meanshiftpp.spread import (
+    Scale,
+    gradient_reference,
+    sample_rows,
+    scale_of_grid,
+    scale_of_points,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
 FINEST, COARSEST = 0.25, 4.0  # of the default bandwidths, in references for the gradient
 PARTS = 4  # default bandwidths are multiples 4, 5, 6, 7, 8, 10, 12, 14, 16, ... of the step
 EXACT = 8  # how many parts of the smallest bandwidth are tried as the step of all
+MOST = 2**31 - 1  # times the step: the coarsest grid that can be made of it
 SAMPLE = 1 << 14  # rows that tell the spread, and about how many cells there will be
 
 
@@ -124,7 +131,7 @@ def _common_step(sides: NDArray[np.float64]) -> float:
 
 def _snapped(sides: NDArray[np.float64]) -> list[int]:
     """Give the nearest whole numbers, at least 1, each once."""
-    if sides[-1] >= 2**31:
+    if sides[-1] > MOST:
         raise InvalidInputError(
             f"the largest bandwidth is {sides[-1]:.3g} times the step; 2**31 - 1 is the most"
         )
@@ -162,17 +169,40 @@ def refuse_too_fine(
     cells = _estimated_cells(grid, n)
     if cells <= max_cells:
         return
-    low, high = 1, 2
-    while _estimated_cells(grid.coarsen(high), n) > max_cells:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        fits = _estimated_cells(grid.coarsen(middle), n) <= max_cells
-        low, high = (low, middle) if fits else (middle, high)
+    fits, tried = _least_that_fits(grid, n, max_cells)
+    if fits is not None:
+        advice = f"the nearest that fits is about {shown(smallest * fits)}"
+    elif _all_around_zero(grid, tried):
+        least = len(grid.coarsen(tried))
+        advice = f"none fits: points on both sides of 0 are never in fewer than {least:,} cells"
+    else:
+        advice = f"no bandwidth up to {shown(smallest * tried)} fits"
     raise InvalidInputError(
         f"the smallest bandwidth {shown(smallest)} needs a grid of about {cells:,.0f} cells, more "
-        f"than max_cells={max_cells:,}; the nearest that fits is about {shown(smallest * high)}"
+        f"than max_cells={max_cells:,}; {advice}"
     )
+
+
+def _least_that_fits(grid: Grid, n: int, max_cells: int) -> tuple[int | None, int]:
+    """Find the least multiple with few enough cells, if there is one, and the largest tried."""
+
+    def fits(k: int) -> bool:
+        return _estimated_cells(grid.coarsen(k), n) <= max_cells
+
+    low, high = 1, 2
+    while not fits(high):
+        if high == MOST or _all_around_zero(grid, high):
+            return None, high
+        low, high = high, min(2 * high, MOST)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high, high
+
+
+def _all_around_zero(grid: Grid, k: int) -> bool:
+    """Whether all cells of that multiple touch 0, where cells begin: no larger one has fewer."""
+    return bool(((grid.cells >= -k) & (grid.cells < k)).all())
 
 
 def _estimated_cells(grid: Grid, n: int) -> float:
