@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -308,10 +309,20 @@ def _searched(grids: list[Grid], how: dict[str, Any], threads: int) -> list[Mode
     fair = sum(map(len, grids)) / threads
     alone = {i: seek(g, n_threads=threads, **how) for i, g in enumerate(grids) if len(g) > fair}
     rest = [i for i in range(len(grids)) if i not in alone]
-    pool = ThreadPoolExecutor(threads)
-    try:
-        shared = pool.map(lambda i: seek(grids[i], n_threads=1, **how), rest)
-        found = alone | dict(zip(rest, shared, strict=True))
-    finally:
-        pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, none that waits is begun
+    failed = Event()  # after an error or Ctrl-C no further search is begun
+
+    def search(i: int) -> Modes:
+        if failed.is_set():
+            raise CancelledError
+        try:
+            return seek(grids[i], n_threads=1, **how)
+        except BaseException:
+            failed.set()
+            raise
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            found = alone | dict(zip(rest, pool.map(search, rest), strict=True))
+        finally:
+            failed.set()
     return [found[i] for i in range(len(grids))]
