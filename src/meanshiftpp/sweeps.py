@@ -16,7 +16,6 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -309,20 +308,21 @@ def _searched(grids: list[Grid], how: dict[str, Any], threads: int) -> list[Mode
     fair = sum(map(len, grids)) / threads
     alone = {i: seek(g, n_threads=threads, **how) for i, g in enumerate(grids) if len(g) > fair}
     rest = [i for i in range(len(grids)) if i not in alone]
-    failed = Event()  # after an error or Ctrl-C no further search is begun
+    errors: list[BaseException] = []  # after the first, Ctrl-C too, no further search is begun
 
     def search(i: int) -> Modes:
-        if failed.is_set():
+        if errors:
             raise CancelledError
         try:
             return seek(grids[i], n_threads=1, **how)
-        except BaseException:
-            failed.set()
+        except BaseException as error:
+            errors.append(error)
             raise
 
     with ThreadPoolExecutor(threads) as pool:
         try:
             found = alone | dict(zip(rest, pool.map(search, rest), strict=True))
-        finally:
-            failed.set()
+        except BaseException as error:
+            errors.append(error)
+            raise errors[0] from None
     return [found[i] for i in range(len(grids))]
