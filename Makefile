@@ -30,7 +30,7 @@ docs: $(VENV)/installed-docs  ## build docs/_build/html, warnings are errors
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) build dist demo docs/_build
+	rm -rf $(VENV) build dist demo docs/_build docs/gallery
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "meanshiftpp needs Python 3.11 or newer, this is " + sys.version)'

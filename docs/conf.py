@@ -12,8 +12,24 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build"]
+
+# The gallery: the scripts run when the pages are built, and what they draw is shown beside them.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 3600,
+    "write_computation_times": False,
+    "abort_on_example_error": True,
+}
 
 # Headings can be linked to, from one page to another and from the README.
 myst_heading_anchors = 3
@@ -26,3 +42,7 @@ autodoc_member_order = "bysource"
 # Furo brings its own style sheet and uses the reader's fonts: pages ask no other host for anything.
 html_theme = "furo"
 html_title = "meanshiftpp"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_copy_source = False

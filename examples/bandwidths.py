@@ -2,9 +2,9 @@
 Look before choosing the bandwidth
 ==================================
 
-`sweep` clusters at many bandwidths from one read of the data. Where the number of clusters rests and
-the clusterings agree with each other, there is structure; where they do not, there is none to
-be had.
+`sweep` clusters at many bandwidths from one read of the data. Where the number of clusters
+rests and the clusterings agree with each other, there is structure; where they do not, there is
+none to be had.
 """
 
 import matplotlib.pyplot as plt

@@ -6,8 +6,8 @@ A flow cytometer measures how strongly each cell of a blood sample glows in seve
 each marker on its surface. Kinds of cells are bumps in that space, usually cut out by hand, two
 markers at a time. Modes find them in all markers at once, and a cell's kind is read off its mode.
 
-The sample is made up: seven kinds in the shares and with the spread they have in healthy blood, some
-debris, and fluorescence that spills over from one detector into the next.
+The sample is made up: seven kinds in the shares and with the spread they have in healthy blood,
+some debris, and fluorescence that spills over from one detector into the next.
 """
 
 import matplotlib.pyplot as plt
@@ -68,7 +68,11 @@ def draw(panel: plt.Axes, j: int, i: int) -> None:
     panel.set(xlabel=MARKERS[j], ylabel=MARKERS[i], xticks=[], yticks=[])
     for number, center in enumerate(model.cluster_centers_):
         panel.annotate(
-            str(number), center[[j, i]], ha="center", va="center", fontsize=9,
+            str(number),
+            center[[j, i]],
+            ha="center",
+            va="center",
+            fontsize=9,
             bbox={"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": colours[number]},
         )
 

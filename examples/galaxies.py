@@ -29,7 +29,5 @@ panel.set_position([0, 0, 1, 1])
 panel.imshow(sky)
 panel.scatter(x, y, s=weight**0.55 * 0.7, facecolors="none", edgecolors="#7CE0FF", linewidths=0.9)
 panel.axis("off")
-panel.text(
-    20, 850, f"{len(x)} sources", color="white", fontsize=15, weight="bold", va="bottom"
-)
+panel.text(20, 850, f"{len(x)} sources", color="white", fontsize=15, weight="bold", va="bottom")
 plt.show()

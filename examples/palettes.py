@@ -26,8 +26,9 @@ for photo, (top, middle, bottom) in zip(photos, axes.T, strict=True):
     colours = palette(photo, BANDWIDTH)
     top.imshow(photo)
     middle.imshow(quantize(photo, BANDWIDTH))
-    ends = np.cumsum(np.sqrt(colours.shares))  # the root, so that rare colours can be seen
-    bottom.barh(0, np.diff(ends, prepend=0), left=ends - np.diff(ends, prepend=0), color=colours.colors / 255)
+    wide = np.sqrt(colours.shares)  # the root, so that rare colours can be seen
+    ends = np.cumsum(wide)
+    bottom.barh(0, wide, left=ends - wide, color=colours.colors / 255)
     bottom.set_xlim(0, ends[-1])
     top.set_title(f"{len(np.unique(photo.reshape(-1, 3), axis=0)):,} colours", loc="left")
     middle.set_title(f"{len(colours)} colours", loc="left")

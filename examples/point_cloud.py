@@ -50,7 +50,8 @@ axes["a"].set_title("the left eye", loc="left")
 axes["b"].imshow(shown)
 axes["b"].set_title(f"{k} things", loc="left")
 order = np.random.default_rng(0).permutation(len(cloud))[:120_000]
-axes["c"].scatter(cloud[order, 0], cloud[order, 2], s=0.6, c=paint[model.labels_[order]], linewidths=0)
+seen = {"c": paint[model.labels_[order]], "s": 0.6, "linewidths": 0}
+axes["c"].scatter(cloud[order, 0], cloud[order, 2], **seen)
 axes["c"].set(xlabel="metres to the right", ylabel="metres away", aspect="equal")
 axes["c"].spines[["top", "right"]].set_visible(False)
 axes["c"].set_title("from above", loc="left")

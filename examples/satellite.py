@@ -64,7 +64,8 @@ scene = gaussian_filter(SPECTRA[cover], (0.6, 0.6, 0)) * shade  # a pixel sees a
 scene += rng.normal(0, 0.006, scene.shape)
 
 # %%
-# Clusters of spectra, the smallest ones joined to their neighbours in the picture.
+# Clusters of spectra. Those of less than a hundredth of the pixels are mixtures along borders, and
+# stay grey.
 
 labels = segment(scene, 0.035, space=None, regions=False)
 kinds = int(np.sum(np.bincount(labels.ravel()) > 0.01 * labels.size))

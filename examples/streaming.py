@@ -6,8 +6,8 @@ Grids add up, so a stream needs no window, no sample and no memory of its points
 each chunk to it, search it whenever an answer is wanted. What is found is exactly what a fit to
 all points so far would find.
 
-Here sixty chunks arrive, drawn from fourteen sources. The sources do not all speak at once: new ones
-turn up as time goes on.
+Here sixty chunks arrive, drawn from fourteen sources. The sources do not all speak at once: new
+ones turn up as time goes on.
 """
 
 from collections.abc import Iterator
@@ -43,19 +43,23 @@ for number, chunk in enumerate(chunks(), start=1):
 # the points at least, where and how heavy they are.
 
 fig, axes = plt.subplots(1, 3, figsize=(12, 4.8), layout="constrained", facecolor="black")
-for panel, (number, (sofar, modes)) in zip(axes, shown.items(), strict=True):
+for panel, (sofar, modes) in zip(axes, shown.values(), strict=True):
     image = np.zeros((100, 100))
     at = sofar.cells + 50
     inside = np.all((at >= 0) & (at < 100), axis=1)
     image[at[inside, 1], at[inside, 0]] = sofar.counts[inside]
-    panel.imshow(np.log1p(image), origin="lower", cmap="magma", extent=[side * 50 * BANDWIDTH for side in (-1, 1, -1, 1)])
+    side = 50 * BANDWIDTH
+    extent = (-side, side, -side, side)
+    panel.imshow(np.log1p(image), origin="lower", cmap="magma", extent=extent)
     x, y = modes.centers.T
     share = modes.weights / sofar.total
     panel.scatter(x, y, s=80 + 900 * share, facecolors="none", edgecolors="white", linewidths=1.4)
     kept = len(sofar) * (8 + 16 * sofar.n_features) / 1e3
     panel.set_title(
         f"{sofar.total:,.0f} points, {len(modes)} clusters\n{len(sofar):,} cells, {kept:,.0f} kB",
-        loc="left", color="white", fontsize=11,
+        loc="left",
+        color="white",
+        fontsize=11,
     )
     panel.axis("off")
 plt.show()
