@@ -55,7 +55,7 @@ def fixes(days: int) -> tuple[np.ndarray, np.ndarray]:
             if here == "home":
                 start, end = 0.0, 7.8
             n = int((end - start) * 30)
-            where.append(scatter(error, n) + [x, y])
+            where.append(scatter(error, n) + np.array([x, y]))
             hours.append(rng.uniform(start, end, n))
             bend = np.array([PLACES[here][0], PLACES[there][1]]) * 0.9  # streets, not a line
             n = int(np.hypot(*np.subtract(PLACES[there][:2], [x, y])) / 150)
@@ -64,7 +64,7 @@ def fixes(days: int) -> tuple[np.ndarray, np.ndarray]:
             where.append(path + 12 * rng.normal(size=path.shape))
             hours.append(np.full(n, end + 0.2))
         x, y, start, _, error = PLACES["home"]
-        where.append(scatter(error, 150) + [x, y])
+        where.append(scatter(error, 150) + np.array([x, y]))
         hours.append(rng.uniform(start, 24, 150))
     return np.concatenate(where), np.concatenate(hours)
 

@@ -25,7 +25,7 @@ up = -(rows - 254.877) * depth / 994.978
 cloud = np.column_stack([across, up, depth])
 
 # The floor touches everything. It is the plane that most points of the lower half lie in.
-low = rows > 330
+low = np.flatnonzero(rows > 330)[::25]
 plane = RANSACRegressor(residual_threshold=0.01, random_state=0).fit(cloud[low][:, [0, 2]], up[low])
 above_floor = up - plane.predict(cloud[:, [0, 2]]) > 0.035
 cloud, rows, columns = cloud[above_floor], rows[above_floor], columns[above_floor]

@@ -6,6 +6,9 @@ import doctest
 import importlib
 import io
 import re
+import shlex
+import subprocess
+import sys
 import tarfile
 from importlib import metadata, resources
 from pathlib import Path
@@ -97,6 +100,32 @@ def test_the_readme_runs(tmp_path, monkeypatch):
     with contextlib.redirect_stdout(printed):
         exec("\n".join(fenced(ROOT / "README.md", "python")), {"__name__": "readme"})
     assert printed.getvalue() == shown
+
+
+def lines(path: Path) -> list[str]:
+    """The commands that a Markdown page shows, without their comments."""
+    shown = "".join(fenced(path, "sh")).splitlines()
+    return [line.partition(" #")[0].strip() for line in shown if line.strip()]
+
+
+def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with contextlib.redirect_stdout(io.StringIO()):  # which writes the files they are given
+        exec("\n".join(fenced(ROOT / "README.md", "python")), {"__name__": "readme"})
+    for line in lines(ROOT / "README.md"):
+        program, *arguments = shlex.split(line)
+        if program == "meanshiftpp":
+            command, where = [sys.executable, "-m", "meanshiftpp", *arguments], tmp_path
+        elif program == "make":  # that there is such a target; what it does, CI does
+            command, where = ["make", "--dry-run", "--always-make", *arguments], ROOT
+        else:  # what would be installed; that it can be is for `make wheel`
+            assert line.startswith("pip install ")
+            options = ["--dry-run", "--no-deps", "--no-build-isolation", "--quiet"]
+            command, where = [sys.executable, "-m", "pip", *arguments, *options], ROOT
+        done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        for output in re.findall(r"(?:-o|--plot|--csv) (\S+)", line):
+            assert (tmp_path / output).stat().st_size > 0, f"{line} did not write {output}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
