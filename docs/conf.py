@@ -2,6 +2,9 @@
 
 from importlib.metadata import version as installed_version
 
+from docutils import nodes
+from sphinx.application import Sphinx
+
 project = "meanshiftpp"
 author = "The meanshiftpp developers"
 copyright = f"2026, {author}"
@@ -22,6 +25,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
     "within_subsection_order": "FileNameSortKey",
+    "thumbnail_size": (420, 210),
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
@@ -30,6 +34,9 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "abort_on_example_error": True,
 }
+
+# A single backtick is code, in Markdown and in docstrings alike.
+default_role = "code"
 
 # Headings can be linked to, from one page to another and from the README.
 myst_heading_anchors = 3
@@ -46,3 +53,14 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
+
+
+def _trim(app: Sphinx, doctree: nodes.document) -> None:
+    """Sessions end in an empty line, which doctest wants and nobody wants to see."""
+    for block in doctree.findall(nodes.literal_block):
+        block.rawsource = block.rawsource.rstrip()
+        block[:] = [nodes.Text(block.astext().rstrip())]
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("doctree-read", _trim)
