@@ -3,6 +3,7 @@
 from importlib.metadata import version as installed_version
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 
 project = "meanshiftpp"
@@ -43,6 +44,7 @@ myst_heading_anchors = 3
 
 # The docstrings are NumPy style and state the types in words; the signatures stay short.
 napoleon_google_docstring = False
+napoleon_use_ivar = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 
@@ -62,5 +64,14 @@ def _trim(app: Sphinx, doctree: nodes.document) -> None:
         block[:] = [nodes.Text(block.astext().rstrip())]
 
 
+def _unlink(app: Sphinx, doctree: nodes.document) -> None:
+    """In "array of shape (n_features,)" the word is no name: it must not lead to an attribute."""
+    for link in list(doctree.findall(addnodes.pending_xref)):
+        target = link.get("reftarget", "")
+        if link.get("refdomain") == "py" and target.islower() and "." not in target:
+            link.replace_self(link.children)
+
+
 def setup(app: Sphinx) -> None:
     app.connect("doctree-read", _trim)
+    app.connect("doctree-read", _unlink)

@@ -4,12 +4,14 @@ import ast
 import contextlib
 import doctest
 import importlib
+import inspect
 import io
 import re
 import shlex
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator
 from importlib import metadata, resources
 from pathlib import Path
 
@@ -23,7 +25,7 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
     *("chunks", "grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
     *("sources", "stream", "dask", "plot", "reference", "errors", "density", "geo"),
-    *("track", "clips", "marks"),
+    *("track", "clips", "marks", "sweeps", "bandwidth", "demo"),
 ]
 
 
@@ -141,6 +143,35 @@ def test_the_docstrings_run(name, tmp_path, monkeypatch):
     module = importlib.import_module(f"meanshiftpp.{name}")
     for test in doctest.DocTestFinder().find(module):
         check_examples(test)
+
+
+def public() -> Iterator[tuple[str, object]]:
+    """Every public class and function: those of the package, and those of its public modules."""
+    for name in meanshiftpp.__all__:
+        value = getattr(meanshiftpp, name)
+        if not inspect.ismodule(value):
+            yield f"meanshiftpp.{name}", value
+            continue
+        for inner in getattr(value, "__all__", [n for n in dir(value) if n[0] != "_"]):
+            member = getattr(value, inner)
+            if callable(member) and getattr(member, "__module__", "").startswith("meanshiftpp"):
+                yield f"{value.__name__}.{inner}", member
+
+
+def in_the_reference(name: str) -> bool:
+    """Say whether docs/api.md shows a name, by itself or as a member of its module."""
+    shown = (ROOT / "docs" / "api.md").read_text("utf-8")
+    module, _, own = name.rpartition(".")
+    listed = re.findall(rf"automodule:: {re.escape(module)}\n   :members:(.*)\n", shown)
+    members = [names.replace(",", " ").split() for names in listed]
+    return f":: {name}\n" in shown or any(not names or own in names for names in members)
+
+
+def test_every_public_name_is_documented_with_an_example():
+    names = dict(public())
+    assert len(names) > 30
+    assert [name for name in names if ">>> " not in (inspect.getdoc(names[name]) or "")] == []
+    assert [name for name in names if not in_the_reference(name)] == []
 
 
 def anchors(path: Path) -> set[str]:
