@@ -63,7 +63,7 @@ class Result:
     >>> from meanshiftpp.reference import mean_shift_pp
     >>> result = mean_shift_pp([[0.1], [0.3], [5.0]], 1.0)
     >>> result.labels, result.converged
-    (array([0, 0, 1]), True)
+    (array([0, 0, 1], dtype=int32), True)
     """
 
     points: Floats
