@@ -44,7 +44,6 @@ myst_heading_anchors = 3
 
 # The docstrings are NumPy style and state the types in words; the signatures stay short.
 napoleon_google_docstring = False
-napoleon_use_ivar = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 
