@@ -4,7 +4,10 @@ VENV := .venv
 PY := $(VENV)/bin/python
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/*.cpp src/kernel/*)
 
-.PHONY: demo test lint format bench docs clean
+WHEEL_ENV := build/wheel-env
+WHEEL_TESTS := tests/test_grid.py tests/test_modes.py tests/test_against_reference.py
+
+.PHONY: demo test lint format bench docs wheel clean
 
 demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, track a ball, write pictures to demo/
 	$(VENV)/bin/meanshiftpp demo
@@ -29,8 +32,16 @@ bench: $(VENV)/installed-bench  ## measure, check the answers, print ratios; ARG
 docs: $(VENV)/installed-docs  ## build docs/_build/html, warnings are errors
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 
+wheel: $(VENV)/installed-release  ## dist/: an sdist, and from it a wheel, tested in an environment of its own
+	rm -rf dist $(WHEEL_ENV)
+	$(PY) -m build
+	$(PY) -m venv $(WHEEL_ENV)
+	$(WHEEL_ENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(WHEEL_ENV)/bin/python -m pip install --quiet dist/*.whl --group wheel
+	$(WHEEL_ENV)/bin/python -m pytest -q $(WHEEL_TESTS)
+
 clean:
-	rm -rf $(VENV) build dist demo docs/_build
+	rm -rf $(VENV) build dist demo docs/_build docs/gallery
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "meanshiftpp needs Python 3.11 or newer, this is " + sys.version)'

@@ -2,6 +2,10 @@
 
 from importlib.metadata import version as installed_version
 
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
 project = "meanshiftpp"
 author = "The meanshiftpp developers"
 copyright = f"2026, {author}"
@@ -12,8 +16,28 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build"]
+
+# The gallery: the scripts run when the pages are built, and what they draw is shown beside them.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "thumbnail_size": (420, 210),
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 3600,
+    "write_computation_times": False,
+    "abort_on_example_error": True,
+}
+
+# A single backtick is code, in Markdown and in docstrings alike.
+default_role = "code"
 
 # Headings can be linked to, from one page to another and from the README.
 myst_heading_anchors = 3
@@ -26,3 +50,27 @@ autodoc_member_order = "bysource"
 # Furo brings its own style sheet and uses the reader's fonts: pages ask no other host for anything.
 html_theme = "furo"
 html_title = "meanshiftpp"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_copy_source = False
+
+
+def _trim(app: Sphinx, doctree: nodes.document) -> None:
+    """Sessions end in an empty line, which doctest wants and nobody wants to see."""
+    for block in doctree.findall(nodes.literal_block):
+        block.rawsource = block.rawsource.rstrip()
+        block[:] = [nodes.Text(block.astext().rstrip())]
+
+
+def _unlink(app: Sphinx, doctree: nodes.document) -> None:
+    """In "array of shape (n_features,)" the word is no name: it must not lead to an attribute."""
+    for link in list(doctree.findall(addnodes.pending_xref)):
+        target = link.get("reftarget", "")
+        if link.get("refdomain") == "py" and target.islower() and "." not in target:
+            link.replace_self(link.children)
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("doctree-read", _trim)
+    app.connect("doctree-read", _unlink)

@@ -4,9 +4,14 @@ import ast
 import contextlib
 import doctest
 import importlib
+import inspect
 import io
 import re
+import shlex
+import subprocess
+import sys
 import tarfile
+from collections.abc import Iterator
 from importlib import metadata, resources
 from pathlib import Path
 
@@ -20,7 +25,7 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
     *("chunks", "grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
     *("sources", "stream", "dask", "plot", "reference", "errors", "density", "geo"),
-    *("track", "clips", "marks"),
+    *("track", "clips", "marks", "sweeps", "bandwidth", "demo"),
     *(f"studio.{name}" for name in ("guard", "wire", "session", "samples", "server")),
 ]
 
@@ -102,6 +107,32 @@ def test_the_readme_runs(tmp_path, monkeypatch):
     assert printed.getvalue() == shown
 
 
+def lines(path: Path) -> list[str]:
+    """The commands that a Markdown page shows, without their comments."""
+    shown = "".join(fenced(path, "sh")).splitlines()
+    return [line.partition(" #")[0].strip() for line in shown if line.strip()]
+
+
+def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with contextlib.redirect_stdout(io.StringIO()):  # which writes the files they are given
+        exec("\n".join(fenced(ROOT / "README.md", "python")), {"__name__": "readme"})
+    for line in lines(ROOT / "README.md"):
+        program, *arguments = shlex.split(line)
+        if program == "meanshiftpp":
+            command, where = [sys.executable, "-m", "meanshiftpp", *arguments], tmp_path
+        elif program == "make":  # that there is such a target; what it does, CI does
+            command, where = ["make", "--dry-run", "--always-make", *arguments], ROOT
+        else:  # what would be installed; that it can be is for `make wheel`
+            assert line.startswith("pip install ")
+            options = ["--dry-run", "--no-deps", "--no-build-isolation", "--quiet"]
+            command, where = [sys.executable, "-m", "pip", *arguments, *options], ROOT
+        done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        for output in re.findall(r"(?:-o|--plot|--csv) (\S+)", line):
+            assert (tmp_path / output).stat().st_size > 0, f"{line} did not write {output}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_the_pages_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -115,6 +146,35 @@ def test_the_docstrings_run(name, tmp_path, monkeypatch):
     module = importlib.import_module(f"meanshiftpp.{name}")
     for test in doctest.DocTestFinder().find(module):
         check_examples(test)
+
+
+def public() -> Iterator[tuple[str, object]]:
+    """Every public class and function: those of the package, and those of its public modules."""
+    for name in meanshiftpp.__all__:
+        value = getattr(meanshiftpp, name)
+        if not inspect.ismodule(value):
+            yield f"meanshiftpp.{name}", value
+            continue
+        for inner in getattr(value, "__all__", [n for n in dir(value) if n[0] != "_"]):
+            member = getattr(value, inner)
+            if callable(member) and getattr(member, "__module__", "").startswith("meanshiftpp"):
+                yield f"{value.__name__}.{inner}", member
+
+
+def in_the_reference(name: str) -> bool:
+    """Say whether docs/api.md shows a name, by itself or as a member of its module."""
+    shown = (ROOT / "docs" / "api.md").read_text("utf-8")
+    module, _, own = name.rpartition(".")
+    listed = re.findall(rf"automodule:: {re.escape(module)}\n   :members:(.*)\n", shown)
+    members = [names.replace(",", " ").split() for names in listed]
+    return f":: {name}\n" in shown or any(not names or own in names for names in members)
+
+
+def test_every_public_name_is_documented_with_an_example():
+    names = dict(public())
+    assert len(names) > 30
+    assert [name for name in names if ">>> " not in (inspect.getdoc(names[name]) or "")] == []
+    assert [name for name in names if not in_the_reference(name)] == []
 
 
 def anchors(path: Path) -> set[str]:

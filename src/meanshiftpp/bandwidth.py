@@ -102,7 +102,7 @@ def select_bandwidth(
     >>> X = np.random.default_rng(0).normal([[0, 0]] * 500 + [[9, 90]] * 500, [1, 10])
     >>> h = select_bandwidth(X)
     >>> h.round(1)
-    array([1.6, 16. ])
+    array([ 2. , 19.5])
     >>> MeanShiftPP(h).fit(X).cluster_weights_
     array([500., 500.])
     """

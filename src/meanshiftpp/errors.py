@@ -17,27 +17,85 @@ from types import ModuleType
 
 
 class MeanShiftPPError(Exception):
-    """The root: everything this package raises on purpose."""
+    """The root: everything this package raises on purpose.
+
+    Examples
+    --------
+    >>> from meanshiftpp import MeanShiftPP
+    >>> from meanshiftpp.errors import MeanShiftPPError
+    >>> try:
+    ...     MeanShiftPP(bandwidth=1).fit([[0.0], [float("nan")]])
+    ... except MeanShiftPPError as error:
+    ...     print(error)
+    X[1, 0] is NaN: every coordinate must be a finite number
+    """
 
 
 class InvalidInputError(MeanShiftPPError, ValueError):
-    """Data or a parameter that cannot be worked with."""
+    """Data or a parameter that cannot be worked with.
+
+    Examples
+    --------
+    >>> from meanshiftpp import Grid
+    >>> Grid.from_points([[1.0, 2.0]], bandwidth=-1)
+    Traceback (most recent call last):
+    ...
+    meanshiftpp.errors.InvalidInputError: bandwidth must be positive and finite, got -1
+    """
 
 
 class GridMismatchError(MeanShiftPPError, ValueError):
-    """Grids of another bandwidth or dimension do not add up."""
+    """Grids of another bandwidth or dimension do not add up.
+
+    Examples
+    --------
+    >>> from meanshiftpp import Grid
+    >>> Grid.empty(0.5, 2) + Grid.empty(1.0, 2)
+    Traceback (most recent call last):
+    ...
+    meanshiftpp.errors.GridMismatchError: grids of bandwidth [0.5 0.5] and [1. 1.] do not add ...
+    """
 
 
 class GridFileError(MeanShiftPPError, ValueError):
-    """A file that is not a grid, is damaged, or was written by a newer release."""
+    """A file that is not a grid, is damaged, or was written by a newer release.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from meanshiftpp import Grid
+    >>> _ = Path("notes.grid").write_text("not a grid")
+    >>> Grid.load("notes.grid")
+    Traceback (most recent call last):
+    ...
+    meanshiftpp.errors.GridFileError: notes.grid is not a grid file, or is damaged: ...
+    """
 
 
 class FileAccessError(MeanShiftPPError, OSError):
-    """A file that cannot be found, read or written."""
+    """A file that cannot be found, read or written.
+
+    Examples
+    --------
+    >>> from meanshiftpp import Grid
+    >>> Grid.load("nowhere.grid")
+    Traceback (most recent call last):
+    ...
+    meanshiftpp.errors.FileAccessError: cannot read nowhere.grid: No such file or directory
+    """
 
 
 class MissingExtraError(MeanShiftPPError, ImportError):
-    """An optional part of the package is not installed."""
+    """An optional part of the package is not installed.
+
+    Examples
+    --------
+    >>> from meanshiftpp.errors import need
+    >>> need("some_module", "io")
+    Traceback (most recent call last):
+    ...
+    meanshiftpp.errors.MissingExtraError: this needs some_module: pip install "meanshiftpp[io]"
+    """
 
 
 def need(module: str, extra: str) -> ModuleType:

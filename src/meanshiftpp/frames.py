@@ -46,6 +46,17 @@ class Frames:
         Width and height.
     count : int or None
         How many frames there are, as far as that is known before reading them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.video import read_frames, write_frames
+    >>> with write_frames("clip.mp4", fps=25, size=(64, 48)) as write:
+    ...     for grey in (0, 120, 240):
+    ...         write(np.full((48, 64, 3), grey, np.uint8))
+    >>> with read_frames("clip.mp4") as clip:
+    ...     print(clip.fps, clip.size, sum(1 for frame in clip))
+    25 (64, 48) 3
     """
 
     def __init__(
@@ -150,6 +161,14 @@ def write_frames(
     ------
     write : callable
         Takes one frame, RGB bytes of shape (height, width, 3).
+
+    Examples
+    --------
+    >>> from meanshiftpp.clips import light
+    >>> from meanshiftpp.video import write_frames
+    >>> with write_frames("ball.mp4", fps=30, size=(320, 240)) as write:
+    ...     for frame, _ in light():
+    ...         write(frame)
     """
     known_suffix(path, VIDEO_FORMATS)
     av = need("av", "video")

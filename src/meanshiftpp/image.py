@@ -157,6 +157,17 @@ class Hierarchy:
     """The regions of an image at every level of detail; made by `hierarchy`.
 
     A cut computes nothing again, so that a slider can move through the levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp import hierarchy
+    >>> image = np.full((40, 60, 3), 30, np.uint8)
+    >>> image[:, 20:40] = (200, 60, 40)
+    >>> image[:, 40:] = (40, 60, 200)
+    >>> tree = hierarchy(image)
+    >>> tree.n_regions(), np.unique(tree.cut()).tolist()
+    (3, [0, 1, 2])
     """
 
     def __init__(
@@ -227,6 +238,16 @@ class Palette:
         In the image's own type and range.
     shares : ndarray of shape (n_colors,)
         Parts of the image; they sum to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp import palette
+    >>> image = np.zeros((10, 10, 3), np.uint8)
+    >>> image[:, :3] = (255, 128, 0)
+    >>> found = palette(image, 16)
+    >>> [(colour.tolist(), float(share)) for colour, share in zip(found.colors, found.shares)]
+    [([0, 0, 0], 0.7), ([255, 128, 0], 0.3)]
     """
 
     colors: NDArray[Any]

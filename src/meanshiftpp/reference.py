@@ -57,6 +57,13 @@ class Result:
         Number of steps taken.
     converged : bool
         False if `max_iter` ended the search.
+
+    Examples
+    --------
+    >>> from meanshiftpp.reference import mean_shift_pp
+    >>> result = mean_shift_pp([[0.1], [0.3], [5.0]], 1.0)
+    >>> result.labels, result.converged
+    (array([0, 0, 1], dtype=int32), True)
     """
 
     points: Floats

@@ -80,7 +80,7 @@ class Sweep:
     >>> X = np.random.default_rng(0).normal([[0, 0]] * 500 + [[9, 9]] * 500)
     >>> found = sweep(X, [0.5, 1, 2, 4])
     >>> found.n_clusters.tolist()
-    [15, 2, 2, 1]
+    [11, 2, 2, 1]
     >>> found.bandwidths[found.best].tolist()
     [2.0, 2.0]
     >>> np.bincount(found.labels(found.best, X)).tolist()
