@@ -307,3 +307,48 @@ def test_resolution_and_periods_are_the_same_in_a_stream(tmp_path):
         code, _, words = run("cluster", source, "--periodic", bad)
         assert code == 2
         assert "--periodic" in words
+
+
+# -- nothing is written over what is read ----------------------------------------------------------
+
+
+def test_no_result_is_written_over_the_data_or_another_result(tmp_path, points):
+    """Under another name too: through a symbolic or a hard link."""
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for name in ("a.npy", "b.npy"):
+        np.save(parts / name, points[:500])
+    soft, hard = tmp_path / "soft.npy", tmp_path / "hard.npy"
+    soft.symlink_to(parts / "a.npy")
+    hard.hardlink_to(parts / "a.npy")
+    for name in ("g0", "g1"):
+        Grid.from_points(points[:500], 1).save(tmp_path / name)
+    (tmp_path / "p.png").symlink_to(parts / "a.npy")
+    a, g0, g1, out = parts / "a.npy", tmp_path / "g0", tmp_path / "g1", tmp_path / "out.npy"
+    before = {path: path.read_bytes() for path in (a, g0, g1)}
+    for arguments in [
+        ("grid", "build", a, "-b", 1, "-o", a),
+        ("grid", "build", parts, "-b", 1, "-o", a),
+        ("grid", "build", a, "-b", 1, "-o", soft),
+        ("grid", "build", a, "-b", 1, "-o", hard),
+        ("grid", "build", soft, "-b", 1, "-o", a),
+        ("grid", "build", a, "-b", 1, "-o", out, "--checkpoint", out),
+        ("grid", "build", a, "-b", 1, "-o", out, "--checkpoint", tmp_path / "x" / ".." / "out.npy"),
+        ("grid", "build", a, "-b", 1, "-o", out, "--checkpoint", a),
+        ("grid", "merge", g0, g1, "-o", g0),
+        ("grid", "merge", g0, g1, "-o", g1),
+        ("cluster", a, "-b", 1, "-o", out, "--checkpoint", out),
+        ("cluster", a, "-b", 1, "-o", out, "--checkpoint", hard),
+        ("cluster", a, "-b", 1, "--plot", tmp_path / "p.png"),
+        ("cluster", a, "-b", 1, "--plot", tmp_path / "q.png", "--checkpoint", tmp_path / "q.png"),
+        ("cluster", a, "-o", out, "--grid", out),
+        ("sweep", a, "--plot", tmp_path / "p.png"),
+    ]:
+        code, said, words = run(*arguments)
+        assert (code, said) == (1, ""), arguments
+        assert "name another" in words, arguments
+        assert before == {path: path.read_bytes() for path in before}
+        assert not out.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *("g0", "g1", "hard.npy", "p.png", "parts", "soft.npy"),
+    ]

@@ -521,7 +521,7 @@ def test_an_output_that_cannot_be_is_found_out_before(tmp_path):
     with pytest.raises(FileAccessError, match="cannot write"):
         check_output("/proc/o.csv")
     source = open_points(write(tmp_path / "a.csv"))
-    with pytest.raises(FileAccessError, match="is read while labels are written"):
+    with pytest.raises(FileAccessError, match="is read, and would be written over"):
         check_output(tmp_path / "a.csv", source)
     with pytest.raises(InvalidInputError, match=r"must end in .parquet, .csv, .arrow, .feather or"):
         check_output(tmp_path / "o.tif", source)

@@ -155,6 +155,7 @@ def cluster(
     limit = free_memory() // 4 if memory is None else read_bytes(memory)
     _refuse_idle_options(stream, checkpoint, grid, bandwidth)
     with errors_in_words():
+        from meanshiftpp.files import check_apart
         from meanshiftpp.stream import check_output, open_points
 
         if output:
@@ -162,6 +163,7 @@ def cluster(
         if plot:
             check_picture(plot)
         source = open_points(files, read_columns(columns))
+        check_apart([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         if output:
             check_output(output, source)
         task = Task(source, sides, resolution, periods, tol, max_iter, min_cluster_size, threads)

@@ -83,6 +83,7 @@ def sweep(
     """
     wanted = None if bandwidths is None else _numbers(bandwidths)
     with errors_in_words():
+        from meanshiftpp.files import check_apart
         from meanshiftpp.stream import open_points
         from meanshiftpp.sweeps import sweep as swept
 
@@ -91,6 +92,7 @@ def sweep(
         with status(f"reading {file}"):
             start = perf_counter()
             source = open_points(file, read_columns(columns))
+            check_apart([plot], source.paths)
             points = source.read()
             read_seconds = perf_counter() - start
         with status(f"clustering {len(points):,} points"), source.named():
