@@ -29,8 +29,8 @@ from meanshiftpp.cli_options import (
     check_picture,
     first_pass,
     free_memory,
+    open_source,
     read_bytes,
-    read_columns,
     read_periods,
     read_sides,
 )
@@ -156,13 +156,13 @@ def cluster(
     _refuse_idle_options(stream, checkpoint, grid, bandwidth)
     with errors_in_words():
         from meanshiftpp.files import check_apart
-        from meanshiftpp.stream import check_output, open_points
+        from meanshiftpp.stream import check_output
 
         if output:
             check_output(output)
         if plot:
             check_picture(plot)
-        source = open_points(files, read_columns(columns))
+        source = open_source(files, columns)
         check_apart([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         if output:
             check_output(output, source)

@@ -18,7 +18,7 @@ from meanshiftpp.cli_options import (
     Periods,
     Threads,
     first_pass,
-    read_columns,
+    open_source,
     read_periods,
     read_sides,
 )
@@ -59,10 +59,9 @@ def build(
     sides, periods = read_sides(bandwidth), read_periods(periodic)
     with errors_in_words():
         from meanshiftpp.files import check_apart, check_writable
-        from meanshiftpp.stream import open_points
 
         check_writable(output)
-        source = open_points(files, read_columns(columns))
+        source = open_source(files, columns)
         check_apart([output, checkpoint], source.paths)
         side = sides[0] if len(sides) == 1 else sides
         made = first_pass(source, side, periods, checkpoint, every, threads)

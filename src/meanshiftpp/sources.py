@@ -40,6 +40,8 @@ class Source(ABC):
         Of all points in memory, as far as can be known before.
     dtype : numpy.dtype or None
         The type of all points, where it is known before.
+    left_out : dict of str
+        Columns that were not taken because they hold no numbers, and what they hold.
 
     Examples
     --------
@@ -83,6 +85,11 @@ class Source(ABC):
         """The file, or the first one of several and how many there are."""
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
         return f"{self.paths[0]}{more}"
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Columns that hold no numbers, and what they hold; none where columns were asked for."""
+        return {}
 
     def identity(self) -> list[list[Any]]:
         """Say which data this is: name, size and time of last change of each file."""

@@ -73,6 +73,7 @@ def open_points(
     array([[1.5, 2. ],
            [3.5, 4. ]])
     """
+    _check_names(columns)
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = [file for path in given for file in _files(Path(path))]
     if not files:
@@ -248,6 +249,16 @@ def check_output(path: str | os.PathLike[str], source: Source | None = None) -> 
         check_apart([path], source.paths)
     known_suffix(path, formats)
     check_writable(path)
+
+
+def _check_names(columns: Sequence[str] | None) -> None:
+    if columns is None:
+        return
+    if not columns:
+        raise InvalidInputError("at least one column is needed; None takes all that hold numbers")
+    for name in columns:
+        if list(columns).count(name) > 1:
+            raise InvalidInputError(f"columns must be distinct, got {name!r} twice")
 
 
 # -- files -----------------------------------------------------------------------------------------
