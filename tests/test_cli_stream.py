@@ -255,6 +255,29 @@ def test_grids_are_built_apart_and_merged(tmp_path, points):
     assert np.array_equal(np.load(out), seek(grid).label(points[20_000:]))
 
 
+@pytest.mark.parametrize("out", [None, "labels.npy"])
+def test_what_is_said_of_a_file_labelled_by_a_grid_is_of_the_file(tmp_path, points, out):
+    np.save(tmp_path / "few.npy", points[:5000])
+    grid = Grid.from_points(points, 0.9)
+    grid.save(tmp_path / "g")
+    modes = seek(grid).keep(200)
+    labels = modes.label(points[:5000])
+    arguments = ["cluster", tmp_path / "few.npy", "--grid", tmp_path / "g"]
+    arguments += ["--min-cluster-size", 200, *(["-o", tmp_path / out] if out else [])]
+    code, text, _ = run(*arguments, "--json")
+    assert code == 0
+    said = json.loads(text)
+    assert said["points"] == 5000
+    assert said["grid_weight"] == N
+    assert said["clusters"] == len(said["centers"]) == len(modes)
+    assert said["sizes"] == [(labels == k).sum() for k in range(len(modes))]
+    assert said["noise"] == (labels == -1).sum() == 5000 - sum(said["sizes"])
+    code, text, _ = run(*arguments, "--plot", tmp_path / "p.png")
+    assert code == 0
+    assert "5,000 in x0, x1, x2" in text
+    assert "60,000" in text
+
+
 def test_a_grid_of_many_features_is_shown_in_short(tmp_path):
     Grid.from_points(np.zeros((2, 20)), 1).save(tmp_path / "g")
     _, text, _ = run("grid", "info", tmp_path / "g")
