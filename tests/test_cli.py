@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from sklearn.datasets import make_blobs
 from typer.testing import CliRunner
@@ -139,10 +140,34 @@ def test_data_and_files_that_are_wrong_are_one_line_and_1(tmp_path, points):
         code, text, words = run("cluster", *arguments)
         assert code == 1, expected
         assert text == ""
-        assert words.startswith("error: ")
+        assert words.splitlines()[-1].startswith("error: ")
         assert expected in words
         assert "Traceback" not in words
     assert not [p for p in tmp_path.iterdir() if p.name.startswith((".", "o."))]
+
+
+@pytest.mark.parametrize("columns", ["", " ", "east,,north", "east,", "east,east", "east, east"])
+def test_columns_that_are_none_or_repeated_are_wrong_usage(tmp_path, points, columns):
+    for command in ("cluster", "grid build -o g -b 1", "sweep"):
+        for name in ("points.csv", "points.npy"):
+            code, text, words = run(*command.split(), tmp_path / name, "--columns", columns)
+            assert (code, text) == (2, "")
+            assert "--columns" in words
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_columns_left_out_are_said(tmp_path, points, suffix):
+    file, why = tmp_path / "points.csv", "'town 0' in row 1"
+    if suffix == "parquet":
+        table, file, why = pyarrow.csv.read_csv(file), tmp_path / "points.parquet", "string"
+        pyarrow.parquet.write_table(table, file)
+    for command in (("cluster", "-b", 1), ("sweep", "-b", "1"), ("grid", "build", "-b", 1)):
+        more = ("-o", tmp_path / "o.grid") if command[0] == "grid" else ()
+        code, _, words = run(*command, file, *more)
+        assert code == 0
+        assert f"left out, not numbers: 'name' ({why})" in words
+        code, _, words = run(*command, file, *more, "--columns", "east,north")
+        assert (code, "left out" in words) == (0, False)
 
 
 def test_an_output_that_cannot_be_written_is_found_before_the_work(tmp_path, monkeypatch):

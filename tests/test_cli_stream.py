@@ -255,6 +255,29 @@ def test_grids_are_built_apart_and_merged(tmp_path, points):
     assert np.array_equal(np.load(out), seek(grid).label(points[20_000:]))
 
 
+@pytest.mark.parametrize("out", [None, "labels.npy"])
+def test_what_is_said_of_a_file_labelled_by_a_grid_is_of_the_file(tmp_path, points, out):
+    np.save(tmp_path / "few.npy", points[:5000])
+    grid = Grid.from_points(points, 0.9)
+    grid.save(tmp_path / "g")
+    modes = seek(grid).keep(200)
+    labels = modes.label(points[:5000])
+    arguments = ["cluster", tmp_path / "few.npy", "--grid", tmp_path / "g"]
+    arguments += ["--min-cluster-size", 200, *(["-o", tmp_path / out] if out else [])]
+    code, text, _ = run(*arguments, "--json")
+    assert code == 0
+    said = json.loads(text)
+    assert said["points"] == 5000
+    assert said["grid_weight"] == N
+    assert said["clusters"] == len(said["centers"]) == len(modes)
+    assert said["sizes"] == [(labels == k).sum() for k in range(len(modes))]
+    assert said["noise"] == (labels == -1).sum() == 5000 - sum(said["sizes"])
+    code, text, _ = run(*arguments, "--plot", tmp_path / "p.png")
+    assert code == 0
+    assert "5,000 in x0, x1, x2" in text
+    assert "60,000" in text
+
+
 def test_a_grid_of_many_features_is_shown_in_short(tmp_path):
     Grid.from_points(np.zeros((2, 20)), 1).save(tmp_path / "g")
     _, text, _ = run("grid", "info", tmp_path / "g")
@@ -307,3 +330,48 @@ def test_resolution_and_periods_are_the_same_in_a_stream(tmp_path):
         code, _, words = run("cluster", source, "--periodic", bad)
         assert code == 2
         assert "--periodic" in words
+
+
+# -- nothing is written over what is read ----------------------------------------------------------
+
+
+def test_no_result_is_written_over_the_data_or_another_result(tmp_path, points):
+    """Under another name too: through a symbolic or a hard link."""
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for name in ("a.npy", "b.npy"):
+        np.save(parts / name, points[:500])
+    soft, hard = tmp_path / "soft.npy", tmp_path / "hard.npy"
+    soft.symlink_to(parts / "a.npy")
+    hard.hardlink_to(parts / "a.npy")
+    for name in ("g0", "g1"):
+        Grid.from_points(points[:500], 1).save(tmp_path / name)
+    (tmp_path / "p.png").symlink_to(parts / "a.npy")
+    a, g0, g1, out = parts / "a.npy", tmp_path / "g0", tmp_path / "g1", tmp_path / "out.npy"
+    before = {path: path.read_bytes() for path in (a, g0, g1)}
+    for arguments in [
+        ("grid", "build", a, "-b", 1, "-o", a),
+        ("grid", "build", parts, "-b", 1, "-o", a),
+        ("grid", "build", a, "-b", 1, "-o", soft),
+        ("grid", "build", a, "-b", 1, "-o", hard),
+        ("grid", "build", soft, "-b", 1, "-o", a),
+        ("grid", "build", a, "-b", 1, "-o", out, "--checkpoint", out),
+        ("grid", "build", a, "-b", 1, "-o", out, "--checkpoint", tmp_path / "x" / ".." / "out.npy"),
+        ("grid", "build", a, "-b", 1, "-o", out, "--checkpoint", a),
+        ("grid", "merge", g0, g1, "-o", g0),
+        ("grid", "merge", g0, g1, "-o", g1),
+        ("cluster", a, "-b", 1, "-o", out, "--checkpoint", out),
+        ("cluster", a, "-b", 1, "-o", out, "--checkpoint", hard),
+        ("cluster", a, "-b", 1, "--plot", tmp_path / "p.png"),
+        ("cluster", a, "-b", 1, "--plot", tmp_path / "q.png", "--checkpoint", tmp_path / "q.png"),
+        ("cluster", a, "-o", out, "--grid", out),
+        ("sweep", a, "--plot", tmp_path / "p.png"),
+    ]:
+        code, said, words = run(*arguments)
+        assert (code, said) == (1, ""), arguments
+        assert "name another" in words, arguments
+        assert before == {path: path.read_bytes() for path in before}
+        assert not out.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *("g0", "g1", "hard.npy", "p.png", "parts", "soft.npy"),
+    ]

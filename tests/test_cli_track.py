@@ -144,6 +144,12 @@ def test_people_are_told_when_it_was_lost(tmp_path, frames):
     assert "never" in text
 
 
+def test_json_alone_is_a_result(frames):
+    code, text, _ = run(frames, "--window", window(), "--frames", 5, "--json")
+    assert code == 0
+    assert json.loads(text)["frames"] == 5
+
+
 def test_grey_frames_are_followed_with_a_warning(tmp_path):
     (tmp_path / "frames").mkdir()
     for number in range(3):
@@ -233,6 +239,8 @@ def test_bad_input_is_one_line_and_1(tmp_path, video):
     (tmp_path / "sizes").mkdir()
     for number, size in enumerate(((64, 48), (64, 48), (80, 48))):
         Image.new("RGB", size, (200, 30, 30)).save(tmp_path / "sizes" / f"{number}.png")
+    (tmp_path / "link.png").symlink_to(tmp_path / "sizes" / "0.png")
+    pictures = [path.read_bytes() for path in sorted((tmp_path / "sizes").iterdir())]
     out, table = tmp_path / "out.mp4", tmp_path / "boxes.csv"
     for path in (out, table):
         path.write_bytes(b"what was there")
@@ -240,18 +248,22 @@ def test_bad_input_is_one_line_and_1(tmp_path, video):
     small = ("--window", "5,5,9,9", "-o", out, "--csv", table)
     for arguments, expected in [
         ((tmp_path / "none.mp4", *good), "No such file"),
+        ((tmp_path / "none.mp4", "--window", window()), "No such file"),
         ((tmp_path / "text.mp4", *good), "is no video, or is damaged"),
         ((tmp_path / "empty", *good), "has no frames"),
         ((tmp_path / "broken", "--window", "5,5,20,20", "-o", out), "1.png"),
-        ((tmp_path / "sizes", *small), "80"),
+        ((tmp_path / "sizes", *small), "2.png' is 80 x 48 pixels, frames before it 64 x 48"),
         ((video, "--window", "500,5,20,20", "-o", out), "320"),
         ((video, "--window", "5,5,0,20", "-o", out), "0"),
         ((video, "--window", "-50,5,20,20", "-o", out), "-50"),
         ((video, "--window", window(), "-o", tmp_path / "out.png"), "must end in .mp4"),
         ((video, "--window", window(), "--csv", tmp_path / "boxes.txt"), "must end in .csv"),
         ((video, "--window", window(), "-o", tmp_path / "gone" / "out.mp4"), "no folder"),
-        ((video, "--window", window(), "-o", video), "would be written over the video"),
+        ((video, "--window", window(), "-o", video), "is read, and would be written over"),
         ((video, "--first-frame", tmp_path / "first.xyz"), "must end in .png"),
+        ((tmp_path / "sizes", "--first-frame", tmp_path / "sizes" / "1.png"), "written over"),
+        ((tmp_path / "sizes", "--first-frame", tmp_path / "link.png"), "written over"),
+        ((tmp_path / "sizes", "--first-frame", tmp_path / "sizes" / "new.png"), "its frames"),
         (("99", *good), "there is no camera 99"),
     ]:
         code, text, words = run(*arguments)
@@ -262,6 +274,7 @@ def test_bad_input_is_one_line_and_1(tmp_path, video):
         assert expected in words, arguments
         assert out.read_bytes() == table.read_bytes() == b"what was there"
     assert left_over(tmp_path) == []
+    assert pictures == [path.read_bytes() for path in sorted((tmp_path / "sizes").iterdir())]
     assert video.stat().st_size > 1000
 
 

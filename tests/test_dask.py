@@ -77,6 +77,28 @@ def test_a_data_frame_is_the_array_of_its_columns():
     np.testing.assert_array_equal(labelled["label"], model.labels_.compute())
 
 
+def test_labels_stay_in_the_partitions_of_small_files(tmp_path):
+    """Dask makes one block of several small files, but a frame keeps its partitions."""
+    for number in range(3):
+        part = FRAME[number * 1000 :][:2000].assign(name="a")
+        part.to_parquet(tmp_path / f"{number}.parquet")
+    lazy = dd.read_parquet(tmp_path)
+    points = lazy[["x", "y", "z"]]
+    model = MeanShiftPP(bandwidth=1.0, min_cluster_size=30).fit(points)
+    expected = meanshiftpp.MeanShiftPP(bandwidth=1.0, min_cluster_size=30).fit(points.compute())
+    for frame in (lazy, points, dd.read_parquet(tmp_path, columns=["x", "y", "z"])):
+        model.fit(frame[["x", "y", "z"]])
+        for labels, one in (
+            (model.labels_, expected.labels_),
+            (model.predict(points), expected.predict(points.compute())),
+        ):
+            assert labels.dtype == np.int32
+            labelled = frame.assign(label=labels)
+            assert labelled.npartitions == 3
+            np.testing.assert_array_equal(labelled.compute()["label"], one)
+            assert (labelled.label == 0).sum().compute() == (one == 0).sum()
+
+
 def test_columns_of_several_types_and_missing_values():
     frame = pd.DataFrame({"a": [1, 2, 30], "b": pd.array([1, None, 3], dtype="Int64")})
     model = MeanShiftPP(bandwidth=5.0)

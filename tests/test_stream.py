@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import subprocess
 import sys
@@ -315,6 +316,31 @@ def test_text_among_numbers_is_refused_in_words(tmp_path, small_chunks):
         build_grid(open_points(path), 1)
 
 
+def test_columns_that_hold_no_numbers_are_named(tmp_path):
+    """One wrong value makes a column text: which one it is, is said."""
+    path = tmp_path / "late.csv"
+    path.write_text("town,x,y,z\nA,1,2,3\n" + "B,0.5,2,3\n" * 50_000 + "C,oops,2,3\n")
+    source = open_points(path)
+    assert source.columns == ("y", "z")
+    assert source.left_out == {"town": "'A' in row 1", "x": "'oops' in row 50002"}
+    with pytest.raises(InvalidInputError, match=r"'x' holds string.*: 'oops' in row 50002$"):
+        open_points(path, ["x", "y"])
+    assert open_points(path, ["y"]).left_out == {}  # was not asked for
+    table = pa.table({"name": ["A"], "x": [1.5], "on": [datetime.date(2020, 1, 1)]})
+    for suffix in (".parquet", ".arrow"):
+        source = open_points(write(tmp_path / f"t{suffix}", table))
+        assert source.left_out == {"name": "string", "on": "date32[day]"}
+
+
+def test_a_column_is_asked_for_once(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((3, 2)))
+    for path, name in ((write(tmp_path / "t.csv"), "x"), (tmp_path / "a.npy", "x1")):
+        with pytest.raises(InvalidInputError, match=f"columns must be distinct.*{name!r} twice"):
+            open_points(path, [name, name])
+        with pytest.raises(InvalidInputError, match="at least one column"):
+            open_points(path, [])
+
+
 BROKEN = {
     "empty": (b"", "is no .csv table"),
     "only names": (b"x,y\n", "has no column of numbers|has no rows"),
@@ -521,7 +547,7 @@ def test_an_output_that_cannot_be_is_found_out_before(tmp_path):
     with pytest.raises(FileAccessError, match="cannot write"):
         check_output("/proc/o.csv")
     source = open_points(write(tmp_path / "a.csv"))
-    with pytest.raises(FileAccessError, match="is read while labels are written"):
+    with pytest.raises(FileAccessError, match="is read, and would be written over"):
         check_output(tmp_path / "a.csv", source)
     with pytest.raises(InvalidInputError, match=r"must end in .parquet, .csv, .arrow, .feather or"):
         check_output(tmp_path / "o.tif", source)

@@ -37,8 +37,8 @@ from meanshiftpp.cli_options import (
     check_picture,
     first_pass,
     free_memory,
+    open_source,
     read_bytes,
-    read_columns,
     read_periods,
     read_sides,
 )
@@ -71,6 +71,7 @@ class Summary:
     centers: list[list[float]]
     noise: int
     streamed: bool
+    grid_weight: float | None = None  # of a grid made before, whose points may be others
     seconds: dict[str, float] = field(default_factory=dict)
     output: str | None = None
     label_column: str | None = None
@@ -99,6 +100,7 @@ class Found:
     modes: Modes
     label: Callable[[NDArray[Any]], NDArray[np.int32]]
     points: NDArray[Any] | None = None
+    tally: NDArray[np.int64] | None = None  # points labelled so far: noise, then each cluster
 
 
 def cluster(
@@ -163,13 +165,15 @@ def cluster(
     limit = free_memory() // 4 if memory is None else read_bytes(memory)
     _refuse_idle_options(stream, checkpoint, grid, bandwidth)
     with errors_in_words():
-        from meanshiftpp.stream import check_output, open_points
+        from meanshiftpp.files import check_apart
+        from meanshiftpp.stream import check_output
 
         if output:
             check_output(output)
         if plot:
             check_picture(plot)
-        source = open_points(files, read_columns(columns))
+        source = open_source(files, columns)
+        check_apart([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         if output:
             check_output(output, source)
         task = Task(source, sides, resolution, periods, tol, max_iter, min_cluster_size, threads)
@@ -186,6 +190,8 @@ def cluster(
         if output:
             summary.label_column = _write(output, task, found)
             summary.output = str(output)
+        if found.tally is not None:
+            _tell_labelled(summary, task, found, found.tally)
         if plot:
             with status(f"drawing {plot}"):
                 _draw(plot, task, found, summary)
@@ -256,7 +262,9 @@ def _streamed(task: Task, checkpoint: Path | None, every: float) -> Found:
 
 
 def _by_grid(task: Task, path: Path) -> Found:
-    """Take a grid that was made before."""
+    """Take a grid that was made before, and count the points that it labels."""
+    import numpy as np
+
     from meanshiftpp.grid import Grid
 
     grid = Grid.load(path)
@@ -265,7 +273,29 @@ def _by_grid(task: Task, path: Path) -> Found:
             f"{path} is a grid of {counted(grid.n_features, 'feature')}, but {task.source.name} "
             f"has {len(task.source.columns)}: {', '.join(task.source.columns)}; see --columns"
         )
-    return _searched(task, grid)
+    found = _searched(task, grid)
+    tally = np.zeros(len(found.modes) + 1, np.int64)
+
+    def label(points: NDArray[Any]) -> NDArray[np.int32]:
+        labels = found.label(points)
+        tally[:] += np.bincount(labels + 1, minlength=len(tally))
+        return labels
+
+    return Found(found.modes, label, tally=tally)
+
+
+def _tell_labelled(summary: Summary, task: Task, found: Found, tally: NDArray[np.int64]) -> None:
+    """Put the numbers of the file where those of the grid are: they may be of other points."""
+    if not summary.output:
+        start = perf_counter()
+        for chunk in task.source:
+            if len(chunk):
+                with chunk.named():
+                    found.label(chunk.points)
+        task.seconds["label"] = perf_counter() - start
+    summary.grid_weight = found.modes.grid.total
+    summary.points, summary.noise = int(tally.sum()), int(tally[0])
+    summary.sizes = tally[1:].tolist()
 
 
 def _searched(task: Task, grid: Any) -> Found:
@@ -334,7 +364,7 @@ def _draw(path: Path, task: Task, found: Found, summary: Summary) -> None:
         points,
         found.modes.label(points, n_threads=task.threads),
         centers=found.modes.centers,
-        weights=found.modes.weights,
+        weights=summary.sizes,
         columns=task.source.columns,
         title=task.source.paths[0].name,
         subtitle=f"{summary.points:,} points, {counted(summary.clusters, 'cluster')}, "
@@ -375,13 +405,14 @@ def _show(summary: Summary, as_json: bool) -> None:
 def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "points", f"{summary.points:,} in {', '.join(summary.columns)}"
     yield "bandwidth", _bandwidth(summary)
-    yield "cells", f"{summary.cells:,}"
+    weight = "" if summary.grid_weight is None else f", of a grid of weight {summary.grid_weight:,}"
+    yield "cells", f"{summary.cells:,}{weight}"
     yield "iterations", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
     yield "clusters", f"{summary.clusters:,}"
     yield "sizes", _sizes(summary.sizes)
     if summary.noise:
         yield "noise", counted(summary.noise, "point")
-    names = {"cluster": "clustering", "read": "reading", "write": "writing"}
+    names = {"cluster": "clustering", "label": "labelling", "read": "reading", "write": "writing"}
     took = [f"{names[part]} {duration(time)}" for part, time in summary.seconds.items()]
     yield "time", ", ".join(took)
     if summary.output:

@@ -19,7 +19,7 @@ from meanshiftpp.cli_options import (
     Periods,
     Threads,
     first_pass,
-    read_columns,
+    open_source,
     read_periods,
     read_sides,
 )
@@ -59,11 +59,11 @@ def build(
     """Bin the points in FILE, in one pass, to a grid."""
     sides, periods = read_sides(bandwidth), read_periods(periodic)
     with errors_in_words():
-        from meanshiftpp.files import check_writable
-        from meanshiftpp.stream import open_points
+        from meanshiftpp.files import check_apart, check_writable
 
         check_writable(output)
-        source = open_points(files, read_columns(columns))
+        source = open_source(files, columns)
+        check_apart([output, checkpoint], source.paths)
         side = sides[0] if len(sides) == 1 else sides
         made = first_pass(source, side, periods, checkpoint, every, threads)
         made.save(output)
@@ -80,9 +80,10 @@ def merge(
 ) -> None:
     """Add grids up: the result is the grid of all their points together."""
     with errors_in_words():
-        from meanshiftpp.files import check_writable
+        from meanshiftpp.files import check_apart, check_writable
         from meanshiftpp.grid import Grid, GridSum
 
+        check_apart([output], files)
         check_writable(output)
         with status(f"merging {counted(len(files), 'grid')}"):
             total = GridSum(Grid.load(files[0]))

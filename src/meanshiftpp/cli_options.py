@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp._console import row_progress
+from meanshiftpp._console import row_progress, say
 from meanshiftpp.errors import need
 
 if TYPE_CHECKING:
     from meanshiftpp.grid import Grid
     from meanshiftpp.sources import Source
 
+COLUMNS_SHOWN = 8
 PICTURES = (".png", ".svg", ".pdf")
 
 Files = Annotated[
@@ -105,9 +106,26 @@ def check_picture(path: Path) -> None:
     need("matplotlib", "plot")
 
 
-def read_columns(text: str | None) -> list[str] | None:
+def open_source(files: Path | list[Path], columns: str | None) -> Source:
+    """Open files of points, and say which columns are left out where none were asked for."""
+    from meanshiftpp.stream import open_points
+
+    source = open_points(files, None if columns is None else _names(columns))
+    if source.left_out:
+        shown = [f"{name!r} ({what})" for name, what in source.left_out.items()]
+        rest = f" and {len(shown) - COLUMNS_SHOWN} more" if len(shown) > COLUMNS_SHOWN else ""
+        say(f"left out, not numbers: {', '.join(shown[:COLUMNS_SHOWN])}{rest}")
+    return source
+
+
+def _names(text: str) -> list[str]:
     """Read names with commas between them."""
-    return [name.strip() for name in text.split(",")] if text else None
+    names = [name.strip() for name in text.split(",")]
+    if not all(names) or len({*names}) < len(names):
+        raise typer.BadParameter(
+            f"expected names of columns, each once, as x,y; got {text!r}", param_hint="'--columns'"
+        )
+    return names
 
 
 def read_bytes(text: str) -> int:

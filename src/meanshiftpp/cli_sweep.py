@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meanshiftpp._console import counted, duration, errors_in_words, say, status
-from meanshiftpp.cli_options import check_picture, read_columns, read_sides
+from meanshiftpp.cli_options import check_picture, open_source, read_sides
 
 if TYPE_CHECKING:
     from meanshiftpp.sources import Source
@@ -83,14 +83,15 @@ def sweep(
     """
     wanted = None if bandwidths is None else read_sides(bandwidths, "--bandwidths")
     with errors_in_words():
-        from meanshiftpp.stream import open_points
+        from meanshiftpp.files import check_apart
         from meanshiftpp.sweeps import sweep as swept
 
         if plot:
             check_picture(plot)
         with status(f"reading {file}"):
             start = perf_counter()
-            source = open_points(file, read_columns(columns))
+            source = open_source(file, columns)
+            check_apart([plot], source.paths)
             points = source.read()
             read_seconds = perf_counter() - start
         with status(f"clustering {len(points):,} points"), source.named():

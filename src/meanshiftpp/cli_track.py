@@ -128,19 +128,19 @@ def track(
     """
     start = None if window is None else _window(window)
     sides = None if bandwidth is None else read_sides(bandwidth, features=3)
-    if start is not None and first_frame is None and output is None and csv is None:
-        raise typer.BadParameter("nothing to write: give -o OUT.mp4, --csv CSV, or both")
     with errors_in_words():
         from meanshiftpp.frames import read_frames
 
         source = _source(video)
-        files = _checked(Files(output, csv, show_mask), video)
+        files = _checked(Files(output, csv, show_mask), first_frame, video)
         with read_frames(source) as clip:
             if first_frame is not None:
                 _write_first(clip, first_frame)
                 return
             if start is None:
                 _ask_for_window(video, clip)
+            if not (output or csv or as_json):
+                raise typer.BadParameter("nothing to write: give -o OUT.mp4, --csv CSV or --json")
             options = {"adapt": None if adapt is Adapt.none else str(adapt), "scale": scale}
             tracker = _tracker(sides, options)
             summary = _run(clip, tracker, start, files, video, frames, isinstance(source, int))
@@ -170,18 +170,20 @@ def _source(video: str) -> str | int:
     return int(video) if video.isdecimal() and not Path(video).exists() else video
 
 
-def _checked(files: Files, video: str) -> Files:
+def _checked(files: Files, first_frame: Path | None, video: str) -> Files:
     """Find out before the work whether its results can be written."""
-    from meanshiftpp.files import check_writable, known_suffix
-    from meanshiftpp.frames import VIDEO_FORMATS
+    from meanshiftpp.files import check_apart, check_writable, known_suffix
+    from meanshiftpp.frames import VIDEO_FORMATS, frame_files
+    from meanshiftpp.picture import PICTURE_FORMATS
 
-    taken = {Path(video).resolve()}
-    for path, formats in ((files.video, VIDEO_FORMATS), (files.csv, (".csv",))):
-        if path is None:
-            continue
+    suffixes = {files.video: VIDEO_FORMATS, files.csv: (".csv",), first_frame: PICTURE_FORMATS}
+    written = {path: formats for path, formats in suffixes.items() if path is not None}
+    for path, formats in written.items():
         known_suffix(path, formats)
-        if path.resolve() in taken:
-            raise InvalidInputError(f"{str(path)!r} would be written over the video")
+    check_apart(list(written), frame_files(video))
+    if first_frame is not None and first_frame.resolve().parent == Path(video).resolve():
+        raise InvalidInputError(f"{str(first_frame)!r} would be one of its frames: name another")
+    for path in written:
         check_writable(path)
     return files
 

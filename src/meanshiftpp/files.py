@@ -14,7 +14,7 @@ from pathlib import Path
 
 from meanshiftpp.errors import FileAccessError, InvalidInputError
 
-__all__ = ["atomic_path", "check_readable", "check_writable", "known_suffix"]
+__all__ = ["atomic_path", "check_apart", "check_readable", "check_writable", "known_suffix"]
 
 
 @contextmanager
@@ -68,6 +68,35 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     _new_file_beside(path).unlink()
 
 
+def check_apart(
+    written: Sequence[str | os.PathLike[str] | None], read: Sequence[str | os.PathLike[str]] = ()
+) -> None:
+    """Refuse results that would be written over what is read, or over each other.
+
+    Parameters
+    ----------
+    written : sequence of paths
+        Where results go; None where one is not wanted.
+    read : sequence of paths
+        The data.
+
+    Examples
+    --------
+    >>> from meanshiftpp.files import check_apart
+    >>> check_apart(["a.grid", None], ["a.npy"])
+    >>> check_apart(["a.npy"], ["b.npy", "./a.npy"])
+    Traceback (most recent call last):
+        ...
+    meanshiftpp.errors.FileAccessError: 'a.npy' is read, and would be written over: name another
+    """
+    paths = [path for path in written if path is not None]
+    for k, path in enumerate(paths):
+        if any(_same_file(path, other) for other in read):
+            raise FileAccessError(f"{str(path)!r} is read, and would be written over: name another")
+        if any(_same_file(path, other) for other in paths[:k]):
+            raise FileAccessError(f"{str(path)!r} cannot be two results at once: name another")
+
+
 def known_suffix(path: str | os.PathLike[str], formats: Sequence[str]) -> str:
     """Return the suffix of a path in lower case, which must be one of `formats`.
 
@@ -85,6 +114,14 @@ def known_suffix(path: str | os.PathLike[str], formats: Sequence[str]) -> str:
         names = f"{', '.join(first)} or {last}" if first else last
         raise InvalidInputError(f"{str(path)!r} must end in {names}")
     return suffix
+
+
+def _same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two names are, or would be, of one file: links are followed."""
+    one, two = Path(path), Path(other)
+    if one.exists() and two.exists():
+        return one.samefile(two)
+    return one.resolve() == two.resolve()
 
 
 def _new_file_beside(path: str | os.PathLike[str]) -> Path:

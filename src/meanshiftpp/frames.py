@@ -24,7 +24,7 @@ from meanshiftpp.draw import as_rgb
 from meanshiftpp.errors import FileAccessError, InvalidInputError, need
 from meanshiftpp.files import atomic_path, check_readable, known_suffix
 
-__all__ = ["VIDEO_FORMATS", "Frames", "is_video", "read_frames", "write_frames"]
+__all__ = ["VIDEO_FORMATS", "Frames", "frame_files", "is_video", "read_frames", "write_frames"]
 
 Frame = NDArray[np.uint8]  # (height, width, 3)
 
@@ -137,6 +137,14 @@ def read_frames(source: str | os.PathLike[str] | int) -> Frames:
     return _stream(container, repr(str(path)), endless=False)
 
 
+def frame_files(path: str | os.PathLike[str]) -> list[Path]:
+    """Give the files that frames are read from: the pictures of a folder, else the video itself."""
+    where = Path(path)
+    if not where.is_dir():
+        return [where]
+    return sorted(p for p in where.iterdir() if p.suffix.lower() in picture.PICTURE_FORMATS)
+
+
 def is_video(path: str | os.PathLike[str]) -> bool:
     """Tell by its name whether a file is a video."""
     return Path(path).suffix.lower() in (*VIDEO_FORMATS, *_OTHERS)
@@ -209,12 +217,20 @@ def _camera(number: int) -> Frames:
 
 
 def _folder(path: Path) -> Frames:
-    files = sorted(p for p in path.iterdir() if p.suffix.lower() in picture.PICTURE_FORMATS)
+    files = frame_files(path)
 
     def frames() -> Iterator[Frame]:
+        size: tuple[int, ...] | None = None
         for file in files:
             image = picture.read(file)
-            yield as_rgb(image.values, image.channel_axis)
+            frame = as_rgb(image.values, image.channel_axis)
+            size = size or frame.shape
+            if frame.shape != size:
+                raise InvalidInputError(
+                    f"{str(file)!r} is {frame.shape[1]} x {frame.shape[0]} pixels, "
+                    f"frames before it {size[1]} x {size[0]}"
+                )
+            yield frame
 
     return Frames(f"folder {str(path)!r}", frames(), _FOLDER_FPS, len(files))
 

@@ -151,7 +151,9 @@ def _scene(
     chosen = _telling_features(X, middle, sizes)
     points = np.asarray(X[:, chosen], float)
     limits = [_limits(x) for x in points.T]
-    shown = int(np.sum(sizes >= max(SHARE, min(2.5 / len(X), 0.1)) * sizes.sum()))
+    # By a grid of other points, sizes need not fall.
+    large = np.flatnonzero(sizes >= max(SHARE, min(2.5 / len(X), 0.1)) * sizes.sum())
+    shown = int(large[-1]) + 1 if len(large) else 0
     colours = _colours(middle[:, chosen] / [high - low for low, high in limits], shown)
     shown_names = tuple(names[j] for j in chosen)
     return _Scene(points, tags, middle[:, chosen], sizes, colours, shown, shown_names, limits)

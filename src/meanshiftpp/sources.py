@@ -42,6 +42,8 @@ class Source(ABC):
     unit : str
         What a position counts. Where that depends on how chunks are cut, it says so: a position in
         other chunks would be another place.
+    left_out : dict of str
+        Columns that were not taken because they hold no numbers, and what they hold.
 
     Examples
     --------
@@ -86,6 +88,11 @@ class Source(ABC):
         """The file, or the first one of several and how many there are."""
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
         return f"{self.paths[0]}{more}"
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Columns that hold no numbers, and what they hold; none where columns were asked for."""
+        return {}
 
     def identity(self) -> list[list[Any]]:
         """Say which data this is: name, size and time of last change of each file."""

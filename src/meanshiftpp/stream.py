@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from meanshiftpp import arrays, clouds, rasters, tables
 from meanshiftpp.checkpoint import Checkpoint
 from meanshiftpp.chunks import Chunk, read_ahead
-from meanshiftpp.errors import FileAccessError, InvalidInputError
-from meanshiftpp.files import atomic_path, check_writable, known_suffix
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.files import atomic_path, check_apart, check_writable, known_suffix
 from meanshiftpp.grid import Grid, GridSum, Periodic, bin_chunk
 from meanshiftpp.sources import LabelWriter, Source
 
@@ -73,6 +73,7 @@ def open_points(
     array([[1.5, 2. ],
            [3.5, 4. ]])
     """
+    _check_names(columns)
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = [file for path in given for file in _files(Path(path))]
     if not files:
@@ -226,7 +227,8 @@ def check_output(path: str | os.PathLike[str], source: Source | None = None) -> 
     InvalidInputError
         The suffix is none that is known, or does not suit the source.
     FileAccessError
-        The folder is not there or may not be written to, or `path` is a folder itself.
+        The folder is not there or may not be written to, or `path` is a folder itself or a file of
+        the source.
 
     Examples
     --------
@@ -244,10 +246,19 @@ def check_output(path: str | os.PathLike[str], source: Source | None = None) -> 
             formats = rasters.FORMATS
         elif isinstance(source, clouds.CloudSource):
             formats = (*clouds.FORMATS, *formats)
-        if any(_same_file(path, file) for file in source.paths):
-            raise FileAccessError(f"{str(path)!r} is read while labels are written: name another")
+        check_apart([path], source.paths)
     known_suffix(path, formats)
     check_writable(path)
+
+
+def _check_names(columns: Sequence[str] | None) -> None:
+    if columns is None:
+        return
+    if not columns:
+        raise InvalidInputError("at least one column is needed; None takes all that hold numbers")
+    for name in columns:
+        if list(columns).count(name) > 1:
+            raise InvalidInputError(f"columns must be distinct, got {name!r} twice")
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -274,10 +285,6 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _suffix(path: Path) -> str:
     return ".zarr" if path.is_dir() and arrays.is_zarr(path) else path.suffix.lower()
-
-
-def _same_file(path: str | os.PathLike[str], other: Path) -> bool:
-    return Path(path).exists() and Path(path).samefile(other)
 
 
 def _writer(target: Path, final: Path, source: Source) -> LabelWriter:

@@ -25,6 +25,7 @@ FORMATS = (".parquet", ".csv", ".arrow", ".feather")
 _CSV_BLOCK = 1 << 23
 _CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # what pyarrow writes
 _PANDAS_INDEX = "__index_level_"  # row numbers and the like, which pandas stores as a column
+_VALUE_SHOWN = 40  # characters of a value that is no number
 _READ_BUFFER = 1 << 20  # without one, pyarrow reads a whole column of a row group at once
 
 
@@ -41,6 +42,7 @@ class TableSource(Source):
                     f"{str(file.path)!r} has the columns {listed(file.schema.names)}, "
                     f"but {str(paths[0])!r} has {listed(names)}"
                 )
+        self._all_asked_for = columns is None
         self.columns = self._chosen(columns)
         sizes = [file.rows for file in self._files]
         self.rows = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
@@ -57,15 +59,24 @@ class TableSource(Source):
             chosen = tuple(columns)
         for name in chosen:
             for file in self._files:
-                kind = file.schema.types[position(name, file.schema.names, file.path)]
-                if not (is_number(kind) or is_unknown(kind)):
-                    raise InvalidInputError(
-                        f"{str(file.path)!r}: column {name!r} holds {kind}, not numbers"
-                    )
+                position(name, file.schema.names, file.path)
+                file.refuse_text(name)
         if not chosen and any(file.rows != 0 for file in self._files):
             there = listed(schema.names)
             raise InvalidInputError(f"{self.name!r} has no column of numbers, only {there}")
         return chosen
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Columns that hold no numbers, and what they hold; none where columns were asked for."""
+        if not self._all_asked_for:
+            return {}
+        found: dict[str, str] = {}
+        for name in self.schema().names:
+            if name not in self.columns and not name.startswith(_PANDAS_INDEX):
+                file = next((f for f in self._files if not is_number(f.kind(name))), self._files[0])
+                found[name] = file.holds(name)
+        return found
 
     @property
     def compression(self) -> str:
@@ -99,6 +110,8 @@ class TableSource(Source):
             row = skip = max(start - before, 0)
             for batch in file.batches(None if whole else self.columns, skip):
                 end = row + batch.num_rows
+                for name in self.columns:
+                    file.refuse_text(name)
                 points = batch.select(self.columns)
                 more = {"data": batch if whole else None, "end": before + end}
                 yield chunk_of_arrow(points, str(file.path), row, **more)
@@ -120,6 +133,24 @@ class _File:
     def nbytes(self, columns: Sequence[str]) -> int:
         width = sum(_width(self.schema.field(name).type) for name in columns)
         return (self.rows or 0) * width
+
+    def kind(self, name: str) -> Any:
+        """Return the type of a column, the first of that name."""
+        return self.schema.types[self.schema.names.index(name)]
+
+    def holds(self, name: str) -> str:
+        """Say what a column holds instead of numbers."""
+        return str(self.kind(name))
+
+    def refuse_text(self, name: str) -> None:
+        """Refuse a column that holds anything but numbers."""
+        kind = self.kind(name)
+        if not (is_number(kind) or is_unknown(kind)):
+            what = self.holds(name)
+            more = "" if what == str(kind) else f": {what}"
+            raise InvalidInputError(
+                f"{str(self.path)!r}: column {name!r} holds {kind}, not numbers{more}"
+            )
 
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
         """Give record batches of a fair size after the first `skip` rows."""
@@ -219,6 +250,24 @@ class _Csv(_File):
             read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
             convert_options=csv.ConvertOptions(column_types=self._types),
         )
+
+    def holds(self, name: str) -> str:
+        """Find the first value that is no number: in a column of numbers it may be a slip."""
+        arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")
+        options = {"column_types": {name: arrow.float64()}, "include_columns": [name]}
+        try:
+            with csv.open_csv(
+                self.path,  # without threads, errors have the line
+                read_options=csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
+                convert_options=csv.ConvertOptions(**options),
+            ) as reader:
+                for _ in reader:
+                    pass
+        except arrow.ArrowInvalid as error:
+            place = re.search(r"Row #(\d+): .*invalid value '(.*)'", str(error), re.DOTALL)
+            if place:
+                return f"{place[2][:_VALUE_SHOWN]!r} in row {int(place[1]) - 1}"
+        return super().holds(name)
 
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
         """Read all columns, whatever is asked for: so their types are known after one pass."""
