@@ -1,9 +1,11 @@
-"""Draw images/quality.png: how good and how fast, from the tables of images.md and tracking.md.
+"""Draw two pictures anew: `python docs/figures.py`.
 
-`python docs/figures.py` draws it anew. The tables are read, so that the picture says what they say.
+images/quality.png is how good and how fast, from the tables of images.md and tracking.md: they are
+read, so that the picture says what they say. images/overview.jpg is that of examples/overview.py.
 """
 
 import re
+import runpy
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -52,8 +54,15 @@ def scatter(panel, rows: list[tuple[str, float, float]], below: tuple[str, ...] 
     panel.margins(0.18, 0.12)
 
 
-def main() -> None:
-    """Draw and save."""
+def overview() -> None:
+    """Save what the example draws, for the README."""
+    plt.switch_backend("agg")
+    runpy.run_path(str(HERE.parent / "examples" / "overview.py"))
+    plt.gcf().savefig(HERE / "images" / "overview.jpg", dpi=130, pil_kwargs={"quality": 90})
+
+
+def quality() -> None:
+    """Draw and save the figure of quality against speed."""
     plt.rcParams.update(STYLE)
     fig, (images, films) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
     pictures = [
@@ -74,4 +83,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    overview()
+    quality()

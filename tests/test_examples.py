@@ -37,3 +37,12 @@ def test_the_example_ends_in_a_picture(script, pyplot):
         figure.canvas.draw()
         drawn = np.asarray(figure.canvas.buffer_rgba())[..., :3]
         assert len(np.unique(drawn.reshape(-1, 3), axis=0)) > 50
+
+
+def test_the_figure_of_the_docs_can_read_its_tables(pyplot):
+    figures = runpy.run_path(str(SCRIPTS[0].parents[1] / "docs" / "figures.py"))
+    pictures = {row[0]: row for row in figures["table"]("images.md", "method")}
+    films = {row[0]: row for row in figures["table"]("tracking.md", "tracker")}
+    assert 0 < figures["seconds"](pictures["`segment(image)`"][-1]) < 1
+    assert set(figures["SHORT"]) <= set(pictures)
+    assert 0 < float(films["`Tracker()`"][1]) < 1
