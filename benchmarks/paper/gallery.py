@@ -8,6 +8,7 @@ seeds on a grid, at half the size, and its time as in the paper is reported as D
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -110,12 +111,13 @@ def gallery(run: Run) -> page.Section:
 
 
 def _noted(run: Run, name: str, image: Image, method: str, clusters: int) -> dict[str, Any]:
-    code = own_code() if method == OURS else f"limit {run.limit:g}"
+    code = own_code() if method == OURS else ""
     key = ("gallery", name, str(image.shape), method, str(clusters), code)
-    row = run.notes.get(*key)
-    if row is None or not (run.out / row.get("file", ".")).exists():
-        row = run.notes.keep(*key, value=_segment(run, name, image, method, clusters))
-        run.say(f"gallery: {name}, {method}: {told(row)}")
+    make = partial(_segment, run, name, image, method, clusters)
+    row = run.tried(*key, make=make)
+    if not (run.out / row.get("file", ".")).exists():  # somebody tidied up
+        row = run.notes.keep(*key, value=make())
+    run.say(f"gallery: {name}, {method}: {told(row)}")
     return row
 
 
@@ -143,8 +145,7 @@ def _literal(run: Run, name: str, image: Image) -> dict[str, Any]:
         answer, why = run.ask(mean_shift, pixels, RADIUS)
         return why or {"seconds": answer[1]}
 
-    key = ("gallery", name, str(image.shape), "every pixel a seed", f"limit {run.limit:g}")
-    return run.notes.once(*key, make=make)
+    return run.tried("gallery", name, str(image.shape), "every pixel a seed", make=make)
 
 
 def _times_table(images, found) -> page.Table:

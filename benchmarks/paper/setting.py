@@ -35,7 +35,7 @@ class Run:
     shared: dict[str, Any] = field(default_factory=dict)  # between sections
     start: float = field(default_factory=monotonic)
 
-    def ask(self, function: Callable[..., Any], *arguments: Any) -> tuple[Any, dict[str, str]]:
+    def ask(self, function: Callable[..., Any], *arguments: Any) -> tuple[Any, dict[str, Any]]:
         """Call a peer: give its answer, or None and why there is none."""
         try:
             return self.peer.call(function, *arguments, limit=self.limit), {}
@@ -43,6 +43,19 @@ class Run:
             return None, {"why": f"{DNF} > {self.limit:g} s"}
         except FailedError as error:
             return None, {"why": f"failed: {error}"}
+
+    def tried(self, *key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Give what is noted of a peer, or note it: an answer for good, a failure for this limit.
+
+        `wall` is added to it: the seconds that went by.
+        """
+        bounded = (*key, f"limit {self.limit:g}")
+        known = self.notes.get(*key) or self.notes.get(*bounded)
+        if known is not None:
+            return known
+        begin = monotonic()
+        found = make() | {"wall": monotonic() - begin}
+        return self.notes.keep(*(key if "seconds" in found else bounded), value=found)
 
     def say(self, text: str) -> None:
         """Show progress, with the time since the start."""
