@@ -22,7 +22,7 @@ def curves(outcomes: list[Outcome], path: Path) -> None:
     """Draw ARI, AMI and time over the bandwidth."""
     blocks = [outcomes[k : k + COLUMNS] for k in range(0, len(outcomes), COLUMNS)]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(2.9 * COLUMNS, 5.6 * len(blocks)))
+        figure = Figure(figsize=(2.9 * COLUMNS, 5.0 * len(blocks)))
         panels = figure.subplots(3 * len(blocks), COLUMNS, squeeze=False)
         for panel in panels.flat[:]:
             panel.set_visible(False)
@@ -53,6 +53,7 @@ def _column(panels, outcome: Outcome, first: bool) -> None:
             times(panel)
         else:
             panel.set_ylim(bottom=min(0, panel.get_ylim()[0]))
+            panel.tick_params(axis="x", which="both", labelbottom=False, length=0)
         if first:
             panel.set_ylabel({"ari": "ARI", "ami": "AMI", "seconds": "time"}[name], color=SOFT)
     panels[0].set_title(f"{outcome.row.title}, n = {outcome.n:,}", loc="left", size=10.5)

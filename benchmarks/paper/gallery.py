@@ -2,7 +2,7 @@
 
 The photographs come with scikit-image, below the paper's 187,500 pixels. MeanShift with every pixel
 a seed does not end within any limit one would wait for; what is shown of it is scikit-learn's with
-seeds on a grid, at half the size, and its time as in the paper is reported as DNF.
+seeds on a grid, at a third of the size, and its time as in the paper is reported as DNF.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from meanshiftpp.plot import INK, SOFT, STYLE
 RADIUS = 30.0  # of MeanShift's ball, in steps of 0..255
 SIDE = RADIUS * (4 / 3 * np.pi) ** (1 / 3) / 3  # of a cell: 27 have the volume of the ball
 MOST = 187_500  # pixels, as in the paper
+SHRINK = 3  # MeanShift works on a picture so many times smaller
+REPEATS, SHORT = 5, 1.0  # calls, seconds: what is quick is repeated, and the fastest counts
 SHARE = 0.01  # k-means gets as many clusters as MeanShift++ has of at least this part
 OURS, THEIRS = "MeanShift++", "MeanShift"
 
@@ -47,7 +49,7 @@ def photographs(quick: bool) -> dict[str, Image]:
 
 CALLS: dict[str, Callable[[Image, int], Labels]] = {
     OURS: lambda image, _: segmenters.paper(image, SIDE),
-    THEIRS: lambda image, _: segmenters.mean_shift(image, 2, RADIUS),
+    THEIRS: lambda image, _: segmenters.mean_shift(image, SHRINK, RADIUS),
     "QuickShift": lambda image, _: segmenters.quickshift(
         image, 1, kernel_size=5, max_dist=40, ratio=0.5
     ),
@@ -63,9 +65,12 @@ METHODS = tuple(CALLS)
 def segmented(method: str, image: Image, clusters: int) -> tuple[Labels, float]:
     """Segment with one method; give the labels and the seconds."""
     CALLS[method](image[:32, :32], clusters)  # what is loaded on first use is not counted
-    begin = perf_counter()
-    labels = CALLS[method](image, clusters)
-    return np.asarray(labels, np.int32), perf_counter() - begin
+    taken: list[float] = []
+    while not taken or (len(taken) < REPEATS and sum(taken) < SHORT):
+        begin = perf_counter()
+        labels = CALLS[method](image, clusters)
+        taken.append(perf_counter() - begin)
+    return np.asarray(labels, np.int32), min(taken)
 
 
 def k_means(image: Image, clusters: int) -> Labels:
@@ -100,8 +105,9 @@ def gallery(run: Run) -> page.Section:
             f"Pixels as RGB. MeanShift has a ball of radius {RADIUS:g}; MeanShift++ has cells of "
             f"{SIDE:.1f}, so that the window of 27 cells has the ball's volume. k-means has as "
             f"many clusters as MeanShift++ found with at least {SHARE:.0%} of the pixels. "
-            "Regions are shown in their mean colour.",
-            "MeanShift is shown with seeds on a grid and at half the size, which it finishes; with "
+            "Regions are shown in their mean colour. Times are the wall clock's, of one call; of "
+            f"short calls the fastest of up to {REPEATS}.",
+            f"MeanShift is shown with seeds on a grid and at 1/{SHRINK} of the size, which it finishes; with "
             f"every pixel a seed, as in the paper, it had {run.limit:g} s. Quickshift++ is not "
             "in any package and was left out; slic, from the paper's other comparison, is in.",
         ],
@@ -155,7 +161,9 @@ def _times_table(images, found) -> page.Table:
         + [told(found[name][method]) for method in names]
         for name, image in images.items()
     ]
-    heads = ["MeanShift, seeds on a grid, half size" if n == THEIRS else n for n in names[:-1]]
+    heads = [
+        f"MeanShift, seeds on a grid, 1/{SHRINK} size" if n == THEIRS else n for n in names[:-1]
+    ]
     header = ["photograph", "pixels", *heads, "MeanShift, every pixel a seed"]
     return page.Table("Times", header, rows, words=2)
 

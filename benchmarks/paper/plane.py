@@ -52,7 +52,7 @@ def illustration(run: Run) -> page.Section:
 def _scene() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     rng = np.random.default_rng(4)
     X = np.concatenate(
-        [rng.normal((3.4, 3.3), 0.75, (70, 2)), rng.normal((1.2, 1.4), 0.6, (25, 2))]
+        [rng.normal((3.4, 3.3), 0.75, (70, 2)), rng.normal((0.9, 1.0), 0.6, (25, 2))]
     )
     return X, np.array([2.35, 2.4])
 
