@@ -6,7 +6,9 @@ starts when the arguments have arrived.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, Self
@@ -79,22 +81,28 @@ class Bounded:
 
 
 def _serve(far: Connection) -> None:
-    """Do calls until the other end is closed."""
+    """Do calls until the other end is gone."""
     import warnings
 
     warnings.simplefilter("ignore")  # a peer's warnings are not news
-    while True:
-        try:
-            function, arguments = far.recv()
-        except EOFError:
-            return
-        except Exception as error:
-            far.send(None)
-            far.send((False, f"{type(error).__name__}: {error}"))
-            continue
-        far.send(None)
-        try:
-            answer = True, function(*arguments)
-        except Exception as error:  # whatever a peer raises is its result
-            answer = False, f"{type(error).__name__}: {error}"
-        far.send(answer)
+    with suppress(EOFError, OSError):
+        while True:
+            _answer_one(far)
+
+
+def _answer_one(far: Connection) -> None:
+    message = far.recv_bytes()
+    try:
+        function, arguments = pickle.loads(message)
+    except Exception as error:  # it names something that cannot be imported here
+        function, arguments = _raise, (error,)
+    far.send(None)
+    try:
+        answer = True, function(*arguments)
+    except Exception as error:  # whatever a peer raises is its result
+        answer = False, f"{type(error).__name__}: {error}"
+    far.send(answer)
+
+
+def _raise(error: Exception) -> None:
+    raise error

@@ -107,8 +107,9 @@ def gallery(run: Run) -> page.Section:
             f"many clusters as MeanShift++ found with at least {SHARE:.0%} of the pixels. "
             "Regions are shown in their mean colour. Times are the wall clock's, of one call; of "
             f"short calls the fastest of up to {REPEATS}.",
-            f"MeanShift is shown with seeds on a grid and at 1/{SHRINK} of the size, which it finishes; with "
-            f"every pixel a seed, as in the paper, it had {run.limit:g} s. Quickshift++ is not "
+            f"MeanShift is shown with seeds on a grid and at 1/{SHRINK} of the size, which it "
+            f"finishes; with every pixel a seed, as in the paper, it had {run.limit:g} s. "
+            "Quickshift++ is not "
             "in any package and was left out; slic, from the paper's other comparison, is in.",
         ],
         [_times_table(images, found), _likeness_table(run, images, found)],
