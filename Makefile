@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
+DATA ?= data
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/*.cpp src/kernel/*)
 
 WHEEL_ENV := build/wheel-env
 WHEEL_TESTS := tests/test_grid.py tests/test_modes.py tests/test_against_reference.py
 
-.PHONY: demo test lint format bench docs wheel clean
+.PHONY: demo test lint format bench paper docs wheel clean
 
 demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, track a ball, write pictures to demo/
 	$(VENV)/bin/meanshiftpp demo
@@ -28,6 +29,9 @@ format: $(VENV)/installed-lint  ## what lint asks for, done
 
 bench: $(VENV)/installed-bench  ## measure, check the answers, print ratios; ARGS=--quick or names
 	$(PY) -m benchmarks $(ARGS)
+
+paper: $(VENV)/installed-bench  ## the paper's experiments in one report, under an hour; DATA=dir, ARGS=--quick
+	$(PY) -m benchmarks.paper $(DATA) $(ARGS)
 
 docs: $(VENV)/installed-docs  ## build docs/_build/html, warnings are errors
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -21,4 +21,5 @@ taken in turns with ours in one process. A time is reported only for an answer t
     tolerance the evidence for the default of `tol`, on real tables
     bandwidth the automatic bandwidth against the best there is, on real tables
     rate      the theorem's rate, measured      density  against scikit-learn's KernelDensity
+    paper     the paper's experiments in one report
 """

@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def run(photos: list[Photo], jobs: int, out: Path) -> Outcome:
+def run(photos: list[Photo], jobs: int, out: Path, timed: int = SHOWN) -> Outcome:
     """Choose the settings, run them on everything, take the times."""
     where, journal = bsds_report.describe(), Journal(out / "bsds.jsonl")
     sample = photos[::EVERY]
@@ -88,7 +88,7 @@ def run(photos: list[Photo], jobs: int, out: Path) -> Outcome:
         every = {m.name: sample if m.sampled else photos for m in METHODS.values()}
         tasks = [Task(p, name, [chosen[name]]) for name in chosen for p in every[name]]
         fill(journal, tasks, jobs, bar, "all photographs")
-        shown = spread(photos, SHOWN)
+        shown = spread(photos, timed)
         races = take_times(shown, chosen, bar)
     found = {
         name: {photo.name: journal.get(METHODS[name], chosen[name], photo) for photo in group}

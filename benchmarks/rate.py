@@ -180,19 +180,21 @@ def axis_of_errors(panel) -> None:
     panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def table(found: Measured) -> str:
-    lines = [
-        "| a | d | slope measured | slope of the bound | -a / (2a + d) |",
-        "|---|---|---|---|---|",
-    ]
+def slopes(found: Measured) -> tuple[list[str], list[list[str]]]:
+    """Give a header and rows: the slopes measured, and the theorem's."""
+    rows = []
     for truth, by_size in found.items():
         sizes = list(by_size)
         measured = slope(sizes, (np.median(by_size[n]) for n in sizes))
         bound = slope(sizes, map(truth.bound, sizes))
-        lines.append(
-            f"| {truth.a:g} | {truth.d} | {measured:.3f} | {bound:.3f} | {-truth.rate:.3f} |"
-        )
-    return "\n".join(lines)
+        numbers = (measured, bound, -truth.rate)
+        rows.append([f"{truth.a:g}", str(truth.d), *(f"{number:.3f}" for number in numbers)])
+    return ["a", "d", "slope measured", "slope of the bound", "-a / (2a + d)"], rows
+
+
+def table(found: Measured) -> str:
+    header, rows = slopes(found)
+    return "\n".join(f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *rows])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
