@@ -113,12 +113,25 @@ def lines(path: Path) -> list[str]:
     return [line.partition(" #")[0].strip() for line in shown if line.strip()]
 
 
+def assert_serves(arguments: list[str], where: Path) -> None:
+    """Start the studio, wait until it says where it is, and end it."""
+    command = [sys.executable, "-m", "meanshiftpp", *arguments, "--no-open"]
+    with subprocess.Popen(
+        command, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as server:
+        assert any("http://127.0.0.1:" in said for said in server.stdout), "it never said where"
+        server.terminate()
+
+
 def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with contextlib.redirect_stdout(io.StringIO()):  # which writes the files they are given
         exec("\n".join(fenced(ROOT / "README.md", "python")), {"__name__": "readme"})
     for line in lines(ROOT / "README.md"):
         program, *arguments = shlex.split(line)
+        if arguments[:1] == ["studio"]:
+            assert_serves(arguments, tmp_path)
+            continue
         if program == "meanshiftpp":
             command, where = [sys.executable, "-m", "meanshiftpp", *arguments], tmp_path
         elif program == "make":  # that there is such a target; what it does, CI does
