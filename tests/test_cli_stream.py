@@ -292,12 +292,20 @@ def test_grids_that_are_wrong_are_one_line_and_1(tmp_path, points):
     Grid.from_points(points, 1).save(tmp_path / "one")
     Grid.from_points(points[:, :2], 1).save(tmp_path / "flat")
     (tmp_path / "text").write_text("no grid")
+    (tmp_path / "cut").write_bytes((tmp_path / "one").read_bytes()[:-50])
+    np.savez(tmp_path / "other.npz", points=points)
+    np.savez(tmp_path / "objects.npz", points=np.array([{}, None]))
     half, one, flat, text = (tmp_path / name for name in ("half", "one", "flat", "text"))
     for arguments, expected in [
         (("grid", "merge", half, one, "-o", tmp_path / "o"), "do not add up"),
         (("grid", "merge", one, flat, "-o", tmp_path / "o"), "flat has 2 features, others have 3"),
         (("grid", "merge", one, text, "-o", tmp_path / "o"), "is not a grid file"),
         (("grid", "info", tmp_path / "none"), "No such file"),
+        (("grid", "info", text), "text is not a grid file\n"),
+        (("grid", "info", tmp_path / "a.npy"), "a.npy is not a grid file\n"),
+        (("grid", "info", tmp_path / "other.npz"), "other.npz is not a grid file\n"),
+        (("grid", "info", tmp_path / "objects.npz"), "is not a grid file, or is damaged\n"),
+        (("grid", "info", tmp_path / "cut"), "cut is not a grid file, or is damaged\n"),
         (("grid", "build", tmp_path / "a.npy", "-b", 1, "-o", tmp_path / "x" / "o"), "no folder"),
         (("grid", "build", tmp_path / "none.npy", "-b", 1, "-o", tmp_path / "o"), "No such file"),
         (("cluster", tmp_path / "a.npy", "--grid", flat), "a grid of 2 features, but"),

@@ -618,7 +618,7 @@ def test_a_checkpoint_of_another_run_is_refused_with_the_difference(tmp_path, X)
     with pytest.raises(GridFileError, match="is no checkpoint, and stays as it is"):
         build_grid(open_points(path), 0.5, checkpoint=saved)
     saved.write_text("nonsense")
-    with pytest.raises(GridFileError, match="is not a grid file"):
+    with pytest.raises(GridFileError, match=r"is not a checkpoint$"):
         build_grid(open_points(path), 0.5, checkpoint=saved)
 
 

@@ -49,7 +49,7 @@ class Checkpoint:
         """Read a checkpoint of `source`, if there is one; else begin with `start`."""
         if not Path(path).exists():
             return cls(start)
-        fields, text = gridfile.read(path)
+        fields, text = gridfile.read(path, "checkpoint")
         try:
             note: dict[str, Any] = json.loads(text or "none")
             position, rows = int(note["position"]), int(note["rows"])

@@ -62,10 +62,10 @@ class MeanShiftPP(cluster.MeanShiftPP):
 
     Attributes
     ----------
-    labels_ : dask array or series of shape (n_samples,), int32
-        Label of each point, lazy: an array in the chunks of `X`, or where `X` is a data frame a
-        series in its partitions, for ``df.assign(label=model.labels_)``. A copy made by pickle has
-        none.
+    labels_ : dask.array.Array of shape (n_samples,), int32
+        Label of each point, lazy, in the chunks of `X`; for a data frame in those of
+        ``X.to_dask_array()``, which joins small files unless ``X`` comes of
+        ``df.map_partitions(lambda part: part)``. A copy made by pickle has none.
     cluster_centers_, cluster_weights_, n_iter_, bandwidth_, grid_
         As those of `meanshiftpp.MeanShiftPP`: small, and in this process.
     n_features_in_ : int
@@ -107,8 +107,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
         self : MeanShiftPP
             The estimator.
         """
-        lazy = self._lazy(X, reset=True)
-        points = _as_array(lazy)
+        points = self._lazy(X, reset=True)
         weight = _lazy_weight(sample_weight, points)
         bandwidth = self.bandwidth
         if bandwidth is None:
@@ -135,7 +134,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
         )
         self._keep(modes, np.empty(0, np.int32), wanted)
         # As in one process: noise is decided after labelling.
-        self.labels_ = self._labels(lazy, modes, kept=len(self._modes))
+        self.labels_ = self._labels(points, modes, kept=len(self._modes))
         return self
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
@@ -158,13 +157,14 @@ class MeanShiftPP(cluster.MeanShiftPP):
 
         Returns
         -------
-        labels : dask array or series of shape (n_samples,), int32
-            Lazy, in the chunks of `X`; a series for a data frame; for data in memory, an ndarray.
+        labels : dask array of shape (n_samples,), int32
+            Lazy, in the chunks of `X`; for data in memory, an ndarray.
         """
         check_is_fitted(self, "grid_")
         if not dask.is_dask_collection(X):
             return super().predict(X)
-        return self._labels(self._lazy(X, reset=False), self._modes)
+        points = self._lazy(X, reset=False)
+        return self._labels(points, self._modes)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the labels: they hold the way to all the data, perhaps on a cluster."""
@@ -173,7 +173,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
         return state
 
     def _lazy(self, X: Any, reset: bool) -> Any:
-        """Check what is known without computing: kind, dimension, names; give plain numbers."""
+        """Check what is known without computing: kind, dimension, names; give a dask array."""
         if isinstance(X, da.Array):
             if X.ndim != 2:
                 raise InvalidInputError(
@@ -189,24 +189,19 @@ class MeanShiftPP(cluster.MeanShiftPP):
         checked_points(self, _empty_frame(X), reset=reset, ensure_min_samples=0)
         # Columns that may hold missing values are objects in an array; as floats they hold NaN.
         nullable = {name: "float64" for name, kind in X.dtypes.items() if not _plain(kind)}
-        return X.astype(nullable) if nullable else X
+        return (X.astype(nullable) if nullable else X).to_dask_array()
 
-    def _labels(self, lazy: Any, modes: Modes, kept: int | None = None) -> Any:
+    def _labels(self, points: Any, modes: Modes, kept: int | None = None) -> Any:
         # One node of the graph holds the modes, so that a worker gets them once. In the graph and
-        # not scattered, because what was scattered is lost with its worker.
-        how = {
-            "modes": dask.delayed(modes, traverse=False),
-            "kept": kept,
-            "cluster_all": self.cluster_all,
-            "n_jobs": self.n_jobs,
-        }
-        if not isinstance(lazy, da.Array):
-            return lazy.map_partitions(_label_partition, **how, meta=("label", np.int32))
-        # A column is made and then taken: Dask copies the blocks where a task drops an axis.
-        column = lazy.map_blocks(
+        # not scattered, because what was scattered is lost with its worker. A column is made and
+        # then taken: Dask copies the blocks where a task drops an axis.
+        column = points.map_blocks(
             _label_block,
-            **how,
-            chunks=(lazy.chunks[0], (1,)),
+            modes=dask.delayed(modes, traverse=False),
+            kept=kept,
+            cluster_all=self.cluster_all,
+            n_jobs=self.n_jobs,
+            chunks=(points.chunks[0], (1,)),
             dtype=np.int32,
             meta=np.empty((0, 0), np.int32),
         )
@@ -229,11 +224,6 @@ def _empty_frame(X: Any) -> Any:
                 f"column {name!r} holds {kind}, not numbers; select the columns to cluster"
             )
     return pandas.DataFrame(np.empty((0, len(X.columns))), columns=list(X.columns))
-
-
-def _as_array(lazy: Any) -> Any:
-    """Give the array of a data frame. Its blocks may be fewer: Dask joins small files."""
-    return lazy if isinstance(lazy, da.Array) else lazy.to_dask_array()
 
 
 def _lazy_weight(sample_weight: Any, points: Any) -> Any:
@@ -354,11 +344,6 @@ def _label_block(
     if kept is not None:
         labels[labels >= kept] = -1
     return labels[:, None]
-
-
-def _label_partition(frame: Any, **how: Any) -> Any:
-    labels = _label_block(frame.to_numpy(), **how)[:, 0]
-    return need("pandas", "dask").Series(labels, index=frame.index, name="label")
 
 
 def _task_threads(n_jobs: int | None) -> int:

@@ -21,6 +21,7 @@ from meanshiftpp.errors import FileAccessError, GridFileError
 from meanshiftpp.files import atomic_path
 
 _FORMAT, _VERSION = "meanshiftpp grid", 2
+_ZIP = b"PK\x03\x04"  # what an archive begins with
 
 
 def write(path: str | os.PathLike[str], fields: Mapping[str, Any], note: str | None = None) -> None:
@@ -32,28 +33,34 @@ def write(path: str | os.PathLike[str], fields: Mapping[str, Any], note: str | N
         np.savez(file, **content)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], str | None]:
-    """Read what `write` wrote, checking that it is a grid and is whole."""
+def read(
+    path: str | os.PathLike[str], what: str = "grid file"
+) -> tuple[dict[str, Any], str | None]:
+    """Read what `write` wrote, checking that it is a grid and is whole; `what` is for errors."""
     try:
         with Path(path).open("rb") as file:
-            fields = _read_archive(file, path)
+            fields = _read_archive(file, path, what)
     except OSError as error:
         raise FileAccessError(f"cannot read {path}: {error.strerror or error}") from error
+    if str(fields.get("format")) != _FORMAT or "version" not in fields:
+        raise GridFileError(f"{path} is not a {what}")
     return _checked(fields, path), str(fields["note"]) if "note" in fields else None
 
 
-def _read_archive(file: BinaryIO, path: object) -> dict[str, NDArray[Any]]:
+def _read_archive(file: BinaryIO, path: object, what: str) -> dict[str, NDArray[Any]]:
+    start = file.read(len(_ZIP))
+    file.seek(0)
+    if start != _ZIP:
+        raise GridFileError(f"{path} is not a {what}")
     try:
         with np.load(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except Exception as error:  # a damaged archive can fail in any way the zip format knows
-        raise GridFileError(f"{path} is not a grid file, or is damaged: {error}") from error
+        raise GridFileError(f"{path} is not a {what}, or is damaged") from error
 
 
 def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
     """Give the values of a grid from a file's fields, trusting none of them."""
-    if str(fields.get("format")) != _FORMAT or "version" not in fields:
-        raise GridFileError(f"{path} is not a grid file")
     version = fields["version"]
     if version.shape != () or version.dtype.kind not in "iu" or version < 1:
         raise GridFileError(f"{path} is damaged: its version is {version!r}")
