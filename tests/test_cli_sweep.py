@@ -37,6 +37,20 @@ def test_a_table_for_people(tmp_path, points):
     assert best == found.best
 
 
+def test_with_a_side_for_each_feature_steps_are_told(tmp_path, points):
+    np.save(tmp_path / "uneven.npy", points * [1, 50])
+    found = sweep(points * [1, 50])
+    done = run(tmp_path / "uneven.npy")
+    assert done.exit_code == 0, done.output
+    assert "steps" in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines() if ", " in line][1:]
+    assert [int(row[2]) for row in rows] == found.multiples.tolist()
+    done = run(tmp_path / "uneven.npy", "--json")
+    entries = json.loads(done.stdout)["entries"]
+    assert [entry["steps"] for entry in entries] == found.multiples.tolist()
+    assert "steps" not in run(tmp_path / "points.npy", "-b", "0.5,1,2").stdout
+
+
 def test_json_for_machines(tmp_path, points):
     done = run(tmp_path / "points.npy", "--json", "--resolution", "2", "--threads", "1")
     assert done.exit_code == 0, done.output

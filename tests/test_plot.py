@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -30,6 +31,20 @@ def test_every_number_of_features_draws(tmp_path, d, panels):
     figure = plot.clusters(*mixture(500, d))
     assert len(figure.axes) == panels  # and one of them is the sizes
     assert drawn(figure, tmp_path).startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize(("scale", "shift"), [(60, 481_000), (9e-5, 1e-3), (4e5, 6e6), (1e-2, 7)])
+def test_numbers_on_the_axes_do_not_run_into_each_other(d, scale, shift):
+    X, labels = mixture(300, d)
+    figure = plot.clusters(X * scale + shift, labels)
+    figure.draw_without_rendering()
+    for panel in figure.axes:
+        shown = [tick.label1 for tick in panel.xaxis.get_major_ticks() if tick.label1.get_visible()]
+        boxes = sorted(
+            (text.get_window_extent() for text in shown if text.get_text()), key=lambda box: box.x0
+        )
+        assert all(one.x1 + 3 < two.x0 for one, two in pairwise(boxes))
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

@@ -333,6 +333,8 @@ def test_what_it_holds(blobs):
 
 @pytest.mark.parametrize("bandwidths", [None, [0.5, 1, 2], [1.0]])
 def test_the_picture_has_both_curves_and_the_best(blobs, tmp_path, bandwidths):
+    from matplotlib.text import Text
+
     found = sweep(blobs, bandwidths)
     ax = found.plot()
     right = ax.figure.axes[1]
@@ -340,6 +342,15 @@ def test_the_picture_has_both_curves_and_the_best(blobs, tmp_path, bandwidths):
     assert np.array_equal(right.lines[0].get_ydata(), found.stability, equal_nan=True)
     (note,) = right.texts
     assert f"{found.n_clusters[found.best]:,} cluster" in note.get_text()
+    ax.figure.draw_without_rendering()
+    assert note.get_window_extent().y0 >= ax.get_window_extent().y1  # over no data
+    others = [
+        right.get_legend(),
+        *(text for text in ax.findobj(Text) if "how long" in text.get_text()),
+    ]
+    assert len(others) == 2
+    for other in others:
+        assert not note.get_window_extent().overlaps(other.get_window_extent())
     ax.figure.savefig(tmp_path / "sweep.png")
     assert (tmp_path / "sweep.png").stat().st_size > 10_000
 

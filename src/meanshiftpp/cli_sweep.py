@@ -23,9 +23,13 @@ CRUMB = 0.01  # clusters of a smaller share are counted, not listed
 
 @dataclass
 class Entry:
-    """One bandwidth of a sweep; `sizes` are those of the clusters of 1 % or more."""
+    """One bandwidth of a sweep: `steps` times the smallest side of each column.
+
+    `sizes` are those of the clusters of 1 % or more.
+    """
 
     bandwidth: list[float]
+    steps: int
     clusters: int
     sizes: list[int]
     stability: float | None
@@ -110,11 +114,13 @@ def sweep(
 
 def _report(source: Source, points: int, found: Sweep) -> Report:
     entries = []
-    for h, modes, stability in zip(found.bandwidths, found.modes, found.stability, strict=True):
+    each = zip(found.bandwidths, found.multiples, found.modes, found.stability, strict=True)
+    for h, steps, modes, stability in each:
         large = modes.weights[modes.weights >= CRUMB * modes.weights.sum()]
         entries.append(
             Entry(
                 h.tolist(),
+                int(steps),
                 len(modes),
                 [int(size) for size in large],
                 None if math.isnan(stability) else float(stability),
@@ -153,13 +159,18 @@ def _show(report: Report, as_json: bool) -> None:
     columns = ", ".join(report.columns)
     title = Text(f"{report.file}: {counted(report.points, 'point')} in {columns}")
     lines = Lines(box=box.SIMPLE_HEAD, title=title, title_justify="left")
-    for name in ("bandwidth", "clusters", "of 1 % or more", "stability", ""):
+    first = report.entries[0].bandwidth
+    alike = all(math.isclose(h, first[0], rel_tol=1e-6) for h in first)
+    steps = () if alike else ("steps",)  # what the picture's axis counts then
+    for name in ("bandwidth", *steps, "clusters", "of 1 % or more", "stability", ""):
         lines.add_column(name, justify="right" if name else "left")
     for number, entry in enumerate(report.entries):
         stability = "" if entry.stability is None else f"{entry.stability:.2f}"
         best = "lasts longest" if number == report.best else ""
-        row = (_side(entry.bandwidth), f"{entry.clusters:,}", f"{len(entry.sizes):,}", stability)
-        lines.add_row(*row, best, style="bold" if best else None)
+        number_of_steps = () if alike else (f"{entry.steps}",)
+        row = (f"{entry.clusters:,}", f"{len(entry.sizes):,}", stability, best)
+        style = "bold" if best else None
+        lines.add_row(_side(entry.bandwidth), *number_of_steps, *row, style=style)
     Console(highlight=False).print(lines)
     took, reading = (duration(report.seconds[part]) for part in ("sweep", "read"))
     say(f"{took}, reading {reading}" + (f"; picture {report.plot}" if report.plot else ""))

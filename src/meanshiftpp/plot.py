@@ -54,6 +54,8 @@ STYLE = {
     "ytick.labelcolor": SOFT,
     "xtick.labelsize": 8.5,
     "ytick.labelsize": 8.5,
+    "axes.formatter.limits": (-3, 6),
+    "axes.formatter.offset_threshold": 2,  # large coordinates: what they share is said once
     "font.family": "sans-serif",
     "font.size": 10,
     "figure.dpi": 160,
@@ -268,7 +270,7 @@ def _corner(scene: _Scene) -> Any:
 
 def _points(panel: Any, scene: _Scene, j: int, i: int) -> None:
     panel.set(xlim=scene.limits[j], ylim=scene.limits[i])
-    panel.locator_params(nbins=6)
+    panel.locator_params(nbins=_ticks(panel))
     if len(scene.X) > MAX_DOTS:
         _density(panel, scene, j, i)
         return
@@ -350,7 +352,13 @@ def _histogram(panel: Any, scene: _Scene, j: int, most: int) -> None:
         base = base + count
     panel.set(xlim=(edges[0], edges[-1]), ylim=(0, base.max() * 1.08), yticks=[])
     panel.spines["left"].set_visible(False)
-    panel.locator_params(axis="x", nbins=6)
+    panel.locator_params(axis="x", nbins=_ticks(panel))
+
+
+def _ticks(panel: Any) -> int:
+    """Say how many steps an axis may have so that their numbers stay apart."""
+    wide = panel.get_position().width * panel.figure.get_figwidth()
+    return int(np.clip(wide / 0.6, 3, 6))
 
 
 def _sizes(panel: Any, scene: _Scene) -> None:

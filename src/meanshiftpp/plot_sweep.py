@@ -12,6 +12,7 @@ from meanshiftpp.plot import INK, LINE, PALETTE, SOFT, STYLE
 
 CLUSTERS, STABLE = PALETTE[0], PALETTE[4]
 SIZE = (8.4, 4.6)  # inches
+NOTE = 16  # points above the axes for the note on the best: inside it could hide a curve
 
 
 def draw(
@@ -36,7 +37,8 @@ def draw(
         _stability(right, h, stability)
         _mark(ax, right, h, best, (n_clusters[best], n_large[best]), alike)
         ax.set_xlabel("bandwidth" if alike else f"bandwidth, in steps of {_numbers(step)}")
-        ax.set_title("clusters and how long they last", loc="left", size=11, color=INK)
+        title = "clusters and how long they last"
+        ax.set_title(title, loc="left", size=11, color=INK, pad=6 + NOTE)
         _legend(ax, right)
     return ax
 
@@ -71,22 +73,23 @@ def _mark(
     ax.axvline(h[best], color=INK, lw=1, ls=(0, (4, 3)), zorder=1.5)
     what = f"h = {h[best]:.3g}" if alike else f"{h[best]:g} steps"
     count = f"{found[0]:,} cluster{'' if found[0] == 1 else 's'}, {found[1]:,} of 1 % or more"
-    late = np.log(h[best] / h[0]) > 0.6 * np.log(h[-1] / h[0]) if len(h) > 1 else False
+    share = np.log(h[best] / h[0]) / np.log(h[-1] / h[0]) if len(h) > 1 else 0.5
     right.annotate(
-        f"{what}\n{count}",
-        (h[best], 0.04),
-        (-6 if late else 6, 0),
+        f"{what}: {count}",
+        (h[best], 1),
+        (0, 4),
         xycoords=("data", "axes fraction"),
         textcoords="offset points",
-        ha="right" if late else "left",
+        ha="left" if share < 0.3 else "right" if share > 0.7 else "center",
         va="bottom",
         size=9,
         color=INK,
-        bbox={"boxstyle": "square,pad=0.15", "fc": STYLE["axes.facecolor"], "ec": "none"},
     )
 
 
 def _legend(ax: Any, right: Any) -> None:
+    transforms = need("matplotlib.transforms", "plot")
+    above = transforms.offset_copy(right.transAxes, right.figure, y=NOTE, units="points")
     parts = [panel.get_legend_handles_labels() for panel in (ax, right)]
     handles, labels = (a + b for a, b in zip(*parts, strict=True))
     right.legend(
@@ -94,6 +97,7 @@ def _legend(ax: Any, right: Any) -> None:
         labels,
         loc="lower right",
         bbox_to_anchor=(1, 1),
+        bbox_transform=above,
         ncols=3,
         frameon=False,
         fontsize=8.5,
