@@ -183,7 +183,7 @@ CSS = """
 :root { --ink: #22252a; --soft: #666c75; --line: #e4e4df; --page: #fcfcfa; --here: #0072b2;
   --paper: #b26a00; --tint: #fdf5e6 }
 * { box-sizing: border-box }
-body { margin: 0 auto; padding: 2.5rem 1.5rem 5rem; max-width: 68rem; background: var(--page);
+body { margin: 0 auto; padding: 2.5rem 1.5rem 5rem; max-width: 76rem; background: var(--page);
   color: var(--ink); font: 16px/1.55 system-ui, "Segoe UI", "DejaVu Sans", sans-serif }
 h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .4rem }
 h2 { font-size: 1.4rem; margin: 0 0 .8rem }
