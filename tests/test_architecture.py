@@ -101,12 +101,12 @@ MAY_IMPORT = {
     "cli_track": {
         *("errors", "_console", "cli_options", "files", "marks", "picture", "frames", "track"),
     },
-    "cli_sweep": {"_console", "cli_options", "files", "sources", "stream", "sweeps"},
+    "cli_sweep": {"_console", "cli_options", "files", "sources", "sweeps"},
     "cli_cluster": {
         *("errors", "_console", "cli_options", "files", "grid", "modes", "bandwidth", "plot"),
         *("sources", "stream"),
     },
-    "cli_grid": {"_console", "cli_options", "files", "grid", "stream"},
+    "cli_grid": {"_console", "cli_options", "files", "grid"},
     "cli": {
         *("_console", "demo", "__init__"),
         *("cli_cluster", "cli_grid", "cli_image", "cli_studio", "cli_sweep", "cli_track"),

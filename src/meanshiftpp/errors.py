@@ -68,7 +68,7 @@ class GridFileError(MeanShiftPPError, ValueError):
     >>> Grid.load("notes.grid")
     Traceback (most recent call last):
     ...
-    meanshiftpp.errors.GridFileError: notes.grid is not a grid file, or is damaged: ...
+    meanshiftpp.errors.GridFileError: notes.grid is not a grid file
     """
 
 
