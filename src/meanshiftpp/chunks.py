@@ -147,6 +147,20 @@ def as_chunk(item: Any, number: int = 0) -> Chunk:
     return Chunk(as_array(item), source=source, columns=columns)
 
 
+def as_chunks(items: Iterable[Any]) -> Iterator[Chunk]:
+    """Make a `Chunk` of each item; columns that have names must have the same, in one order."""
+    names: tuple[str, ...] = ()
+    for number, item in enumerate(items):
+        chunk = as_chunk(item, number)
+        if len(chunk.columns) == len(names) and chunk.columns != names:
+            raise InvalidInputError(
+                f"{chunk.source} has the columns {', '.join(chunk.columns)}, "
+                f"others have {', '.join(names)}"
+            )
+        names = names or chunk.columns
+        yield chunk
+
+
 def chunk_of_arrow(table: Any, source: str, first: int = 0, **more: Any) -> Chunk:
     """Make a `Chunk` of an Arrow table or batch; each of its columns must hold numbers."""
     nothing = np.empty((0, table.num_columns))

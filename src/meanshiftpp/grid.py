@@ -36,7 +36,7 @@ from meanshiftpp._input import (
     snap,
     thread_count,
 )
-from meanshiftpp.chunks import Chunk, as_chunk
+from meanshiftpp.chunks import Chunk, as_chunks
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -184,8 +184,7 @@ class Grid:
         True
         """
         total: GridSum | None = None
-        for number, item in enumerate(chunks):
-            chunk = as_chunk(item, number)
+        for chunk in as_chunks(chunks):
             if total is None and chunk.points.ndim == 2 and chunk.points.shape[1]:
                 start = cls.empty(bandwidth, chunk.points.shape[1], periodic=periodic)
                 total = GridSum(start.to(device_of(chunk.points)))
