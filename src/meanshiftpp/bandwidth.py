@@ -80,7 +80,8 @@ def select_bandwidth(
         features in one unit, as pixels or coordinates: one bandwidth for all, by the quadratic
         mean of the spreads. Not used with a grid.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights, not negative; a whole number counts as that many rows.
+        Weights, not negative; a whole number counts as that many rows. The more rows, the smaller
+        the bandwidth: weights that sum to 1 stand for one row, so scale them up.
     n_threads : int, optional
         By default every core this process may use. The result does not depend on it.
 

@@ -154,7 +154,8 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         y : ignored
             For scikit-learn's pipelines.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights, not negative.
+            Weights, not negative. For an automatic bandwidth they count as numbers of points, so
+            scale up weights that sum to 1.
 
         Returns
         -------
