@@ -201,3 +201,12 @@ def test_columns_in_another_order_are_refused():
         Grid.from_chunks([frame, frame[["y", "x"]]], 1.0)
     unnamed = Grid.from_chunks([frame, frame.to_numpy()], 1.0)
     assert unnamed == Grid.from_points(np.vstack([frame, frame]), 1.0)
+
+
+@pytest.mark.parametrize("garbage", [None, "x", 3.0])
+def test_what_is_no_chunk_is_said(garbage):
+    with pytest.raises(InvalidInputError, match=r"chunk 2 must be an array .* or a table, got"):
+        Grid.from_chunks([np.zeros((2, 2)), garbage], 1.0)
+    if not isinstance(garbage, str):
+        with pytest.raises(InvalidInputError, match="chunks must be an iterable"):
+            Grid.from_chunks(garbage, 1.0)

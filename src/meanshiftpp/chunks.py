@@ -144,12 +144,21 @@ def as_chunk(item: Any, number: int = 0) -> Chunk:
     if hasattr(item, "column_names"):
         return chunk_of_arrow(item, source)
     columns = tuple(map(str, item.columns)) if hasattr(item, "columns") else ()  # a data frame's
-    return Chunk(as_array(item), source=source, columns=columns)
+    points = as_array(item)
+    if np.ndim(points) == 0:
+        raise InvalidInputError(
+            f"{source} must be an array of shape (n, n_features) or a table, got {item!r:.60}"
+        )
+    return Chunk(points, source=source, columns=columns)
 
 
 def as_chunks(items: Iterable[Any]) -> Iterator[Chunk]:
     """Make a `Chunk` of each item; columns that have names must have the same, in one order."""
     names: tuple[str, ...] = ()
+    if not hasattr(items, "__iter__"):
+        raise InvalidInputError(
+            f"chunks must be an iterable of arrays or tables, got {items!r:.60}"
+        )
     for number, item in enumerate(items):
         chunk = as_chunk(item, number)
         if len(chunk.columns) == len(names) and chunk.columns != names:
