@@ -171,7 +171,10 @@ def refuse_too_fine(
         return
     fits, tried = _least_that_fits(grid, n, max_cells)
     if fits is not None:
-        advice = f"the nearest that fits is about {shown(smallest * fits)}"
+        advice = (
+            f"what has to fit is the step they are multiples of, {shown(cell)}: with all of them "
+            f"{fits} times as large, the nearest that fits is about {shown(smallest * fits)}"
+        )
     elif _all_around_zero(grid, tried):
         least = len(grid.coarsen(tried))
         advice = f"none fits: points on both sides of 0 are never in fewer than {least:,} cells"
