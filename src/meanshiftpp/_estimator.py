@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any
 
 from joblib import effective_n_jobs
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_n_features, validate_data
 
 from meanshiftpp._input import as_array, as_points, on_gpu
 from meanshiftpp.errors import InvalidInputError
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+CONSTRAINTS: dict[str, list[Any]] = {
+    "bandwidth": [_POSITIVE, "array-like", None],
+    "periodic": [_POSITIVE, "array-like", None],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
+}
 
 
 def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int = 1) -> Any:

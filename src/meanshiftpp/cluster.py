@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from meanshiftpp._estimator import checked_points, checked_weight, threads_of
+from meanshiftpp._estimator import CONSTRAINTS, checked_points, checked_weight, threads_of
 from meanshiftpp._input import as_bandwidth, module_of
 from meanshiftpp.bandwidth import select_bandwidth
 from meanshiftpp.grid import Periodic, bin_points
@@ -108,18 +108,12 @@ class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        **CONSTRAINTS,
         "resolution": [Interval(Integral, 1, MAX_RESOLUTION, closed="both")],
-        "periodic": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cluster_all": ["boolean"],
         "min_cluster_size": [Interval(Real, 1, None, closed="left")],
-        "n_jobs": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Integral, None, -1, closed="right"),
-            None,
-        ],
     }
 
     def __init__(

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp._backend import backend_of
-from meanshiftpp._estimator import checked_points, threads_of
+from meanshiftpp._estimator import CONSTRAINTS, checked_points, threads_of
 from meanshiftpp._input import (
     as_array,
     as_bandwidth,
@@ -103,15 +103,9 @@ class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        **CONSTRAINTS,
         "resolution": [Interval(Integral, 0, MAX_RESOLUTION, closed="both")],
-        "periodic": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "smoothness": [Interval(Real, 0, 1, closed="right")],
-        "n_jobs": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Integral, None, -1, closed="right"),
-            None,
-        ],
     }
 
     def __init__(
