@@ -8,6 +8,7 @@ that row with a wider type.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,7 +124,7 @@ class TableSource(Source):
 # -- one file --------------------------------------------------------------------------------------
 
 
-class _File:
+class _File(ABC):
     path: Path
     schema: Any
     rows: int | None
@@ -152,9 +153,9 @@ class _File:
                 f"{str(self.path)!r}: column {name!r} holds {kind}, not numbers{more}"
             )
 
+    @abstractmethod
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
         """Give record batches of a fair size after the first `skip` rows."""
-        raise NotImplementedError
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

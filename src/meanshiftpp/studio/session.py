@@ -190,7 +190,7 @@ class Session:
         self._names[str(source.path)] = source.name
 
     def drop(self, source: Source | None) -> None:
-        """Remove a file of this session that is needed no more."""
+        """Remove a file of this tab that is needed no more."""
         if source is not None and source.path.is_relative_to(self.folder):
             source.path.unlink(missing_ok=True)
 
