@@ -24,9 +24,27 @@ MAY_IMPORT = {
     "reference": set(),
     "clips": set(),
     "_input": {"errors"},
-    "_host": {"_kernel"},
-    "_cuda": {"errors", "_kernel", "_input"},
-    "_backend": {"errors", "_input"},  # and _host or _cuda, when it is known which
+    "backends.host": {"_kernel"},
+    "backends.cuda.launch": {"errors"},
+    "backends.cuda.box": {"backends.cuda.launch"},
+    "backends.cuda.cells": {"backends.cuda.launch"},
+    "backends.cuda.table": {"backends.cuda.launch", "backends.cuda.box", "backends.cuda.cells"},
+    "backends.cuda.wide": {
+        *("errors", "_kernel"),
+        *("backends.cuda.launch", "backends.cuda.cells", "backends.cuda.table"),
+    },
+    "backends.cuda.binning": {
+        *("errors", "_input", "backends.cuda.launch", "backends.cuda.box"),
+        *("backends.cuda.cells", "backends.cuda.table", "backends.cuda.wide"),
+    },
+    "backends.cuda.search": {"_kernel", "_input", "backends.cuda.launch", "backends.cuda.cells"},
+    "backends.cuda.near": {"_kernel", "_input", "backends.cuda.launch", "backends.cuda.cells"},
+    "backends.cuda.transfer": {"errors", "backends.cuda.launch"},
+    "backends.cuda": {
+        *("backends.cuda.binning", "backends.cuda.cells", "backends.cuda.near"),
+        *("backends.cuda.search", "backends.cuda.transfer"),
+    },
+    "backends": {"errors", "_input"},  # and its host or cuda, when it is known which
     "_estimator": {"errors", "_input"},
     "geo": {"errors"},
     "files": {"errors"},
@@ -36,8 +54,8 @@ MAY_IMPORT = {
     "frames": {"errors", "files", "draw", "picture"},
     "chunks": {"errors", "_input"},
     "gridfile": {"errors", "_input", "files"},
-    "grid": {"errors", "_kernel", "_input", "_backend", "chunks", "gridfile"},
-    "modes": {"errors", "_input", "_backend", "chunks", "grid"},
+    "grid": {"errors", "_kernel", "_input", "backends", "chunks", "gridfile"},
+    "modes": {"errors", "_input", "backends", "chunks", "grid"},
     "spread": {"_input", "grid"},
     "agreement": {"grid", "modes"},
     "multiples": {"errors", "_input", "grid", "spread"},
@@ -48,7 +66,7 @@ MAY_IMPORT = {
         *("errors", "_input", "grid", "modes", "spread", "multiples", "agreement", "sweeps"),
     },
     "cluster": {"_input", "_estimator", "grid", "modes", "bandwidth"},
-    "density": {"errors", "_input", "_backend", "_estimator", "grid", "spread"},
+    "density": {"errors", "_input", "backends", "_estimator", "grid", "spread"},
     "_pixels": {"errors", "_kernel", "_input"},
     "image": {"errors", "_kernel", "_input", "_pixels", "modes", "bandwidth"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},
@@ -122,7 +140,7 @@ MAY_IMPORT = {
 # What a module may import of others, besides the standard library and NumPy.
 MAY_USE = {
     "chunks": {"pyarrow"},
-    "_host": {"scipy"},
+    "backends.host": {"scipy"},
     "_estimator": {"sklearn", "joblib"},
     "cluster": {"sklearn"},
     "density": {"sklearn"},
@@ -234,7 +252,7 @@ def test_no_module_takes_the_place_of_a_public_name():
     code = (
         "import importlib, pkgutil, types, meanshiftpp\n"
         "for module in pkgutil.iter_modules(meanshiftpp.__path__):\n"
-        "    if module.name not in ('__main__', 'cli', '_cuda'):\n"
+        "    if module.name not in ('__main__', 'cli'):\n"
         "        importlib.import_module('meanshiftpp.' + module.name)\n"
         "for name in meanshiftpp.__all__:\n"
         "    if isinstance(getattr(meanshiftpp, name), types.ModuleType): print(name)"

@@ -17,26 +17,38 @@ from sklearn.datasets import load_iris
 
 import meanshiftpp
 from meanshiftpp import Grid, GridDensity, MeanShiftPP, palette, quantize, seek, segment, sweep
-from meanshiftpp._backend import gpu_of
+from meanshiftpp.backends import gpu_of
 from meanshiftpp.errors import GridMismatchError, InvalidInputError, MissingExtraError
 from meanshiftpp.grid import bin_points
 from meanshiftpp.modes import fit_labels
 
-SOURCE = Path(meanshiftpp.__file__).parent / "_cuda.cu"
-KERNELS = [
-    *(f"sample_box<{t}, 3>" for t in ("float", "double", "unsigned char")),
-    *(f"bin_global<float, {d}, {way}>" for d in (1, 3, 6) for way in range(3)),
-    *("bin_cached<float, 3>", "bin_cached<double, 6>", "keys_of<float, 2>"),
-    *("cells_of<short>", "add_rows<float>"),
-    *(
-        f"search<{d}, {hashed}, {reach}>"
-        for d in (1, 3, 6)
-        for hashed in (0, 1)
-        for reach in (0, 1)
-    ),
-    *("set_out<3, true>", "list_modes<3, false>", "read_modes<3, true>"),
-    *("index_cells<3>", "near_cells<3>", "window_counts<3>"),
-]
+FOLDER = Path(meanshiftpp.__file__).parent / "backends" / "cuda"
+TYPES = ("float", "double", "unsigned char", "long long")
+KERNELS = {  # some of each: all would take minutes to compile
+    "box": [
+        f"{name}<{t}, {d}>" for name in ("sample_box", "keys_of") for t in TYPES for d in (1, 6)
+    ],
+    "binning": [
+        *(f"bin_global<{t}, {d}, {way}>" for t in TYPES for d in (1, 6) for way in range(3)),
+        *(f"bin_cached<{t}, {d}>" for t in TYPES for d in (1, 3, 6)),
+    ],
+    "wide": [f"{name}<{t}>" for name in ("cells_of", "add_rows") for t in TYPES],
+    "table": ["count_rows", "list_rows", "collect", "spread", "take"],
+    "cells": ["merge_rows", "extent_of"],
+    "search": [
+        *(f"search<{d}, {h}, {r}>" for d in (1, 3, 6) for h in (0, 1) for r in (0, 1)),
+        *(f"{name}<3, {h}>" for name in ("set_out", "list_modes", "read_modes") for h in (0, 1)),
+        "end_labels",
+    ],
+    "near": [
+        *(
+            f"{name}<{d}>"
+            for name in ("index_cells", "near_cells", "window_counts")
+            for d in (1, 6)
+        ),
+        "nearest_mode",
+    ],
+}
 
 
 def gpus() -> int:
@@ -55,28 +67,54 @@ needs_gpu = pytest.mark.skipif(not gpus(), reason="no CuPy or no GPU here: not r
 
 
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc here: the CUDA kernels not compiled")
-def test_the_kernels_compile_without_warnings(tmp_path):
-    pointers = ", ".join(f"(const void*)&{name}" for name in KERNELS)
+@pytest.mark.parametrize("part", KERNELS)
+def test_nvcc_compiles_the_kernels_without_warnings(part, tmp_path):
+    pointers = ", ".join(f"(const void*)&{name}" for name in KERNELS[part])
     unit = tmp_path / "all.cu"
-    unit.write_text(f'#include "{SOURCE}"\nconst void* kernels[] = {{{pointers}}};\n')
+    unit.write_text(
+        f'#include "{FOLDER / part}.cu"\nconst void* kernels[] = {{{pointers}}};\n', "utf-8"
+    )
     flags = ["--fmad=false", "-std=c++17", "-arch=sm_90", "-Werror", "all-warnings"]
     command = ["nvcc", *flags, "-ptx", str(unit), "-o", str(tmp_path / "all.ptx")]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
 
 
-def test_every_kernel_that_is_launched_exists():
-    host = SOURCE.with_suffix(".py").read_text("utf-8")
-    launched = set(re.findall(r'(?:_launch|_name|_near)\(\s*f?"(\w+)', host))
+@pytest.mark.parametrize("part", KERNELS)
+def test_nvrtc_compiles_the_kernels(part):
+    """It comes with CuPy and needs no GPU; this is how users' kernels are compiled."""
+    nvrtc = pytest.importorskip("cupy", reason="no CuPy here: NVRTC not tried").cuda.nvrtc
+    from meanshiftpp.backends.cuda.launch import OPTIONS, Kernels
+
+    program = nvrtc.createProgram(Kernels(f"{part}.cu").source, f"{part}.cu", (), ())
+    for name in KERNELS[part]:
+        nvrtc.addNameExpression(program, name)
+    try:
+        nvrtc.compileProgram(program, (*OPTIONS, "-arch=compute_90"))
+    except nvrtc.NVRTCError:
+        pytest.fail(nvrtc.getProgramLog(program))
+    for name in KERNELS[part]:
+        assert nvrtc.getLoweredName(program, name)
+
+
+@pytest.mark.parametrize("part", KERNELS)
+def test_each_part_launches_the_kernels_beside_it(part):
+    host = (FOLDER / f"{part}.py").read_text("utf-8")
+    launched = set(re.findall(r'(?:\.launch|_name|_near)\(\s*f?"(\w+)', host))
     launched |= set(re.findall(r'name = f"(\w+)<', host))
-    source = SOURCE.read_text("utf-8")
-    heads = re.findall(r"__global__ void (?:__launch_bounds__\([^)]*\)\s*)?(\w+)\(", source)
-    assert launched == set(heads)
+    source = (FOLDER / f"{part}.cu").read_text("utf-8")
+    heads = re.findall(r"__global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\(", source)
+    assert launched == set(heads) == {name.partition("<")[0] for name in KERNELS[part]}
+
+
+def test_every_file_of_kernels_is_compiled():
+    assert {path.stem for path in FOLDER.glob("*.cu")} == set(KERNELS)
 
 
 def test_without_cupy_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    monkeypatch.delitem(sys.modules, "meanshiftpp._cuda", raising=False)
+    for name in [name for name in sys.modules if name.startswith("meanshiftpp.backends.cuda")]:
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(MissingExtraError, match=r'pip install "meanshiftpp\[gpu\]"'):
         Grid.from_points([[1.0]], 1.0, device="cuda")
 
@@ -277,13 +315,30 @@ def test_the_array_api_dispatch_of_scikit_learn_changes_nothing():
     assert same(found, expected)
 
 
+def tensor(X):
+    torch = pytest.importorskip("torch", reason="no PyTorch here: its arrays not tried")
+    return torch.from_numpy(X).cuda(), torch.from_dlpack
+
+
+def jax_array(X):
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # leave memory to others
+    jax = pytest.importorskip("jax", reason="no JAX here: its arrays not tried")
+    gpus = [device for device in jax.devices() if device.platform == "gpu"]
+    if not gpus:
+        pytest.skip("this JAX knows no GPU: its arrays not tried")
+    return jax.device_put(X, gpus[0]), jax.dlpack.from_dlpack
+
+
 @needs_gpu
-def test_arrays_of_other_libraries_come_through_dlpack():
-    torch = pytest.importorskip("torch", reason="no PyTorch here: DLPack not tried")
-    X = load_iris().data
-    tensor = torch.from_numpy(X).cuda()
-    assert same(MeanShiftPP(0.5).fit_predict(tensor), MeanShiftPP(0.5).fit_predict(X))
-    assert Grid.from_points(tensor, 0.5) == Grid.from_points(X, 0.5)
+@pytest.mark.parametrize("made", [tensor, jax_array])
+def test_arrays_of_other_libraries_come_and_go_through_dlpack(made):
+    X = load_iris().data.astype(np.float32)
+    array, back = made(X)
+    expected = MeanShiftPP(0.5).fit_predict(X)
+    labels = MeanShiftPP(0.5).fit_predict(array)
+    assert same(labels, expected)
+    assert np.array_equal(np.from_dlpack(back(labels), device="cpu"), expected)
+    assert Grid.from_points(array, 0.5) == Grid.from_points(X, 0.5)
 
 
 @needs_gpu
@@ -300,9 +355,9 @@ def test_it_works_on_the_current_stream():
 
 @needs_gpu
 def test_host_data_passes_through_in_batches(monkeypatch):
-    from meanshiftpp import _cuda
+    from meanshiftpp.backends.cuda import transfer
 
-    monkeypatch.setattr(_cuda, "BATCH_BYTES", 1 << 12)
+    monkeypatch.setattr(transfer, "BATCH_BYTES", 1 << 12)
     X = blobs(3, "float32")
     w = np.random.default_rng(0).random(len(X))
     assert Grid.from_points(X, 0.7, device="cuda") == Grid.from_points(X, 0.7)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from numbers import Integral, Real
 from typing import Any
 
 from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_n_features, validate_data
 
@@ -22,6 +24,19 @@ CONSTRAINTS: dict[str, list[Any]] = {
         None,
     ],
 }
+
+
+class Estimator(BaseEstimator):  # type: ignore[misc]
+    """The base of the estimators, with the names of its parameters looked up once.
+
+    scikit-learn inspects the signature at every fit, which can take longer than the search.
+    """
+
+    @classmethod
+    @functools.cache
+    def _get_param_names(cls) -> list[str]:
+        names: list[str] = super()._get_param_names()
+        return names
 
 
 def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int = 1) -> Any:

@@ -13,12 +13,18 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.base import ClusterMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from meanshiftpp._estimator import CONSTRAINTS, checked_points, checked_weight, threads_of
+from meanshiftpp._estimator import (
+    CONSTRAINTS,
+    Estimator,
+    checked_points,
+    checked_weight,
+    threads_of,
+)
 from meanshiftpp._input import as_bandwidth, module_of
 from meanshiftpp.bandwidth import select_bandwidth
 from meanshiftpp.grid import Periodic, bin_points
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["MeanShiftPP"]
 
 
-class MeanShiftPP(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
     """Cluster by mode seeking on a grid, without choosing the number of clusters.
 
     Parameters

@@ -12,13 +12,12 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin, _fit_context
+from sklearn.base import DensityMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from meanshiftpp._backend import backend_of
-from meanshiftpp._estimator import CONSTRAINTS, checked_points, threads_of
+from meanshiftpp._estimator import CONSTRAINTS, Estimator, checked_points, threads_of
 from meanshiftpp._input import (
     as_array,
     as_bandwidth,
@@ -29,6 +28,7 @@ from meanshiftpp._input import (
     snap,
     thread_count,
 )
+from meanshiftpp.backends import backend_of
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid, Periodic, bin_points
 from meanshiftpp.spread import normal_reference, scale_of_points
@@ -41,7 +41,7 @@ __all__ = ["GridDensity", "density_bandwidth"]
 MAX_RESOLUTION = 64
 
 
-class GridDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
+class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
     """Estimate a density by counting the points in the cells of a grid.
 
     The density at x is the share of the points (of the weight) that lie in the cell of x, divided

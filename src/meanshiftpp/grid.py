@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import gridfile
-from meanshiftpp._backend import backend_of, gpu_of
 from meanshiftpp._input import (
     COUNT_LIMIT,
     OFFSET_BITS,
@@ -36,6 +35,7 @@ from meanshiftpp._input import (
     snap,
     thread_count,
 )
+from meanshiftpp.backends import backend_of, gpu_of
 from meanshiftpp.chunks import Chunk, as_chunks
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
 

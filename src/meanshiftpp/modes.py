@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp._backend import backend_of, gpu_of
 from meanshiftpp._input import (
     as_array,
     as_bandwidth,
@@ -25,6 +24,7 @@ from meanshiftpp._input import (
     snap,
     thread_count,
 )
+from meanshiftpp.backends import backend_of, gpu_of
 from meanshiftpp.chunks import Chunk
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid, Periodic, bin_points
@@ -255,7 +255,7 @@ def seek(
         min(int(max_iter), 2**31 - 1),
         thread_count(n_threads),
     )
-    weight = weights.astype(np.float64)
+    weight = weights.astype(np.float64, copy=False)
     if grid.unit != 1:
         weight *= grid.unit
     return Modes(grid, labels, cells, fractions, weight, n_iter, converged, reach)

@@ -1,7 +1,7 @@
 """Which loops work on an array: the CPU's, or those of the GPU it is on.
 
 A backend is a module with the functions below, alike in arguments and equal in results, bit for
-bit; `_host` and `_cuda` are the two. The array chooses: CuPy's go to the GPU, others to the CPU.
+bit; `host` and `cuda` are the two. The array chooses: CuPy's go to the GPU, others to the CPU.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Backend(Protocol):
 
 def backend_of(array: Any) -> Backend:
     """Choose the loops for an array."""
-    return cast(Backend, import_module(f"meanshiftpp.{'_cuda' if on_gpu(array) else '_host'}"))
+    return cast(Backend, import_module(f"{__name__}.{'cuda' if on_gpu(array) else 'host'}"))
 
 
 def gpu_of(device: str) -> Any:
@@ -37,4 +37,4 @@ def gpu_of(device: str) -> Any:
         raise InvalidInputError(f'a device is "cpu", "cuda" or "cuda:1", ...; got {device!r}')
     if device == "cpu":
         return None
-    return import_module("meanshiftpp._cuda").Gpu(int(named[1] or 0))
+    return import_module(f"{__name__}.cuda").Gpu(int(named[1] or 0))

@@ -1,0 +1,53 @@
+// Rows of grids: which of them are the same cell, and the box they lie in.
+
+#include "numbers.cuh"
+
+extern "C" {
+
+// Adds up rows of grids that belong to the same cell: row i goes to place[i].
+__global__ void merge_rows(const i32* place, const i64* cells, const u64* counts, const u64* sums, i64 m,
+                           int d, i64* to_cells, u64* to_counts, u64* to_sums) {
+    const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
+    if (i >= m) return;
+    const i64 to = place[i];
+    atomicAdd(to_counts + to, counts[i]);
+    for (int j = 0; j < d; ++j) {
+        to_cells[to * d + j] = cells[i * d + j];
+        atomicAdd(to_sums + to * d + j, sums[i * d + j]);
+    }
+}
+
+// OUT the box of the cells and the sum of the counts, in numbers that start at 0 and only rise: for each axis
+// the complement of the lowest cell, then the highest, both with the sign bit flipped.
+__global__ void extent_of(const i64* cells, const u64* counts, i64 m, int d, u64* box_and_total) {
+    const u64 sign = 1ull << 63;
+    for (int j = 0; j <= d; ++j) {
+        u64 low = 0, high = 0, sum = 0;
+        for (i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x; i < m;
+             i += static_cast<i64>(gridDim.x) * blockDim.x) {
+            if (j == d) {
+                sum += counts ? counts[i] : 0;
+            } else {
+                const u64 cell = static_cast<u64>(cells[i * d + j]) ^ sign;
+                low = ~cell > low ? ~cell : low;
+                high = cell > high ? cell : high;
+            }
+        }
+        for (int lane = 16; lane > 0; lane /= 2) {
+            const u64 other_low = __shfl_xor_sync(~0u, low, lane),
+                      other_high = __shfl_xor_sync(~0u, high, lane);
+            low = other_low > low ? other_low : low;
+            high = other_high > high ? other_high : high;
+            sum += __shfl_xor_sync(~0u, sum, lane);
+        }
+        if (threadIdx.x % 32 != 0) continue;
+        if (j == d) {
+            atomicAdd(box_and_total + 2 * d, sum);
+        } else {
+            atomicMax(box_and_total + j, low);
+            atomicMax(box_and_total + d + j, high);
+        }
+    }
+}
+
+}  // extern "C"

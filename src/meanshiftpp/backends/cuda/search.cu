@@ -1,0 +1,294 @@
+// Cells to modes.
+//
+// All steps in one launch: blocks that run at the same time, with a barrier between the phases of a step.
+// What is where is kept in two tables of rows (count, then sums of absolute positions modulo 2^64), for this
+// step and the next; a list names the occupied rows, so that the cost follows the cells that are left.
+
+#include "hash.cuh"
+
+// Displacements of a step, in units of tol / 2^32: see Movement in seek.hpp.
+struct Tally {
+    u64 bound, moved;
+    u32 bound_exceeds, moved_exceeds, in_motion, unused;
+};
+
+struct State {
+    u64 barrier;        // arrivals so far
+    u64 length[2];      // occupied rows of either table
+    u64 before;         // occupied rows of the step before; 0 in the first step
+    Tally tally[2];     // of this step, and of the next
+    u32 steps, now;     // steps taken; which table is this step's
+    u32 at_rest, full;  // full: the hash table overflowed, and the result is void
+};
+
+// The arrays of a search, as search.py lays them out.
+struct Arrays {
+    u64 *keys[2], *rows[2];  // keys only where hashed
+    u64* list[2];            // occupied rows
+    u32* group[2];           // per list entry: the group that stands for all that met there
+    u64* position[2];        // per list entry and axis: where it goes; alternating, so the last one is kept
+    u64* weight[2];          // per list entry: its count
+    u32* arrived;            // per list entry of the step before: the entry it is in now
+    u64* target;             // per list entry: the key it goes to, then the row
+    u32* entry;              // per row of the next table: its list entry
+    u32* parent;             // per group: the one it met, or itself
+};
+
+__device__ inline void barrier(State* state) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        const u64 ticket = atomicAdd(&state->barrier, 1ull);
+        const u64 all = (ticket / gridDim.x + 1) * gridDim.x;
+        while (*reinterpret_cast<volatile u64*>(&state->barrier) < all) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+__device__ inline void add_movement(double distance, double tol, u64* parts, u32* exceeds) {
+    if (distance >= tol) {
+        if (distance > 0) *exceeds = 1;
+    } else if (distance > 0) {
+        atomicAdd(parts, static_cast<u64>(distance / tol * 0x1p32));
+    }
+}
+
+template <class T>
+__device__ inline T fresh(const T& value) {
+    return *static_cast<const volatile T*>(&value);
+}
+
+__device__ inline u64 divide(u64 a, u64 b) {
+    return (a | b) >> 32 ? a / b : static_cast<u32>(a) / static_cast<u32>(b);
+}
+
+// OUT the sums over the window around a key. REACH is how far it goes, or 0 where only `reach` knows.
+template <int D, bool HASH, int REACH>
+__device__ inline void window_sums(const u64* keys, const u64* rows, u64 mask, u64 key, const u64* stride,
+                                   int reach, u64* sums) {
+    const int r = REACH ? REACH : reach, side = 2 * r + 1;
+    int around = 1;  // search.py sees to it that this is not much
+    for (int j = 0; j < D - 1; ++j) around *= side;
+#pragma unroll(REACH == 1 && D <= 3 ? 9 : 1)
+    for (int w = 0; w < around; ++w) {
+        u64 row_key = key - r;
+        for (int j = D - 2, rest = w; j >= 0; --j) {
+            row_key += static_cast<u64>(static_cast<i64>(rest % side - r)) * stride[j];
+            rest /= side;
+        }
+        for (int k = 0; k < side; ++k) {
+            const u64 near = HASH ? find(keys, mask, row_key + k) : row_key + k;
+            if (HASH && near == NONE) continue;
+            for (int j = 0; j <= D; ++j) sums[j] += rows[near * (D + 1) + j];
+        }
+    }
+}
+
+// Where an occupied cell goes: the mean of its window.
+template <int D, bool HASH, int REACH>
+__device__ inline void shift(const Arrays& arrays, Tally& tally, int now, u64 i, u64 mask, const u64* stride,
+                             int reach, int bits, double tol) {
+    const u64* rows = arrays.rows[now];
+    const u64 place = arrays.list[now][i], key = HASH ? arrays.keys[now][place] - 1 : place;
+    u64 sums[D + 1] = {};
+    window_sums<D, HASH, REACH>(arrays.keys[now], rows, mask, key, stride, reach, sums);
+    const u64* own = rows + place * (D + 1);
+    const u64 n = sums[0], count = own[0];
+    u64 strays = n - count, to = 0, left = key;
+    double square = 0;
+    for (int j = 0; j < D; ++j) {
+        const u64 coordinate = divide(left, stride[j]), below = coordinate - reach, corner = below << bits;
+        left -= coordinate * stride[j];
+        const double mean =
+            static_cast<double>(static_cast<i64>(sums[j + 1] - n * corner)) / static_cast<double>(n);
+        const u64 p = nearest(mean), position = corner + p;
+        arrays.position[now][i * D + j] = position;
+        to += (below + (p >> bits)) * stride[j];
+        strays |= (p >> bits) ^ static_cast<u64>(reach);
+        const double delta =
+            static_cast<double>(static_cast<i64>(own[j + 1] - count * position)) / static_cast<double>(count);
+        square += delta * delta;
+    }
+    arrays.target[i] = to;
+    arrays.weight[now][i] = count;
+    if (strays) tally.in_motion = 1;
+    if (!fresh(tally.bound_exceeds))
+        add_movement(static_cast<double>(count) * sqrt(square) * ldexp(1.0, -bits), tol, &tally.bound,
+                     &tally.bound_exceeds);
+}
+
+// The same to the other table, where what meets is added up; the first to come makes an entry of the list.
+template <int D, bool HASH>
+__device__ inline void arrive(State* state, const Arrays& arrays, int now, u64 i, u64 mask) {
+    const u64 key = arrays.target[i], n = arrays.weight[now][i];
+    const u64 to = HASH ? claim(arrays.keys[1 - now], mask, key) : key;
+    if (HASH && to == NONE) {
+        state->full = 1;
+        return;
+    }
+    u64* row = arrays.rows[1 - now] + to * (D + 1);
+    for (int j = 0; j < D; ++j) atomicAdd(row + 1 + j, n * arrays.position[now][i * D + j]);
+    arrays.target[i] = to;
+    if (atomicAdd(row, n) != 0) return;
+    const u64 entry = atomicAdd(&state->length[1 - now], 1ull);
+    arrays.list[1 - now][entry] = to;
+    arrays.entry[to] = static_cast<u32>(entry);
+    arrays.group[1 - now][entry] = arrays.group[now][i];
+}
+
+// After all have arrived: groups that met know of each other, and the table they left is emptied.
+template <int D, bool HASH>
+__device__ inline void leave(const Arrays& arrays, int now, u64 i) {
+    const u32 entry = arrays.entry[arrays.target[i]], own = arrays.group[now][i];
+    const u32 host = arrays.group[1 - now][entry];
+    arrays.arrived[i] = entry;
+    if (host != own) arrays.parent[own] = host;
+    const u64 place = arrays.list[now][i];
+    for (int j = 0; j <= D; ++j) arrays.rows[now][place * (D + 1) + j] = 0;
+    if (HASH) arrays.keys[now][place] = 0;
+}
+
+// How far a group of the step before moves in this one; see `settled` in seek.hpp.
+template <int D>
+__device__ inline void count_movement(const Arrays& arrays, Tally& tally, int now, u64 k, int bits,
+                                      double tol) {
+    const u64* position = arrays.position[now] + static_cast<u64>(arrays.arrived[k]) * D;
+    double square = 0;
+    for (int j = 0; j < D; ++j) {
+        const u64 off = position[j] - arrays.position[1 - now][k * D + j];
+        const double delta = static_cast<double>(static_cast<i64>(off));
+        square += delta * delta;
+    }
+    const double weight = static_cast<double>(arrays.weight[1 - now][k]);
+    add_movement(weight * sqrt(square) * ldexp(1.0, -bits), tol, &tally.moved, &tally.moved_exceeds);
+}
+
+template <int D, bool HASH, int REACH>
+__global__ void __launch_bounds__(256, 3)
+    search(State* state, const __grid_constant__ Arrays arrays, u64 mask, Layout layout, int reach, int bits,
+           double tol, u32 until) {
+    u64 stride[D];
+    for (int j = 0; j < D; ++j) stride[j] = static_cast<u64>(layout.of[j]);
+    const u64 first = blockIdx.x * static_cast<u64>(blockDim.x) + threadIdx.x;
+    const u64 step = static_cast<u64>(gridDim.x) * blockDim.x;
+    u32 now = state->now, steps = state->steps;
+    u64 before = state->before, length = state->length[now];
+    bool at_rest = false;
+    while (true) {
+        Tally& tally = state->tally[steps % 2];
+        for (u64 i = first; i < length; i += step)
+            shift<D, HASH, REACH>(arrays, tally, now, i, mask, stride, reach, bits, tol);
+        barrier(state);
+
+        at_rest = !fresh(tally.in_motion);
+        if (!at_rest && before && !fresh(tally.bound_exceeds) && fresh(tally.bound) >> 32 == 0) {
+            for (u64 k = first; k < before; k += step) count_movement<D>(arrays, tally, now, k, bits, tol);
+            barrier(state);
+            at_rest = !fresh(tally.moved_exceeds) && fresh(tally.moved) >> 32 == 0;
+        }
+
+        for (u64 i = first; i < length; i += step) arrive<D, HASH>(state, arrays, now, i, mask);
+        if (first == 0) {
+            state->length[now] = 0;  // everyone knows it by now
+            state->tally[(steps + 1) % 2] = Tally{};
+        }
+        barrier(state);
+
+        for (u64 i = first; i < length; i += step) leave<D, HASH>(arrays, now, i);
+        now = 1 - now;
+        before = length;
+        length = fresh(state->length[now]);
+        at_rest = at_rest || fresh(state->full);
+        if (++steps == until || at_rest) break;
+    }
+    if (first == 0) {
+        state->now = now;
+        state->steps = steps;
+        state->before = before;
+        state->at_rest = at_rest;
+    }
+}
+
+// The first state: rows and list from a grid. IN layout: D strides, D lows; OUT list, rows, groups.
+template <int D, bool HASH>
+__global__ void set_out(const i64* cells, const u64* counts, const u64* sums, i64 m,
+                        const __grid_constant__ Arrays arrays, u64 mask, Layout layout, int reach, int bits,
+                        State* state) {
+    const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
+    if (i == 0) state->length[0] = static_cast<u64>(m);
+    if (i >= m) return;
+    u64 key = 0;
+    for (int j = 0; j < D; ++j)
+        key += static_cast<u64>(cells[i * D + j] - layout.of[D + j] + reach) * static_cast<u64>(layout.of[j]);
+    const u64 place = HASH ? claim(arrays.keys[0], mask, key) : key;
+    if (HASH && place == NONE) {
+        state->full = 1;
+        return;
+    }
+    u64* row = arrays.rows[0] + place * (D + 1);
+    row[0] = counts[i];
+    const int drop = 32 - bits;
+    for (int j = 0; j < D; ++j) {
+        const u64 sum = sums[i * D + j];
+        const u64 offsets = drop == 0 ? sum : (sum + (1ull << (drop - 1))) >> drop;
+        const u64 corner = static_cast<u64>(cells[i * D + j] - layout.of[D + j] + reach) << bits;
+        row[1 + j] = offsets + counts[i] * (corner + (1ull << (bits - 20)));
+    }
+    arrays.list[0][i] = place;
+    arrays.group[0][i] = arrays.parent[i] = static_cast<u32>(i);
+}
+
+// A list entry of the modes as they are left in the table: what it is ranked by.
+template <int D, bool HASH>
+__device__ inline void look_up(const Arrays& arrays, int now, i64 i, u64& key, u64& count) {
+    const u64 place = arrays.list[now][i];
+    key = HASH ? arrays.keys[now][place] - 1 : place;
+    count = arrays.rows[now][place * (D + 1)];
+}
+
+template <int D, bool HASH>
+__global__ void list_modes(const __grid_constant__ Arrays arrays, int now, i64 k, u64* keys, u64* counts) {
+    const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
+    if (i < k) look_up<D, HASH>(arrays, now, i, keys[i], counts[i]);
+}
+
+// OUT per mode: its weight, its cell and its place in that cell; per group, its label. The heaviest mode is
+// first, of equals the first in cell order. IN the rank of each list entry; where there are few, it is found
+// here.
+template <int D, bool HASH>
+__global__ void read_modes(const __grid_constant__ Arrays arrays, int now, i64 k, Layout layout, int reach,
+                           int bits, const i64* ranks, double* weights, i64* cells, double* fractions,
+                           i32* label_of_group) {
+    const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
+    if (i >= k) return;
+    u64 key, count;
+    look_up<D, HASH>(arrays, now, i, key, count);
+    i64 rank = ranks ? ranks[i] : 0;
+    for (i64 other = 0; !ranks && other < k; ++other) {
+        u64 its_key, its_count;
+        look_up<D, HASH>(arrays, now, other, its_key, its_count);
+        rank += its_count > count || (its_count == count && its_key < key);
+    }
+    const u64* row = arrays.rows[now] + arrays.list[now][i] * (D + 1);
+    weights[rank] = static_cast<double>(count);
+    label_of_group[arrays.group[now][i]] = static_cast<i32>(rank);
+    for (int j = 0; j < D; ++j) {
+        const u64 stride = static_cast<u64>(layout.of[j]), coordinate = key / stride;
+        key %= stride;
+        const u64 sum = row[1 + j] - count * (coordinate << bits);
+        const double mean = static_cast<double>(static_cast<i64>(sum)) / static_cast<double>(count);
+        cells[rank * D + j] = static_cast<i64>(coordinate) - reach + layout.of[D + j];
+        fractions[rank * D + j] = ldexp(mean, -bits) - 0x1p-20;
+    }
+}
+
+// The label each cell ended with: the group it was, followed to the one that took it in last.
+extern "C" __global__ void end_labels(const u32* parent, i64 m, const i32* label_of_group, i32* labels) {
+    const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
+    if (i >= m) return;
+    u32 group = static_cast<u32>(i);
+    while (parent[group] != group) group = parent[group];
+    labels[i] = label_of_group[group];
+}

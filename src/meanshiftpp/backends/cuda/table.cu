@@ -1,0 +1,96 @@
+// A table of sums to a grid, and the labels of its rows to the labels of the points.
+
+#include "numbers.cuh"
+
+extern "C" {
+
+// Each block's part of a table.
+__device__ inline i64 part(i64 rows, int block) { return rows * block / static_cast<i64>(gridDim.x); }
+
+// OUT counts[block]: the occupied rows in its part.
+__global__ void count_rows(const u64* table, i64 rows, int d, u64* counts) {
+    int mine = 0;
+    for (i64 i = part(rows, blockIdx.x) + threadIdx.x; i < part(rows, blockIdx.x + 1); i += blockDim.x)
+        mine += table[i * (d + 1)] != 0;
+    for (int lane = 16; lane > 0; lane /= 2) mine += __shfl_xor_sync(~0u, mine, lane);
+    if (threadIdx.x % 32 == 0) atomicAdd(counts + blockIdx.x, static_cast<u64>(mine));
+}
+
+// OUT the occupied rows in order. IN what count_rows said.
+__global__ void list_rows(const u64* table, i64 rows, int d, const u64* counts, i64* occupied) {
+    __shared__ i64 next;
+    __shared__ int in_warp[32];
+    if (threadIdx.x == 0) next = 0;
+    __syncthreads();
+    for (int block = threadIdx.x; block < blockIdx.x; block += blockDim.x)
+        atomicAdd(reinterpret_cast<u64*>(&next), counts[block]);
+    const i64 end = part(rows, blockIdx.x + 1);
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (i64 tile = part(rows, blockIdx.x); tile < end; tile += blockDim.x) {
+        const i64 i = tile + threadIdx.x;
+        const bool mine = i < end && table[i * (d + 1)] != 0;
+        const u32 votes = __ballot_sync(~0u, mine);
+        if (lane == 0) in_warp[warp] = __popc(votes);
+        __syncthreads();
+        i64 at = next + __popc(votes & ((1u << lane) - 1));
+        for (int w = 0; w < warp; ++w) at += in_warp[w];
+        if (mine) occupied[at] = i;
+        __syncthreads();
+        if (threadIdx.x == blockDim.x - 1) next = at + mine;
+        __syncthreads();
+    }
+}
+
+// From rows of a table to a grid. IN the occupied rows in cell order, and keys, stored as in a hash table
+// with `lift` 1; OUT cells, counts, sums.
+__global__ void collect(const i64* occupied, const u64* keys, int lift, i64 m, int d, Numbers box,
+                        const u64* table, i64* cells, u64* counts, u64* sums) {
+    const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
+    if (i >= m) return;
+    const u64* row = table + occupied[i] * (d + 1);
+    u64 key = keys ? keys[occupied[i]] - lift : static_cast<u64>(occupied[i]);
+    counts[i] = row[0];
+    for (int j = 0; j < d; ++j) {
+        const u64 stride = static_cast<u64>(box.of[3 * d + j]);
+        cells[i * d + j] = static_cast<i64>(box.of[d + j]) + static_cast<i64>(key / stride);
+        key %= stride;
+        sums[i * d + j] = row[1 + j];
+    }
+}
+
+// OUT of[occupied[k]] = values[k]: a value for each row of a table.
+__global__ void spread(const i64* occupied, const i32* values, i64 m, i32* of) {
+    const i64 k = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
+    if (k < m) of[occupied[k]] = values[k];
+}
+
+// OUT labels[i] = values[k] where ids[i] == occupied[k], -1 where it is none of them; points outside have
+// their own. `of` has a value for each row of the table; where it is null, the rows are few and are kept in
+// shared memory.
+__global__ void take(const i32* ids, i64 n, const i64* occupied, const i32* values, i64 m, i32 rows,
+                     const i32* of, const i32* outside, i32* labels) {
+    extern __shared__ i32 kept[];
+    const bool keep = of == nullptr;
+    if (keep) {
+        for (i32 k = threadIdx.x; k < rows; k += blockDim.x) kept[k] = -1;
+        __syncthreads();
+        for (i64 k = threadIdx.x; k < m; k += blockDim.x) kept[occupied[k]] = values[k];
+        __syncthreads();
+    }
+    const i64 first = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
+    const i64 step = static_cast<i64>(gridDim.x) * blockDim.x;
+    const bool wide = reinterpret_cast<u64>(ids) % 16 == 0 && reinterpret_cast<u64>(labels) % 16 == 0;
+    const i64 fours = wide ? n / 4 : 0;
+    auto label = [&](i32 id) { return id < 0 ? outside[-1 - id] : keep ? kept[id] : of[id]; };
+    for (i64 i = first; i < fours; i += step) {
+        int4 four = reinterpret_cast<const int4*>(ids)[i];
+        four.x = label(four.x);
+        four.y = label(four.y);
+        four.z = label(four.z);
+        four.w = label(four.w);
+        reinterpret_cast<int4*>(labels)[i] = four;
+    }
+    for (i64 i = fours * 4 + first; i < n; i += step) labels[i] = label(ids[i]);
+}
+
+}  // extern "C"
