@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="small, to see that it runs")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, help="some sections")
     parser.add_argument("--limit", type=float, help=f"seconds for one call of a peer ({LIMIT:g})")
-    parser.add_argument("--photos", type=int, default=24, help="of BSDS500 (24); 0: all")
+    parser.add_argument("--photos", type=int, default=100, help="of BSDS500 (100); 0: all")
     parser.add_argument("--offline", action="store_true", help="fetch nothing")
     given = parser.parse_args(arguments)
     if not given.data.is_dir():

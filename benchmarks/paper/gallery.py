@@ -108,9 +108,9 @@ def gallery(run: Run) -> page.Section:
             "Regions are shown in their mean colour. Times are of the processor, of one call; of "
             f"short calls the fastest of up to {REPEATS}.",
             f"MeanShift is shown with seeds on a grid and at 1/{SHRINK} of the size, which it "
-            f"finishes; with every pixel a seed, as in the paper, it had {run.limit:g} s. "
-            "Quickshift++ is not "
-            "in any package and was left out; slic, from the paper's other comparison, is in.",
+            f"finishes; in full, with every pixel a seed as in the paper, it had {run.limit:g} s. "
+            "Quickshift++ is not in any package and was left out; slic, from the paper's other "
+            "comparison, is in.",
         ],
         [_times_table(images, found), _likeness_table(run, images, found)],
         [page.Figure("gallery.png", "Below each: regions, and the time of one call.")],
@@ -162,10 +162,8 @@ def _times_table(images, found) -> page.Table:
         + [told(found[name][method]) for method in names]
         for name, image in images.items()
     ]
-    heads = [
-        f"MeanShift, seeds on a grid, 1/{SHRINK} size" if n == THEIRS else n for n in names[:-1]
-    ]
-    header = ["photograph", "pixels", *heads, "MeanShift, every pixel a seed"]
+    heads = [f"MeanShift, 1/{SHRINK} size" if n == THEIRS else n for n in names[:-1]]
+    header = ["photograph", "pixels", *heads, "MeanShift, in full"]
     return page.Table("Times", header, rows, words=2)
 
 
@@ -179,7 +177,7 @@ def _likeness_table(run: Run, images, found) -> page.Table:
             row = found[name][method]
             known = "file" in row and "file" in base and method != THEIRS
             like = compare(_labels(run, row), _labels(run, base)).ari if known else None
-            cells.append("" if like is None else f"{like:.2f}")
+            cells.append("" if like is None else f"{round(like, 2) + 0:.2f}")
         rows.append(cells)
     return page.Table("How like MeanShift's: ARI", ["photograph", *METHODS], rows)
 

@@ -72,11 +72,10 @@ def segmentation(run: Run) -> page.Section:
 
 def _times(outcome: bsds_report.Outcome) -> page.Table:
     header, rows = bsds_report.times_table(outcome)
-    header, rows = header[:3], [row[:3] for row in rows]
     for row in rows:
         name = IN_THE_PAPER.get(row[0])
         row.append(duration(BSDS_SECONDS[name]) if name else "")
-    return page.Table("Times", [*header, "mean time"], rows, [3])
+    return page.Table("Times", [*header, "mean time"], rows, [len(header)])
 
 
 # -- tracking --------------------------------------------------------------------------------------
