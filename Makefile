@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 DATA ?= data
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/*.cpp src/kernel/* src/meanshiftpp/backends/cuda/*.cu*)
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/*.cpp src/kernel/*)
+# An editable install knows the modules there were: it is made again when their names change.
+MODULES := $(shell find src/meanshiftpp -name '*.py' | sort | cksum | cut -d' ' -f1)
 
 WHEEL_ENV := build/wheel-env
 WHEEL_TESTS := tests/test_grid.py tests/test_modes.py tests/test_against_reference.py
@@ -59,7 +61,11 @@ $(VENV)/installed-build: pyproject.toml $(VENV)/pip
 	$(PY) -m pip install --quiet --group build
 	@touch $@
 
-$(VENV)/installed: $(NATIVE) $(VENV)/installed-build
+$(VENV)/modules-$(MODULES): | $(VENV)/bin/python
+	@rm -f $(VENV)/modules-*
+	@touch $@
+
+$(VENV)/installed: $(NATIVE) $(VENV)/installed-build $(VENV)/modules-$(MODULES)
 	$(PY) -m pip install --quiet --no-build-isolation --editable ".[all]"
 	@touch $@
 

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from benchmarks import machine
 from benchmarks.data import Data, draw
 from meanshiftpp import Grid, MeanShiftPP, seek, select_bandwidth, sweep
-from meanshiftpp.spread import gradient_reference, scale_of_points
+from meanshiftpp.bandwidth.spread import gradient_reference, scale_of_points
 
 RESULTS = Path(__file__).parent / "results"
 PAPER = {

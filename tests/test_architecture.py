@@ -56,36 +56,50 @@ MAY_IMPORT = {
     "gridfile": {"errors", "_input", "files"},
     "grid": {"errors", "_kernel", "_input", "backends", "chunks", "gridfile"},
     "modes": {"errors", "_input", "backends", "chunks", "grid"},
-    "spread": {"_input", "grid"},
-    "agreement": {"grid", "modes"},
-    "multiples": {"errors", "_input", "grid", "spread"},
-    "sweeps": {
-        *("errors", "_input", "grid", "modes", "spread", "multiples", "agreement", "plot_sweep"),
+    "bandwidth": set(),
+    "bandwidth.spread": {"_input", "grid"},
+    "bandwidth.agreement": {"grid", "modes"},
+    "bandwidth.multiples": {"errors", "_input", "grid", "bandwidth.spread"},
+    "bandwidth.sweeps": {
+        *("errors", "_input", "grid", "modes", "bandwidth.spread", "bandwidth.multiples"),
+        *("bandwidth.agreement", "bandwidth.plot"),
     },
-    "bandwidth": {
-        *("errors", "_input", "grid", "modes", "spread", "multiples", "agreement", "sweeps"),
+    "bandwidth.choice": {
+        *("errors", "_input", "grid", "modes", "bandwidth.spread", "bandwidth.multiples"),
+        *("bandwidth.agreement", "bandwidth.sweeps"),
     },
-    "cluster": {"_input", "_estimator", "grid", "modes", "bandwidth"},
-    "density": {"errors", "_input", "backends", "_estimator", "grid", "spread"},
+    "cluster": {"_input", "_estimator", "grid", "modes", "bandwidth.choice"},
+    "density": {"errors", "_input", "backends", "_estimator", "grid", "bandwidth.spread"},
     "_pixels": {"errors", "_kernel", "_input"},
-    "image": {"errors", "_kernel", "_input", "_pixels", "modes", "bandwidth"},
+    "image": {"errors", "_kernel", "_input", "_pixels", "modes", "bandwidth.choice"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},
     "track": {"errors", "_kernel", "_input", "modes"},
-    "sources": {"errors", "chunks"},
-    "tables": {"errors", "files", "chunks", "sources"},
-    "arrays": {"errors", "files", "chunks", "sources"},
-    "rasters": {"errors", "files", "chunks", "sources"},
-    "clouds": {"errors", "files", "chunks", "sources"},
-    "checkpoint": {"errors", "gridfile", "grid", "sources"},
+    "formats": set(),
+    "formats.sources": {"errors", "chunks"},
+    "formats.tables": {"errors", "files", "chunks", "formats.sources"},
+    "formats.arrays": {"errors", "files", "chunks", "formats.sources"},
+    "formats.rasters": {"errors", "files", "chunks", "formats.sources"},
+    "formats.clouds": {"errors", "files", "chunks", "formats.sources"},
+    "checkpoint": {"errors", "gridfile", "grid", "formats.sources"},
     "stream": {
         *("errors", "files", "chunks", "grid", "checkpoint"),
-        *("sources", "tables", "arrays", "rasters", "clouds"),
+        *("formats.sources", "formats.tables", "formats.arrays", "formats.rasters"),
+        "formats.clouds",
     },
-    "dask": {"errors", "_input", "_estimator", "chunks", "grid", "modes", "spread", "cluster"},
+    "dask": {
+        "errors",
+        "_input",
+        "_estimator",
+        "chunks",
+        "grid",
+        "modes",
+        "bandwidth.spread",
+        "cluster",
+    },
     "_spark": {"errors", "chunks", "grid", "modes"},
-    "spark": {"errors", "_input", "_spark", "grid", "modes", "spread"},
+    "spark": {"errors", "_input", "_spark", "grid", "modes", "bandwidth.spread"},
     "plot": {"errors"},
-    "plot_sweep": {"errors", "plot"},
+    "bandwidth.plot": {"errors", "plot"},
     "demo": {
         *("errors", "files", "cluster", "plot", "image", "draw", "picture"),
         *("clips", "track", "marks"),
@@ -100,7 +114,7 @@ MAY_IMPORT = {
         *("studio.session", "studio.wire"),
     },
     "studio.table_view": {
-        *("errors", "modes", "sweeps", "bandwidth", "stream", "tables"),
+        *("errors", "modes", "bandwidth.sweeps", "bandwidth.choice", "stream", "formats.tables"),
         *("studio.session", "studio.wire"),
     },
     "studio.video_view": {
@@ -112,28 +126,30 @@ MAY_IMPORT = {
         *("studio.guard", "studio.session", "studio.samples"),
         *("studio.image_view", "studio.table_view", "studio.video_view"),
     },
-    "_console": {"errors"},
-    "cli_studio": {"errors", "_console", "files", "studio.server"},
-    "cli_image": {"errors", "_console", "files", "draw", "picture", "frames", "image", "video"},
-    "cli_options": {"errors", "_console", "files", "grid", "sources", "stream"},
-    "cli_track": {
-        *("errors", "_console", "cli_options", "files", "marks", "picture", "frames", "track"),
+    "cli": set(),
+    "cli.console": {"errors"},
+    "cli.studio": {"errors", "cli.console", "files", "studio.server"},
+    "cli.image": {"errors", "cli.console", "files", "draw", "picture", "frames", "image", "video"},
+    "cli.options": {"errors", "cli.console", "files", "grid", "formats.sources", "stream"},
+    "cli.track": {
+        *("errors", "cli.console", "cli.options", "files", "marks", "picture", "frames", "track"),
     },
-    "cli_sweep": {"_console", "cli_options", "files", "sources", "sweeps"},
-    "cli_cluster": {
-        *("errors", "_console", "cli_options", "files", "grid", "modes", "bandwidth", "plot"),
-        *("sources", "stream"),
+    "cli.sweep": {"cli.console", "cli.options", "files", "formats.sources", "bandwidth.sweeps"},
+    "cli.cluster": {
+        *("errors", "cli.console", "cli.options", "files", "grid", "modes", "bandwidth.choice"),
+        "plot",
+        *("formats.sources", "stream"),
     },
-    "cli_grid": {"_console", "cli_options", "files", "grid"},
-    "cli": {
-        *("_console", "demo", "__init__"),
-        *("cli_cluster", "cli_grid", "cli_image", "cli_studio", "cli_sweep", "cli_track"),
+    "cli.grid": {"cli.console", "cli.options", "files", "grid"},
+    "cli.app": {
+        *("cli.console", "demo", "__init__"),
+        *("cli.cluster", "cli.grid", "cli.image", "cli.studio", "cli.sweep", "cli.track"),
     },
-    "__main__": {"errors", "cli"},
+    "__main__": {"errors", "cli.app"},
     # The public names come from here, lazily; for the type checker they are imported too.
     "__init__": {
         *("errors", "reference", "grid", "modes", "cluster", "density", "image", "video", "plot"),
-        *("bandwidth", "sweeps", "geo", "track"),
+        *("bandwidth.choice", "bandwidth.sweeps", "geo", "track"),
     },
 }
 
@@ -148,15 +164,15 @@ MAY_USE = {
     "spark": {"sklearn", "pyspark"},
     "demo": {"sklearn"},
     "video": {"scipy"},
-    "_console": {"typer", "rich"},
-    "cli": {"typer"},
-    "cli_options": {"typer"},
-    "cli_cluster": {"typer"},
-    "cli_grid": {"typer"},
-    "cli_image": {"typer", "rich"},
-    "cli_sweep": {"typer", "rich"},
-    "cli_track": {"typer"},
-    "cli_studio": {"typer"},
+    "cli.console": {"typer", "rich"},
+    "cli.app": {"typer"},
+    "cli.options": {"typer"},
+    "cli.cluster": {"typer"},
+    "cli.grid": {"typer"},
+    "cli.image": {"typer", "rich"},
+    "cli.sweep": {"typer", "rich"},
+    "cli.track": {"typer"},
+    "cli.studio": {"typer"},
     "studio.server": {"fastapi", "uvicorn"},
 }
 
@@ -252,7 +268,7 @@ def test_no_module_takes_the_place_of_a_public_name():
     code = (
         "import importlib, pkgutil, types, meanshiftpp\n"
         "for module in pkgutil.iter_modules(meanshiftpp.__path__):\n"
-        "    if module.name not in ('__main__', 'cli'):\n"
+        "    if module.name != '__main__':\n"
         "        importlib.import_module('meanshiftpp.' + module.name)\n"
         "for name in meanshiftpp.__all__:\n"
         "    if isinstance(getattr(meanshiftpp, name), types.ModuleType): print(name)"

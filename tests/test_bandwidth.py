@@ -13,15 +13,15 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score, calinski_harabasz_score
 
 from meanshiftpp import Grid, MeanShiftPP, seek, segment, select_bandwidth, sweep
-from meanshiftpp.bandwidth import CANDIDATES, FINE_CANDIDATES, SAMPLE, separation
-from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.spread import (
+from meanshiftpp.bandwidth.choice import CANDIDATES, FINE_CANDIDATES, SAMPLE, separation
+from meanshiftpp.bandwidth.spread import (
     gradient_reference,
     normal_reference,
     sample_rows,
     scale_of_grid,
     scale_of_points,
 )
+from meanshiftpp.errors import InvalidInputError
 
 METHODS = ["auto", "stability", "lscv", "rule"]
 
@@ -193,7 +193,7 @@ def test_moments_do_not_depend_on_order_or_blocks(monkeypatch, blobs):
     assert np.allclose(expected, 0.1 * X.std(axis=0), rtol=1e-6)
     assert np.array_equal(scale_of_points(X[::-1]).bandwidth(0.1), expected)
     for block in (1, 7, 100):
-        monkeypatch.setattr("meanshiftpp.spread.BLOCK", block)
+        monkeypatch.setattr("meanshiftpp.bandwidth.spread.BLOCK", block)
         assert np.array_equal(scale_of_points(X).bandwidth(0.1), expected)
 
 

@@ -15,7 +15,7 @@ from sklearn.datasets import make_blobs
 from typer.testing import CliRunner
 
 from meanshiftpp import MeanShiftPP, __version__
-from meanshiftpp.cli import app
+from meanshiftpp.cli.app import app
 
 
 def run(*arguments: object) -> tuple[int, str, str]:

@@ -16,7 +16,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from meanshiftpp import palette, picture, segment
-from meanshiftpp.cli import app
+from meanshiftpp.cli.app import app
 from meanshiftpp.draw import fill, overlay, region_colors
 from meanshiftpp.errors import InvalidInputError
 

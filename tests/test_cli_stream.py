@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from meanshiftpp import Grid, MeanShiftPP, select_bandwidth
-from meanshiftpp.cli import app
+from meanshiftpp.cli.app import app
 from meanshiftpp.modes import fit_labels, seek
 
 resource = pytest.importorskip("resource")  # limits and signals as Unix has them
@@ -103,8 +103,8 @@ def test_without_a_bandwidth_a_sample_decides_and_is_said(tmp_path, points, whol
     assert code == 0
     assert json.loads(text)["bandwidth"] == select_bandwidth(points).tolist()
     assert "bandwidth chosen from 60,000 points: -b " in words
-    monkeypatch.setattr("meanshiftpp.cli_cluster.SAMPLE", 3000)
-    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 500)
+    monkeypatch.setattr("meanshiftpp.cli.cluster.SAMPLE", 3000)
+    monkeypatch.setattr("meanshiftpp.formats.sources.MOST_ROWS", 500)
     picture = tmp_path / "p.png"
     _, text, words = run("cluster", whole, "--stream", "--json", "--plot", picture)
     chosen = json.loads(text)["bandwidth"]

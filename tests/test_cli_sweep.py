@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from meanshiftpp import sweep
-from meanshiftpp.cli import app
+from meanshiftpp.cli.app import app
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from meanshiftpp import Tracker, picture
-from meanshiftpp.cli import app
+from meanshiftpp.cli.app import app
 from meanshiftpp.clips import leaving
 from meanshiftpp.frames import Frames, read_frames, write_frames
 from meanshiftpp.marks import FOLLOWED, LOST, box, ruled, tint

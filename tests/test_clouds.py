@@ -29,7 +29,7 @@ def write(path: Path, n: int = 5000, offset: float = 400_000, scale: float = 0.0
 
 @pytest.mark.parametrize("suffix", [".las", ".laz"])
 def test_labels_are_those_of_all_points_at_once(tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 700)
+    monkeypatch.setattr("meanshiftpp.formats.sources.MOST_ROWS", 700)
     X = write(tmp_path / f"in{suffix}")
     source = open_points(tmp_path / f"in{suffix}")
     assert source.columns == ("x", "y", "z")
@@ -56,7 +56,7 @@ def len_zeros(points: np.ndarray) -> np.ndarray:
 
 
 def test_a_run_goes_on_in_the_middle_of_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 700)
+    monkeypatch.setattr("meanshiftpp.formats.sources.MOST_ROWS", 700)
     X = np.concatenate([write(tmp_path / "a.laz"), write(tmp_path / "b.laz", 1000)])
     source = open_points(tmp_path)
     for chunk in list(source)[::3]:

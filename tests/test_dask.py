@@ -18,9 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import meanshiftpp
 from meanshiftpp._input import thread_count
+from meanshiftpp.bandwidth.spread import scale_of_points
 from meanshiftpp.dask import MeanShiftPP, _task_threads
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
-from meanshiftpp.spread import scale_of_points
 
 rng = np.random.default_rng(7)
 X = np.concatenate([rng.normal(0, 1, (3000, 3)), rng.normal(9, 1, (2000, 3))]).astype(np.float32)

@@ -24,8 +24,8 @@ SOURCE = ROOT / "src" / "meanshiftpp"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
     *("chunks", "grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
-    *("sources", "stream", "dask", "plot", "reference", "errors", "density", "geo"),
-    *("track", "clips", "marks", "sweeps", "bandwidth", "demo"),
+    *("formats.sources", "stream", "dask", "plot", "reference", "errors", "density", "geo"),
+    *("track", "clips", "marks", "bandwidth.sweeps", "bandwidth.choice", "demo"),
     *(f"studio.{name}" for name in ("guard", "wire", "session", "samples", "server")),
 ]
 

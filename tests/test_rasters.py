@@ -43,7 +43,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
 def test_labels_in_windows_are_those_of_the_whole_image(tmp_path, monkeypatch, layout, dtype):
-    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 1500)
+    monkeypatch.setattr("meanshiftpp.formats.sources.MOST_ROWS", 1500)
     values = image(dtype)
     source = open_points(write(tmp_path / "in.tif", values, **layout))
     assert source.columns == ("band1", "band2", "band3")
@@ -63,7 +63,7 @@ def test_labels_in_windows_are_those_of_the_whole_image(tmp_path, monkeypatch, l
 
 
 def test_pixels_without_data_take_no_part(tmp_path, monkeypatch):
-    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 1500)
+    monkeypatch.setattr("meanshiftpp.formats.sources.MOST_ROWS", 1500)
     values = image("float32")
     values[1, 20:60, :50] = -9999
     values[2, 140:, :] = -9999
@@ -97,7 +97,7 @@ def test_bands_have_names_and_alpha_is_a_mask(tmp_path):
 
 
 def test_a_nan_is_named_with_its_pixel(tmp_path, monkeypatch):
-    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 1500)
+    monkeypatch.setattr("meanshiftpp.formats.sources.MOST_ROWS", 1500)
     values = image("float32")
     values[1, 71, 200] = np.nan
     values[:, 71, 190] = -1  # a pixel without data before it shifts the points, not the place
@@ -107,7 +107,7 @@ def test_a_nan_is_named_with_its_pixel(tmp_path, monkeypatch):
 
 
 def test_a_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
-    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 1500)
+    monkeypatch.setattr("meanshiftpp.formats.sources.MOST_ROWS", 1500)
     path = write(tmp_path / "in.tif", image(), **LAYOUTS["tiles"])
     seen: list[int] = []
 
@@ -126,7 +126,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
 
 def test_a_checkpoint_of_other_windows_is_refused(tmp_path, monkeypatch):
     """Where it goes on is the number of a window; a release with other windows would be wrong."""
-    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 1500)
+    monkeypatch.setattr("meanshiftpp.formats.sources.MOST_ROWS", 1500)
     path = write(tmp_path / "in.tif", image(), **LAYOUTS["tiles"])
 
     def stop(rows: int) -> None:
@@ -138,7 +138,7 @@ def test_a_checkpoint_of_other_windows_is_refused(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             build_grid(open_points(path), 9, **options, progress=stop)
     build_grid(open_points(path), 9, **options)
-    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 3000)
+    monkeypatch.setattr("meanshiftpp.formats.sources.MOST_ROWS", 3000)
     words = "counts windows of 64 x 16 pixels, not windows of 160 x 16 pixels"
     with pytest.raises(GridMismatchError, match=words):
         build_grid(open_points(path), 9, **options)

@@ -15,8 +15,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import meanshiftpp
+from meanshiftpp.bandwidth.spread import scale_of_points
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
-from meanshiftpp.spread import scale_of_points
 
 pytestmark = [
     pytest.mark.skipif(

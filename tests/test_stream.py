@@ -36,8 +36,8 @@ TABLES = [".parquet", ".csv", ".arrow", ".feather"]
 @pytest.fixture
 def small_chunks(monkeypatch):
     """Chunks of 1,000 rows at most, so that small files have many."""
-    monkeypatch.setattr("meanshiftpp.sources.MOST_ROWS", 1000)
-    monkeypatch.setattr("meanshiftpp.tables._CSV_BLOCK", 1 << 14)
+    monkeypatch.setattr("meanshiftpp.formats.sources.MOST_ROWS", 1000)
+    monkeypatch.setattr("meanshiftpp.formats.tables._CSV_BLOCK", 1 << 14)
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def peak_of(path: Path) -> int:
     """Bytes that a process took at most to build a grid and label by it."""
     code = (
         "import re, sys\n"
-        "from meanshiftpp import seek, sources\n"
+        "from meanshiftpp import seek\nfrom meanshiftpp.formats import sources\n"
         "sources.CHUNK_BYTES = 1 << 20\n"  # many chunks, also of the smaller file
         "from meanshiftpp.stream import build_grid, open_points, write_labels\n"
         "source = open_points(sys.argv[1])\n"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from meanshiftpp import Grid, MeanShiftPP, Sweep, seek, select_bandwidth, sweep
-from meanshiftpp.agreement import agreement, meet, parents
+from meanshiftpp.bandwidth.agreement import agreement, meet, parents
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
 from meanshiftpp.modes import fit_labels
 
@@ -230,7 +230,7 @@ def test_after_an_error_no_search_is_begun(blobs, monkeypatch, how):
         begun.append(grid)
         raise how("stop")
 
-    monkeypatch.setattr("meanshiftpp.sweeps.seek", broken)
+    monkeypatch.setattr("meanshiftpp.bandwidth.sweeps.seek", broken)
     with pytest.raises(how, match="stop"):
         sweep(blobs, np.arange(4, 60) / 4, n_threads=2)
     assert len(begun) < 10
@@ -292,7 +292,7 @@ def test_agreement_is_the_adjusted_rand_index_of_the_points(n, k, seed):
 def test_large_tables_agree_like_small_ones(monkeypatch, blobs):
     expected = sweep(blobs)
     stability, best = expected.stability, expected.best
-    monkeypatch.setattr("meanshiftpp.agreement.TABLE", 0)
+    monkeypatch.setattr("meanshiftpp.bandwidth.agreement.TABLE", 0)
     again = sweep(blobs)
     assert np.array_equal(again.stability, stability)
     assert again.best == best

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from meanshiftpp import errors, geo, plot, reference, video
-    from meanshiftpp.bandwidth import select_bandwidth
+    from meanshiftpp.bandwidth.choice import select_bandwidth
+    from meanshiftpp.bandwidth.sweeps import Sweep, sweep
     from meanshiftpp.cluster import MeanShiftPP
     from meanshiftpp.density import GridDensity
     from meanshiftpp.grid import Grid
     from meanshiftpp.image import Hierarchy, Palette, hierarchy, palette, quantize, segment
     from meanshiftpp.modes import Modes, seek
-    from meanshiftpp.sweeps import Sweep, sweep
     from meanshiftpp.track import Tracker
 
 __version__ = "0.1.0.dev0"
@@ -31,15 +31,15 @@ _HOME = {
     "MeanShiftPP": "cluster",
     "Modes": "modes",
     "Palette": "image",
-    "Sweep": "sweeps",
+    "Sweep": "bandwidth.sweeps",
     "Tracker": "track",
     "hierarchy": "image",
     "palette": "image",
     "quantize": "image",
     "seek": "modes",
     "segment": "image",
-    "select_bandwidth": "bandwidth",
-    "sweep": "sweeps",
+    "select_bandwidth": "bandwidth.choice",
+    "sweep": "bandwidth.sweeps",
 }
 __all__ = [
     "Grid",

@@ -14,7 +14,7 @@ def main() -> None:
         need("rich", "cli")
     except MissingExtraError as error:
         sys.exit(f"error: {error}")
-    from meanshiftpp.cli import app
+    from meanshiftpp.cli.app import app
 
     app(prog_name="meanshiftpp")
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from meanshiftpp import gridfile
 from meanshiftpp.errors import GridFileError, GridMismatchError
+from meanshiftpp.formats.sources import Source, listed
 from meanshiftpp.grid import Grid
-from meanshiftpp.sources import Source, listed
 
 
 @dataclass(frozen=True)

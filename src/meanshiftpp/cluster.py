@@ -26,7 +26,7 @@ from meanshiftpp._estimator import (
     threads_of,
 )
 from meanshiftpp._input import as_bandwidth, module_of
-from meanshiftpp.bandwidth import select_bandwidth
+from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.grid import Periodic, bin_points
 from meanshiftpp.modes import MAX_RESOLUTION, Modes, fine_cells, fit_labels, seek
 

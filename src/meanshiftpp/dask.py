@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 from meanshiftpp import cluster
 from meanshiftpp._estimator import checked_points, threads_of
 from meanshiftpp._input import as_bandwidth, thread_count
+from meanshiftpp.bandwidth.spread import Scale, merged_scale, scale_of_points
 from meanshiftpp.chunks import Chunk
 from meanshiftpp.errors import InvalidInputError, need
 from meanshiftpp.grid import Grid, GridSum, bin_chunk
 from meanshiftpp.modes import Modes, fine_cells, seek
-from meanshiftpp.spread import Scale, merged_scale, scale_of_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -29,9 +29,9 @@ from meanshiftpp._input import (
     thread_count,
 )
 from meanshiftpp.backends import backend_of
+from meanshiftpp.bandwidth.spread import normal_reference, scale_of_points
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid, Periodic, bin_points
-from meanshiftpp.spread import normal_reference, scale_of_points
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

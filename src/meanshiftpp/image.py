@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from meanshiftpp import _kernel
 from meanshiftpp._input import module_of, on_gpu, thread_count
 from meanshiftpp._pixels import Pixels, principal, read_pixels
-from meanshiftpp.bandwidth import select_bandwidth
+from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.modes import Modes, fit_labels
 

@@ -50,9 +50,9 @@ from pyspark.sql.types import ArrayType, NumericType
 
 from meanshiftpp._input import as_bandwidth
 from meanshiftpp._spark import PARTIAL, WEIGHT, add_up, adding, binning, labelling
+from meanshiftpp.bandwidth.spread import Scale
 from meanshiftpp.grid import Grid
 from meanshiftpp.modes import DEFAULT_MAX_ITER, DEFAULT_TOL, Modes, seek
-from meanshiftpp.spread import Scale
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp import arrays, clouds, rasters, tables
 from meanshiftpp.checkpoint import Checkpoint
 from meanshiftpp.chunks import Chunk, read_ahead
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.files import atomic_path, check_apart, check_writable, known_suffix
+from meanshiftpp.formats import arrays, clouds, rasters, tables
+from meanshiftpp.formats.sources import LabelWriter, Source
 from meanshiftpp.grid import Grid, GridSum, Periodic, bin_chunk
-from meanshiftpp.sources import LabelWriter, Source
 
 __all__ = ["build_grid", "check_output", "open_points", "write_labels"]
 

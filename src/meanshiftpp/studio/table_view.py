@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp.bandwidth import select_bandwidth
+from meanshiftpp.bandwidth.choice import select_bandwidth
+from meanshiftpp.bandwidth.sweeps import Sweep, sweep
 from meanshiftpp.errors import InvalidInputError, need
+from meanshiftpp.formats.tables import FORMATS as TABLES
 from meanshiftpp.modes import Modes, fit_labels
 from meanshiftpp.stream import open_points, write_labels
 from meanshiftpp.studio.session import Answer, Job, Source, Wish
 from meanshiftpp.studio.wire import narrow, pack
-from meanshiftpp.sweeps import Sweep, sweep
-from meanshiftpp.tables import FORMATS as TABLES
 
 __all__ = ["FORMATS", "TableView"]
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp._console import row_progress, say
+from meanshiftpp.cli.console import row_progress, say
 from meanshiftpp.errors import need
 
 if TYPE_CHECKING:
+    from meanshiftpp.formats.sources import Source
     from meanshiftpp.grid import Grid
-    from meanshiftpp.sources import Source
 
 COLUMNS_SHOWN = 8
 PICTURES = (".png", ".svg", ".pdf")

@@ -21,7 +21,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meanshiftpp._input import as_bandwidth, as_points, as_weights, thread_count
-from meanshiftpp.agreement import CRUMB, agreement, comparable, large, meet, parents
+from meanshiftpp.bandwidth.agreement import CRUMB, agreement, comparable, large, meet, parents
+from meanshiftpp.bandwidth.multiples import (
+    plan_for_grid,
+    plan_for_points,
+    references,
+    refuse_too_fine,
+    shown,
+)
+from meanshiftpp.bandwidth.spread import scale_of_grid
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid
 from meanshiftpp.modes import (
@@ -32,8 +40,6 @@ from meanshiftpp.modes import (
     fine_bandwidth,
     seek,
 )
-from meanshiftpp.multiples import plan_for_grid, plan_for_points, references, refuse_too_fine, shown
-from meanshiftpp.spread import scale_of_grid
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -168,7 +174,7 @@ class Sweep:
         ax : matplotlib.axes.Axes
             ``ax.figure.savefig(path)`` writes the picture.
         """
-        from meanshiftpp.plot_sweep import draw
+        from meanshiftpp.bandwidth.plot import draw
 
         return draw(
             ax,

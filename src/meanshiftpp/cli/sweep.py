@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meanshiftpp._console import counted, duration, errors_in_words, say, status
-from meanshiftpp.cli_options import check_picture, open_source, read_sides
+from meanshiftpp.cli.console import counted, duration, errors_in_words, say, status
+from meanshiftpp.cli.options import check_picture, open_source, read_sides
 
 if TYPE_CHECKING:
-    from meanshiftpp.sources import Source
-    from meanshiftpp.sweeps import Sweep
+    from meanshiftpp.bandwidth.sweeps import Sweep
+    from meanshiftpp.formats.sources import Source
 
 CRUMB = 0.01  # clusters of a smaller share are counted, not listed
 
@@ -87,8 +87,8 @@ def sweep(
     """
     wanted = None if bandwidths is None else read_sides(bandwidths, "--bandwidths")
     with errors_in_words():
+        from meanshiftpp.bandwidth.sweeps import sweep as swept
         from meanshiftpp.files import check_apart
-        from meanshiftpp.sweeps import sweep as swept
 
         if plot:
             check_picture(plot)

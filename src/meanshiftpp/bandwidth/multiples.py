@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meanshiftpp._input import as_array, as_bandwidth
-from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.grid import Grid
-from meanshiftpp.spread import (
+from meanshiftpp.bandwidth.spread import (
     Scale,
     gradient_reference,
     sample_rows,
     scale_of_grid,
     scale_of_points,
 )
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.grid import Grid
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from meanshiftpp._console import errors_in_words, say
+from meanshiftpp.cli.console import errors_in_words, say
 from meanshiftpp.errors import need
 
 DEFAULT_UPLOAD = 2048

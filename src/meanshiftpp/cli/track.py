@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from meanshiftpp._console import counted, duration, errors_in_words, progress, say, show_facts
-from meanshiftpp.cli_options import read_sides
+from meanshiftpp.cli.console import counted, duration, errors_in_words, progress, say, show_facts
+from meanshiftpp.cli.options import read_sides
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:

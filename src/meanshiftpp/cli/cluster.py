@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp._console import (
+from meanshiftpp.cli.console import (
     counted,
     duration,
     errors_in_words,
@@ -25,7 +25,7 @@ from meanshiftpp._console import (
     show_facts,
     status,
 )
-from meanshiftpp.cli_options import (
+from meanshiftpp.cli.options import (
     AsJson,
     Bandwidth,
     CheckpointFile,
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from meanshiftpp.formats.sources import Source
     from meanshiftpp.modes import Modes
-    from meanshiftpp.sources import Source
 
 SIZES_SHOWN = 5
 SAMPLE = 1_000_000  # rows that a bandwidth and a picture of streamed points are made from
@@ -318,7 +318,7 @@ def _chosen(points: NDArray[Any], rows: int, threads: int | None) -> Any:
     """Choose a bandwidth for `rows` points of which these are some."""
     import numpy as np
 
-    from meanshiftpp.bandwidth import select_bandwidth
+    from meanshiftpp.bandwidth.choice import select_bandwidth
 
     each = None if rows == len(points) else np.full(len(points), rows / len(points))
     return select_bandwidth(points, sample_weight=each, n_threads=threads)

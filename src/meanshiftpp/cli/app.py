@@ -11,13 +11,13 @@ from typing import Annotated
 
 import typer
 
-from meanshiftpp._console import errors_in_words
-from meanshiftpp.cli_cluster import cluster
-from meanshiftpp.cli_grid import grid
-from meanshiftpp.cli_image import segment
-from meanshiftpp.cli_studio import studio
-from meanshiftpp.cli_sweep import sweep
-from meanshiftpp.cli_track import track
+from meanshiftpp.cli.cluster import cluster
+from meanshiftpp.cli.console import errors_in_words
+from meanshiftpp.cli.grid import grid
+from meanshiftpp.cli.image import segment
+from meanshiftpp.cli.studio import studio
+from meanshiftpp.cli.sweep import sweep
+from meanshiftpp.cli.track import track
 
 app = typer.Typer(
     help="MeanShift++: fast, exact mode seeking on a grid. Clusters, without choosing how many.",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from meanshiftpp.chunks import Chunk
 from meanshiftpp.errors import InvalidInputError, need
 from meanshiftpp.files import check_readable
-from meanshiftpp.sources import LabelWriter, Source, free_name, position, rows_at_a_time
+from meanshiftpp.formats.sources import LabelWriter, Source, free_name, position, rows_at_a_time
 
 FORMATS = (".las", ".laz")
 PLACE = ("x", "y", "z")

@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 from meanshiftpp.chunks import Chunk, chunk_of_arrow, is_number, is_unknown
 from meanshiftpp.errors import InvalidInputError, need
 from meanshiftpp.files import check_readable
-from meanshiftpp.sources import LabelWriter, Source, free_name, listed, position, rows_at_a_time
+from meanshiftpp.formats.sources import (
+    LabelWriter,
+    Source,
+    free_name,
+    listed,
+    position,
+    rows_at_a_time,
+)
 
 FORMATS = (".parquet", ".csv", ".arrow", ".feather")
 _CSV_BLOCK = 1 << 23

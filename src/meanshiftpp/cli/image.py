@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp._console import counted, duration, errors_in_words, progress, say
+from meanshiftpp.cli.console import counted, duration, errors_in_words, progress, say
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError, need
 
 if TYPE_CHECKING:

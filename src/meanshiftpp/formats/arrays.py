@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from meanshiftpp.chunks import Chunk
 from meanshiftpp.errors import InvalidInputError, need
 from meanshiftpp.files import check_readable
-from meanshiftpp.sources import LabelWriter, Source, position, rows_at_a_time
+from meanshiftpp.formats.sources import LabelWriter, Source, position, rows_at_a_time
 
 FORMATS = (".npy", ".zarr")
 

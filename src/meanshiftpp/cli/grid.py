@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp._console import counted, errors_in_words, show_facts, status
-from meanshiftpp.cli_options import (
+from meanshiftpp.cli.console import counted, errors_in_words, show_facts, status
+from meanshiftpp.cli.options import (
     AsJson,
     CheckpointFile,
     Columns,

@@ -19,12 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meanshiftpp._input import OFFSET_BITS, as_points, as_weights, on_host
-from meanshiftpp.agreement import CRUMB, MOST_CRUMBS, comparable, crumbs, large
-from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.grid import Grid
-from meanshiftpp.modes import Modes, seek
-from meanshiftpp.multiples import FINEST, PARTS, possible
-from meanshiftpp.spread import (
+from meanshiftpp.bandwidth.agreement import CRUMB, MOST_CRUMBS, comparable, crumbs, large
+from meanshiftpp.bandwidth.multiples import FINEST, PARTS, possible
+from meanshiftpp.bandwidth.spread import (
     Scale,
     gradient_reference,
     normal_reference,
@@ -32,7 +29,10 @@ from meanshiftpp.spread import (
     scale_of_grid,
     scale_of_points,
 )
-from meanshiftpp.sweeps import FALLBACK, sweep
+from meanshiftpp.bandwidth.sweeps import FALLBACK, sweep
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.grid import Grid
+from meanshiftpp.modes import Modes, seek
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

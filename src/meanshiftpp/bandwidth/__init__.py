@@ -1,0 +1,1 @@
+"""Which bandwidth: what the data suggests, and a sweep over many."""
