@@ -307,15 +307,18 @@ def test_every_cell_finds_its_parent(far):
     assert np.array_equal(coarse.cells[parents(fine, 3, coarse)], fine.cells // 3)
 
 
-def test_labels_by_index_or_by_bandwidth(blobs):
+def test_labels_by_index_and_an_index_by_bandwidth(blobs):
     found = sweep(blobs, [0.5, 1, 2])
     expected = seek(Grid.from_points(blobs, 1.0)).label(blobs)
-    for which in (1, -2, 1.0, 1.1, [1, 1, 1], np.int64(1)):
+    for which in (1, -2, np.int64(1), *map(found.nearest, (1, 1.1, [1, 1, 1]))):
         assert np.array_equal(found.labels(which, blobs), expected)
+    assert found.nearest(2) == 2  # the bandwidth, not the index
     with pytest.raises(InvalidInputError, match="no index 3"):
         found.labels(3, blobs)
+    with pytest.raises(InvalidInputError, match=r"nearest\(2\.0\)"):
+        found.labels(2.0, blobs)
     with pytest.raises(InvalidInputError, match="positive"):
-        found.labels(-1.0, blobs)
+        found.nearest(-1.0)
 
 
 def test_what_it_holds(blobs):

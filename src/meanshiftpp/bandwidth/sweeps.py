@@ -139,16 +139,28 @@ class Sweep:
         equal = np.flatnonzero(likeness >= likeness.max() * (1 - 1e-9))
         return those[int(equal[len(equal) // 2])]  # the middle one of those that are the same
 
+    def nearest(self, bandwidth: float | ArrayLike) -> int:
+        """Find the index of the bandwidth nearest to one, or to one for each feature.
+
+        Examples
+        --------
+        >>> from meanshiftpp import sweep
+        >>> found = sweep([[0.0], [0.3], [7.0]], [0.5, 1, 4])
+        >>> found.nearest(3), found.labels(found.nearest(3), [[0.1]]).tolist()
+        (2, [0])
+        """
+        h = as_bandwidth(bandwidth, self.base.n_features)
+        return int(np.abs(np.log(self.bandwidths / h)).sum(axis=1).argmin())
+
     def labels(
-        self, which: int | float | ArrayLike, X: ArrayLike, *, n_threads: int | None = None
+        self, which: int, X: ArrayLike, *, n_threads: int | None = None
     ) -> NDArray[np.int32]:
         """Label points at one of the bandwidths, as `Modes.label` does.
 
         Parameters
         ----------
-        which : int, float or array-like of shape (n_features,)
-            A whole number is an index; any other, or one for each feature, is a bandwidth, and the
-            nearest of the sweep is taken.
+        which : int
+            Its index: `best`, or what `nearest` says of a bandwidth.
         X : array-like of shape (n_samples, n_features)
             The points.
         n_threads : int, optional
@@ -159,7 +171,16 @@ class Sweep:
         labels : ndarray of shape (n_samples,), int32
             0 is the heaviest cluster.
         """
-        return self.modes[self._index(which)].label(X, n_threads=n_threads)
+        if isinstance(which, bool) or not isinstance(which, int | np.integer):
+            raise InvalidInputError(
+                f"labels expects the index of a bandwidth, got {which!r}; nearest({which!r}) gives "
+                "that of a bandwidth"
+            )
+        if not -len(self) <= which < len(self):
+            raise InvalidInputError(
+                f"the sweep has {len(self)} bandwidths, there is no index {which}"
+            )
+        return self.modes[int(which)].label(X, n_threads=n_threads)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the number of clusters and the stability against the bandwidth, `best` marked.
@@ -205,17 +226,6 @@ class Sweep:
             made[k] = modes.grid, parents(finer, k // source, modes.grid)[of_base]
             labellings.append(modes.cell_labels[made[k][1]])
         return meet(labellings, self.base.counts.astype(np.float64))
-
-    def _index(self, which: Any) -> int:
-        if isinstance(which, int | np.integer) and not isinstance(which, bool):
-            if not -len(self) <= which < len(self):
-                raise InvalidInputError(
-                    f"the sweep has {len(self)} bandwidths, there is no index {which}"
-                )
-            return int(which)
-        h = as_bandwidth(which, self.base.n_features)
-        away = np.abs(np.log(self.bandwidths / h)).sum(axis=1)
-        return int(away.argmin())
 
 
 def sweep(
