@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import os
 import subprocess
 import sys
@@ -359,6 +360,30 @@ def test_a_broken_csv_is_refused_in_words(tmp_path, content, words):
 
 
 # -- files that are wrong --------------------------------------------------------------------------
+
+
+def test_a_compressed_csv_is_read_as_it_is(tmp_path, X, small_chunks):
+    table = pa.table({f"c{k}": X[:, k] for k in range(3)})
+    plain = write(tmp_path / "p.csv", table)
+    packed = tmp_path / "p.CSV.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    source = open_points(packed)
+    assert source.columns == ("c0", "c1", "c2")
+    assert np.array_equal(source.read(), X)
+    assert build_grid(open_points([plain, packed]), 0.5) == Grid.from_points(np.r_[X, X], 0.5)
+    column = write_labels(tmp_path / "o.parquet", source, _zeros)
+    assert read(tmp_path / "o.parquet").num_rows == len(X)
+    assert column == "label"
+    with pytest.raises(InvalidInputError, match="must end in"):
+        check_output(tmp_path / "o.csv.gz", source)
+
+
+@pytest.mark.parametrize("cut", [0, 5, 200])
+def test_a_broken_compressed_csv_is_refused_in_words(tmp_path, cut):
+    whole = gzip.compress(b"x,y\n" + b"1.25,2\n" * 9999)
+    (tmp_path / "t.csv.gz").write_bytes(whole[: len(whole) - cut] if cut else b"x,y\n1,2\n")
+    with pytest.raises(InvalidInputError, match=r"t\.csv\.gz' is no \.csv\.gz table"):
+        open_points(tmp_path / "t.csv.gz").read()
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".parquet", ".arrow"])

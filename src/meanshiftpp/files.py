@@ -14,7 +14,14 @@ from pathlib import Path
 
 from meanshiftpp.errors import FileAccessError, InvalidInputError
 
-__all__ = ["atomic_path", "check_apart", "check_readable", "check_writable", "known_suffix"]
+__all__ = [
+    "atomic_path",
+    "check_apart",
+    "check_readable",
+    "check_writable",
+    "known_suffix",
+    "suffix_of",
+]
 
 
 @contextmanager
@@ -108,12 +115,25 @@ def known_suffix(path: str | os.PathLike[str], formats: Sequence[str]) -> str:
         ...
     meanshiftpp.errors.InvalidInputError: 'labels.txt' must end in .csv or .npy
     """
-    suffix = Path(path).suffix.lower()
+    suffix = suffix_of(path)
     if suffix not in formats:
         *first, last = formats
         names = f"{', '.join(first)} or {last}" if first else last
         raise InvalidInputError(f"{str(path)!r} must end in {names}")
     return suffix
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of a path in lower case; of a compressed table, both.
+
+    Examples
+    --------
+    >>> from meanshiftpp.files import suffix_of
+    >>> suffix_of("Points.CSV.gz"), suffix_of("v1.2.npy")
+    ('.csv.gz', '.npy')
+    """
+    name = Path(path).name.lower()
+    return ".csv.gz" if name.endswith(".csv.gz") else Path(name).suffix
 
 
 def _same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:

@@ -24,14 +24,14 @@ from numpy.typing import ArrayLike, NDArray
 from meanshiftpp.checkpoint import Checkpoint
 from meanshiftpp.chunks import Chunk, read_ahead
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.files import atomic_path, check_apart, check_writable, known_suffix
+from meanshiftpp.files import atomic_path, check_apart, check_writable, known_suffix, suffix_of
 from meanshiftpp.formats import arrays, clouds, rasters, tables
 from meanshiftpp.formats.sources import LabelWriter, Source
 from meanshiftpp.grid import Grid, GridSum, Periodic, bin_chunk
 
 __all__ = ["build_grid", "check_output", "open_points", "write_labels"]
 
-FORMATS = (*tables.FORMATS, *arrays.FORMATS, *rasters.FORMATS, *clouds.FORMATS)
+FORMATS = (*tables.READABLE, *arrays.FORMATS, *rasters.FORMATS, *clouds.FORMATS)
 OUTPUTS = (*tables.FORMATS, ".npy", *rasters.FORMATS, *clouds.FORMATS)
 CHECKPOINT_SECONDS = 30.0
 
@@ -48,9 +48,9 @@ def open_points(
     Parameters
     ----------
     paths : path or sequence of paths
-        Tables (.parquet, .csv, .arrow, .feather), arrays (.npy, .zarr), a raster (.tif) or point
-        clouds (.las, .laz): a file, several of one kind, or a folder of them. The files of a
-        folder are taken by name; names that begin with a dot or an underscore are left out.
+        Tables (.parquet, .csv, .csv.gz, .arrow, .feather), arrays (.npy, .zarr), a raster (.tif)
+        or point clouds (.las, .laz): a file, several of one kind, or a folder of them. The files
+        of a folder are taken by name; names that begin with a dot or an underscore are left out.
     columns : sequence of str, default=None
         The columns to take, in this order; None takes all that hold numbers. Columns of arrays are
         x0, x1, ...; those of rasters band1, band2, ... or the bands' own descriptions; those of
@@ -79,7 +79,7 @@ def open_points(
     if not files:
         raise InvalidInputError("no files were given")
     openers: dict[str, Callable[[list[Path], Sequence[str] | None], Source]] = {
-        **dict.fromkeys(tables.FORMATS, tables.TableSource),
+        **dict.fromkeys(tables.READABLE, tables.TableSource),
         **dict.fromkeys(rasters.FORMATS, rasters.RasterSource),
         **dict.fromkeys(clouds.FORMATS, clouds.CloudSource),
         ".npy": arrays.NpySource,
@@ -273,7 +273,7 @@ def _files(path: Path) -> Iterator[Path]:
     inside = sorted(
         file
         for file in path.rglob("*")
-        if file.suffix.lower() in FORMATS
+        if suffix_of(file) in FORMATS
         and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
     )
     # Some programs write an empty partition as an empty file.
@@ -284,7 +284,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _suffix(path: Path) -> str:
-    return ".zarr" if path.is_dir() and arrays.is_zarr(path) else path.suffix.lower()
+    return ".zarr" if path.is_dir() and arrays.is_zarr(path) else suffix_of(path)
 
 
 def _writer(target: Path, final: Path, source: Source) -> LabelWriter:

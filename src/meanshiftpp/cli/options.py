@@ -24,7 +24,8 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE...",
-        help="Points: .parquet, .csv, .arrow, .npy, .zarr, .tif, .las, .laz; a folder, or several.",
+        help="Points: .parquet, .csv, .csv.gz, .arrow, .npy, .zarr, .tif, .las, .laz; "
+        "a folder, or several.",
     ),
 ]
 Bandwidth = Annotated[

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from meanshiftpp.chunks import Chunk, chunk_of_arrow, is_number, is_unknown
 from meanshiftpp.errors import InvalidInputError, need
-from meanshiftpp.files import check_readable
+from meanshiftpp.files import check_readable, suffix_of
 from meanshiftpp.formats.sources import (
     LabelWriter,
     Source,
@@ -30,7 +30,9 @@ from meanshiftpp.formats.sources import (
 )
 
 FORMATS = (".parquet", ".csv", ".arrow", ".feather")
+READABLE = (*FORMATS, ".csv.gz")  # pyarrow unpacks by the name
 _CSV_BLOCK = 1 << 23
+_PACKED = 4  # how many times smaller a table of numbers is when compressed, about
 _CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # what pyarrow writes
 _PANDAS_INDEX = "__index_level_"  # row numbers and the like, which pandas stores as a column
 _VALUE_SHOWN = 40  # characters of a value that is no number
@@ -171,7 +173,7 @@ class _File(ABC):
             yield
         except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InvalidInputError(
-                f"{str(self.path)!r} is no {self.path.suffix.lower()} table, or is damaged: {error}"
+                f"{str(self.path)!r} is no {suffix_of(self.path)} table, or is damaged: {error}"
             ) from error
 
 
@@ -249,7 +251,8 @@ class _Csv(_File):
             )
 
     def nbytes(self, columns: Sequence[str]) -> int:
-        return self._size  # a number takes about as much as its text
+        packed = suffix_of(self.path) == ".csv.gz"
+        return self._size * (_PACKED if packed else 1)  # a number takes about as much as its text
 
     def _open(self) -> Any:
         csv = need("pyarrow.csv", "io")
@@ -314,8 +317,8 @@ class _Csv(_File):
 
 def _open(path: Path) -> _File:
     check_readable(path)
-    kinds = {".parquet": _Parquet, ".csv": _Csv}
-    return kinds.get(path.suffix.lower(), _Ipc)(path)
+    kinds = {".parquet": _Parquet, ".csv": _Csv, ".csv.gz": _Csv}
+    return kinds.get(suffix_of(path), _Ipc)(path)
 
 
 def _after(batch: Any, skip: int) -> Iterator[Any]:
