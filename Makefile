@@ -10,7 +10,10 @@ MODULES := $(shell find src/meanshiftpp -name '*.py' | sort | cksum | cut -d' ' 
 WHEEL_ENV := build/wheel-env
 WHEEL_TESTS := tests/test_grid.py tests/test_modes.py tests/test_against_reference.py
 
-.PHONY: demo test lint format bench paper docs wheel clean
+SANITIZE_ENV := build/sanitize-env
+SANITIZE_TESTS := $(WHEEL_TESTS) $(patsubst %,tests/test_%.py,laws periodic resolution cluster density sweep bandwidth image video track)
+
+.PHONY: demo test lint format bench paper docs wheel sanitize clean
 
 demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, track a ball, write pictures to demo/
 	$(VENV)/bin/meanshiftpp demo
@@ -45,6 +48,15 @@ wheel: $(VENV)/installed-release  ## dist/: an sdist, and from it a wheel, teste
 	$(WHEEL_ENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(WHEEL_ENV)/bin/python -m pip install --quiet dist/*.whl --group wheel
 	$(WHEEL_ENV)/bin/python -m pytest -q $(WHEEL_TESTS)
+
+sanitize:  ## the kernel's tests with memory errors and undefined behaviour stopped at
+	$(PYTHON) -m venv $(SANITIZE_ENV)
+	$(SANITIZE_ENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(SANITIZE_ENV)/bin/python -m pip install --quiet --group build --group test
+	$(SANITIZE_ENV)/bin/python -m pip install --quiet --no-build-isolation --config-settings build-dir=build/sanitize \
+		--config-settings cmake.define.MSPP_SANITIZE=ON ".[all]"
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+		ASAN_OPTIONS=detect_leaks=0 $(SANITIZE_ENV)/bin/python -m pytest -q -n 2 $(SANITIZE_TESTS)
 
 clean:
 	rm -rf $(VENV) build dist demo docs/_build docs/gallery
