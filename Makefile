@@ -8,10 +8,10 @@ NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/*.cpp src/kernel/*)
 MODULES := $(shell find src/meanshiftpp -name '*.py' | sort | cksum | cut -d' ' -f1)
 
 WHEEL_ENV := build/wheel-env
-WHEEL_TESTS := tests/test_grid.py tests/test_modes.py tests/test_against_reference.py
+WHEEL_TESTS := tests/test_grid.py tests/test_modes.py tests/test_against_reference.py tests/test_cuda.py
 
 SANITIZE_ENV := build/sanitize-env
-SANITIZE_TESTS := $(WHEEL_TESTS) $(patsubst %,tests/test_%.py,laws periodic resolution cluster density sweep bandwidth image video track)
+SANITIZE_TESTS := $(patsubst %,tests/test_%.py,grid modes against_reference laws periodic resolution cluster density sweep bandwidth image video track)
 
 .PHONY: demo test lint format bench paper docs wheel sanitize clean
 

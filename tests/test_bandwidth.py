@@ -17,10 +17,12 @@ from meanshiftpp.bandwidth.choice import CANDIDATES, FINE_CANDIDATES, SAMPLE, se
 from meanshiftpp.bandwidth.spread import (
     gradient_reference,
     normal_reference,
+    reach_of,
     sample_rows,
     scale_of_grid,
     scale_of_points,
 )
+from meanshiftpp.density import density_bandwidth
 from meanshiftpp.errors import InvalidInputError
 
 METHODS = ["auto", "stability", "lscv", "rule"]
@@ -103,6 +105,40 @@ def test_auto_finds_blobs(d):
     X, truth = make_blobs(2000, centers=centres, random_state=0)
     labels = MeanShiftPP().fit(X).labels_
     assert adjusted_rand_score(truth, labels) > 0.95
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("far", [1e4, 1e9, 1e200])
+def test_a_few_extreme_values_change_little(blobs, method, far):
+    X = blobs[0].copy()
+    expected = select_bandwidth(X, method=method)
+    X[::150, 0] = far  # 6 of 900
+    found = select_bandwidth(X, method=method)
+    assert (found < 1.3 * expected).all()
+    assert (found > 0.7 * expected).all()
+    weight = np.ones(len(X), int)
+    assert np.array_equal(select_bandwidth(X, method=method, sample_weight=weight), found)
+    if method == "auto" and far < 1e100:
+        assert adjusted_rand_score(blobs[1], MeanShiftPP().fit_predict(X)) > 0.95
+
+
+def test_in_a_sample_of_many_rows_too():
+    X, labels = make_blobs(50_000, centers=[(0, 0), (9, 2), (3, 10)], random_state=0)
+    row = np.flatnonzero((sample_rows(X, None, SAMPLE)[0][77] == X).all(axis=1))[0]
+    X[row] = 1e7
+    assert adjusted_rand_score(labels, MeanShiftPP().fit_predict(X)) > 0.95
+    assert (density_bandwidth(X) < 2).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_reach_leaves_out_what_is_far(weighted):
+    X = np.r_[np.arange(1000.0), 1e6, -1e6][:, None]
+    weight = np.full(len(X), 3.0) if weighted else None
+    low, high = reach_of(X, weight)
+    assert -1000 <= low[0] <= -900
+    assert 1900 <= high[0] <= 2000
+    mostly_constant = np.r_[np.zeros(1000), 5.0][:, None]
+    assert reach_of(mostly_constant).ravel().tolist() == [-np.inf, np.inf]
 
 
 def test_auto_takes_the_clusters_that_stand_apart_best():

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -90,7 +91,7 @@ def test_nvrtc_compiles_the_kernels(part):
     for name in KERNELS[part]:
         nvrtc.addNameExpression(program, name)
     try:
-        nvrtc.compileProgram(program, (*OPTIONS, "-arch=compute_90"))
+        nvrtc.compileProgram(program, (*OPTIONS, "-ftz=true", "-arch=compute_90"))  # as CuPy does
     except nvrtc.NVRTCError:
         pytest.fail(nvrtc.getProgramLog(program))
     for name in KERNELS[part]:
@@ -149,8 +150,13 @@ def same(a, b):
 
 
 @needs_gpu
-@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int16", "int64", "uint64"])
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6, 8])
+@pytest.mark.parametrize(
+    ("d", "dtype"),
+    [
+        *product(range(1, 9), ["float32", "float64", "uint8", "int64"]),
+        *product([3], ["bool", "int8", "uint16", "int16", "uint32", "int32", "uint64", "float16"]),
+    ],
+)
 def test_grid_modes_and_labels_are_the_cpus(d, dtype):
     X = blobs(d, dtype)
     h = 5.0 if np.dtype(dtype).kind in "iu" else 0.5
@@ -239,11 +245,45 @@ def test_grids_of_two_devices_do_not_add_up():
 @needs_gpu
 def test_millions_of_points_with_some_far_away():
     X = np.random.default_rng(0).normal(size=(2_000_000, 3)).astype(np.float32)
-    X[::100_000] += 50
+    X[1::100_000] += 50  # not among the rows that are looked at for a box
     for h in (1.0, 0.05, 1e-3):
         assert Grid.from_points(there(X), h) == Grid.from_points(X, h)
+    assert same(fit_labels(there(X), 1.0)[1], fit_labels(X, 1.0)[1])
     turned = there(np.asfortranarray(X))[:, ::-1]
     assert Grid.from_points(turned, 0.3) == Grid.from_points(X[:, ::-1], 0.3)
+
+
+@needs_gpu
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("h", [0.5, 0.01])  # labels by way of shared memory, and of global
+def test_labels_with_points_of_no_weight_and_points_far_away(h, weighted):
+    X = blobs(1, "float32", n=40_000)
+    X[1::5000] += 1e4
+    w = np.random.default_rng(1).integers(0, 3, len(X)) if weighted else None
+    (a, labels), (b, found) = (fit_labels(x, h, sample_weight=w) for x in (X, there(X)))
+    assert b.grid == a.grid
+    assert same(found, labels)
+
+
+@needs_gpu
+def test_floats_next_to_zero_are_in_the_cpus_cells():
+    tiny = np.array([[-1e-40], [1e-40], [-0.0], [0.0], [1.0]], np.float32)
+    for X in (tiny, np.repeat(tiny, 8, axis=1)):
+        assert Grid.from_points(there(X), 1.0) == Grid.from_points(X, 1.0)
+
+
+@needs_gpu
+def test_weights_may_be_elsewhere_than_the_points():
+    X, w = blobs(2, "float64"), np.random.default_rng(0).integers(0, 3, 3000)
+    expected = MeanShiftPP(0.7).fit(X, sample_weight=w)
+    for points, weight in ((there(X), w), (there(X), w.tolist()), (X, there(w))):
+        found = MeanShiftPP(0.7).fit(points, sample_weight=weight)
+        assert found.grid_ == expected.grid_
+        assert same(found.labels_, expected.labels_)
+        chosen = MeanShiftPP().fit(points, sample_weight=weight)
+        assert np.array_equal(chosen.bandwidth_, MeanShiftPP().fit(X, sample_weight=w).bandwidth_)
+        assert GridDensity(0.5).fit(points, sample_weight=weight).grid_.total == w.sum()
+    assert Grid.from_points(there([[1.0]]), 1.0, sample_weight=[2]).total == 2
 
 
 @needs_gpu
@@ -346,9 +386,15 @@ def test_it_works_on_the_current_stream():
     import cupy
 
     X = blobs(3, "float32")
+    copy, busy = there(X), cupy.ones((4096, 4096))
     stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
     with stream:
-        found = fit_labels(there(X), 0.7)[1]
+        for _ in range(20):
+            busy @ busy  # until this is done, the points are not there
+        late = cupy.zeros_like(copy)
+        late += copy
+        found = fit_labels(late, 0.7)[1]
     stream.synchronize()
     assert same(found, fit_labels(X, 0.7)[1])
 

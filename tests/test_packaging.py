@@ -50,7 +50,7 @@ def check_examples(test: doctest.DocTest) -> None:
 def test_the_version_is_in_one_place():
     version = meanshiftpp.__version__
     assert metadata.version("meanshiftpp") == version
-    places = [*SOURCE.glob("*.py"), ROOT / "docs" / "conf.py"]
+    places = [*SOURCE.rglob("*.py"), ROOT / "docs" / "conf.py"]
     places += [ROOT / name for name in ("pyproject.toml", "CMakeLists.txt", "CITATION.cff")]
     holders = [path.name for path in places if version in path.read_text("utf-8")]
     assert holders == ["__init__.py"]
@@ -85,7 +85,7 @@ def test_the_sdist_has_what_a_build_needs(tmp_path, monkeypatch):
         needed |= {
             path.relative_to(ROOT).as_posix()
             for path in (ROOT / folder).rglob("*")
-            if path.suffix in {".py", ".pyi", ".typed", ".cpp", ".hpp"}
+            if path.suffix in {".py", ".pyi", ".typed", ".cpp", ".hpp", ".cu", ".cuh"}
         }
     needed.add("src/meanshiftpp/py.typed")
     page = (SOURCE / "studio" / "page").iterdir()

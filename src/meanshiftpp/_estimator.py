@@ -33,10 +33,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """
 
     @classmethod
-    @functools.cache
     def _get_param_names(cls) -> list[str]:
-        names: list[str] = super()._get_param_names()
-        return names
+        return list(_names_of(cls))  # type: ignore[arg-type]
+
+
+@functools.cache
+def _names_of(estimator: Any) -> tuple[str, ...]:
+    return tuple(BaseEstimator._get_param_names.__func__(estimator))
 
 
 def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int = 1) -> Any:

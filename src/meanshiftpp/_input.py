@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,20 @@ def on_host(array: Any) -> NDArray[Any]:
     """Copy a GPU's array to the host; NumPy's stay."""
     host: NDArray[Any] = array.get() if on_gpu(array) else array
     return host
+
+
+def working_on(array: Any) -> AbstractContextManager[Any]:
+    """Make the GPU an array is on the current one, for new arrays and for kernels."""
+    return array.device if on_gpu(array) else nullcontext()
+
+
+def beside(array: Any, values: Any) -> Any:
+    """Copy values to where an array is, unless they are there."""
+    values = as_array(values)
+    if not on_gpu(array):
+        return on_host(values)
+    with array.device:
+        return module_of(array).asarray(values)
 
 
 def as_points(X: ArrayLike) -> NDArray[np.generic]:

@@ -23,13 +23,14 @@ from meanshiftpp._input import (
     as_bandwidth,
     as_periods,
     as_weights,
+    beside,
     device_of,
     module_of,
     snap,
     thread_count,
 )
 from meanshiftpp.backends import backend_of
-from meanshiftpp.bandwidth.spread import normal_reference, scale_of_points
+from meanshiftpp.bandwidth.spread import normal_reference, reach_of, scale_of_points
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.grid import Grid, Periodic, bin_points
 
@@ -381,7 +382,7 @@ def density_bandwidth(
     array([0.35, 3.49])
     """
     points, weight = _weighted(as_array(X), sample_weight)
-    scale = scale_of_points(points, weight)
+    scale = scale_of_points(points, weight, reach_of(points, weight) if len(points) else None)
     d, n = points.shape[1], max(scale.total, 1.0)
     finer = (2 * resolution + 1) ** (2 / (2 + d))
     factor = normal_reference(d, 1) * finer * n ** (-1 / (2 * smoothness + d))
@@ -395,8 +396,8 @@ def _weighted(
     """Check weights, and leave out the points of no weight: they are as if not there."""
     if sample_weight is None:
         return X, None
-    as_weights(sample_weight, len(X))
-    weight = as_array(sample_weight)
+    weight = beside(X, sample_weight)
+    as_weights(weight, len(X))
     counted = weight > 0
     if not counted.any():
         raise InvalidInputError("sample_weight must have a weight above zero, but all are zero")

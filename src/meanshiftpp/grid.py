@@ -28,6 +28,7 @@ from meanshiftpp._input import (
     as_bandwidth,
     as_points,
     as_weights,
+    beside,
     device_of,
     module_of,
     on_gpu,
@@ -556,7 +557,9 @@ def bin_points(
     """
     points = as_points(X)
     h = as_bandwidth(bandwidth, points.shape[1])
-    weights, unit = (None, 1.0) if sample_weight is None else as_weights(sample_weight, len(points))
+    weights, unit = None, 1.0
+    if sample_weight is not None:
+        weights, unit = as_weights(beside(points, sample_weight), len(points))
     threads = thread_count(n_threads)
     backend = backend_of(points)
     binned = backend.bin_points(points, h, weights, ids, threads, way, isa)

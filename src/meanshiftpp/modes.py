@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._input import (
-    as_array,
     as_bandwidth,
     as_points,
+    beside,
     device_of,
     module_of,
     on_gpu,
     on_host,
     snap,
     thread_count,
+    working_on,
 )
 from meanshiftpp.backends import backend_of, gpu_of
 from meanshiftpp.chunks import Chunk
@@ -139,7 +140,8 @@ class Modes:
                 f"got {points.shape[1]}"
             )
         if on_gpu(points):
-            return self.to(device_of(points))._label(points, cluster_all, 1)
+            with working_on(points):
+                return self.to(device_of(points))._label(points, cluster_all, 1)
         if on_gpu(self.cells):
             return self._label_through(points, cluster_all)
         return self._label(points, cluster_all, thread_count(n_threads))
@@ -314,20 +316,25 @@ def fit_labels(
     Points of no weight make no cell: they are labelled as new points are, by `cluster_all` too.
     """
     points = as_points(X)
-    labels: NDArray[np.int32] = module_of(points).empty(len(points), np.int32)
     fine, period = fine_cells(bandwidth, periodic, points.shape[1], resolution)
-    grid, assignment = bin_points(
-        points,
-        fine,
-        period=period,
-        sample_weight=sample_weight,
-        ids=labels,
-        n_threads=n_threads,
-    )
-    modes = seek(grid, resolution=resolution, tol=tol, max_iter=max_iter, n_threads=n_threads)
-    assignment.take(modes.cell_labels, labels, labels)
     if sample_weight is not None:
-        idle = module_of(points).flatnonzero(as_array(sample_weight) == 0)
-        if idle.size:
-            labels[idle] = modes.label(points[idle], cluster_all=cluster_all, n_threads=n_threads)
+        sample_weight = beside(points, sample_weight)
+    with working_on(points):
+        labels: NDArray[np.int32] = module_of(points).empty(len(points), np.int32)
+        grid, assignment = bin_points(
+            points,
+            fine,
+            period=period,
+            sample_weight=sample_weight,
+            ids=labels,
+            n_threads=n_threads,
+        )
+        modes = seek(grid, resolution=resolution, tol=tol, max_iter=max_iter, n_threads=n_threads)
+        assignment.take(modes.cell_labels, labels, labels)
+        if sample_weight is not None:
+            idle = module_of(points).flatnonzero(sample_weight == 0)
+            if idle.size:
+                labels[idle] = modes.label(
+                    points[idle], cluster_all=cluster_all, n_threads=n_threads
+                )
     return modes, labels

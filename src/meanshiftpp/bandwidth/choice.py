@@ -6,7 +6,8 @@
     rule        the same for a normal density: no search, one formula
 
 All of them look at cells, never at pairs of points. Large data is judged by a sample of its rows:
-that tells how many references to take (see `spread`), and the reference is that of all the points.
+that tells the spread and how many references to take (see `spread`); a reference depends on the
+number of all the points.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meanshiftpp._input import OFFSET_BITS, as_points, as_weights, on_host
+from meanshiftpp._input import OFFSET_BITS, as_points, as_weights, beside, on_host
 from meanshiftpp.bandwidth.agreement import CRUMB, MOST_CRUMBS, comparable, crumbs, large
 from meanshiftpp.bandwidth.multiples import FINEST, PARTS, possible
 from meanshiftpp.bandwidth.spread import (
+    SAMPLE,
     Scale,
     gradient_reference,
     normal_reference,
+    reach_of,
     sample_rows,
     scale_of_grid,
     scale_of_points,
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["select_bandwidth"]
 
-SAMPLE = 1 << 14  # rows that are looked at
 # In references for the gradient. Above 0.65 bumps merge; below 0.45 noise has modes of its own, and
 # clusters must stand apart so much better to be believed.
 CANDIDATES = tuple(np.geomspace(0.65, 0.45, 12).tolist())
@@ -68,7 +70,7 @@ def select_bandwidth(
           if it is five times as good. A reference is ``s (4 / ((d + 4) n))^(1 / (d + 6)) sqrt(d
           + 4) / 1.5``, best for the gradient of one normal bump of standard deviation s. Clusters
           under 1 % of the points do not count. Where no bandwidth gives two clusters of 3 %, and
-          less than 30 % of the points in uncounted ones: 0.45 references.
+          at most 30 % of the points in uncounted ones: 0.45 references.
         - "stability": of bandwidths from 0.25 to 4 references, the one whose clustering agrees best
           with all others (`Sweep.best`).
         - "lscv": the cells whose counts, as a histogram, are nearest to the unknown density by
@@ -94,7 +96,8 @@ def select_bandwidth(
     -----
     Up to 16,384 rows, neither the order of the rows nor weights written as repetitions change the
     answer. Of more rows, 16,384 are looked at, one in each of as many equal parts, always the
-    same: another order may then give another, about as good, bandwidth.
+    same: another order may then give another, about as good, bandwidth. Values far from all others
+    count as if they were nearer: those beyond the middle 98 % of a feature by more than its range.
 
     Examples
     --------
@@ -189,7 +192,7 @@ def _read(
 ) -> _Points:
     weight, total = None, float(len(points))
     if sample_weight is not None:
-        counts, unit = as_weights(sample_weight, len(points))
+        counts, unit = as_weights(beside(points, sample_weight), len(points))
         weight = counts * unit
         total = float(weight.sum())
         if not (counted := weight > 0).all():  # rows of no weight have no say
@@ -198,9 +201,12 @@ def _read(
         raise InvalidInputError("a bandwidth needs points: there are none, or none with a weight")
     rows, weight = sample_rows(points, weight, SAMPLE)
     rows, weight = on_host(rows), None if weight is None else on_host(weight)
-    scale = scale_of_points(rows, weight)
-    if not np.isfinite(scale.spread).all():
+    within = reach_of(rows, weight)
+    scale = scale_of_points(rows, weight, within)
+    if not (np.isfinite(rows).all() and np.isfinite(scale.spread).all()):
         Grid.from_points(points, 1.0, n_threads=n_threads)  # which says where the bad value is
+    if (rows < within[0]).any() or (rows > within[1]).any():
+        rows = np.clip(rows.astype(np.float64), *within)
     return _Points(rows, weight, scale if per_feature else scale.common(), total, n_threads)
 
 

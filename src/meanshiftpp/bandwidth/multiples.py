@@ -14,8 +14,10 @@ import numpy as np
 
 from meanshiftpp._input import as_array, as_bandwidth
 from meanshiftpp.bandwidth.spread import (
+    SAMPLE,
     Scale,
     gradient_reference,
+    reach_of,
     sample_rows,
     scale_of_grid,
     scale_of_points,
@@ -30,7 +32,6 @@ FINEST, COARSEST = 0.25, 4.0  # of the default bandwidths, in references for the
 PARTS = 4  # default bandwidths are multiples 4, 5, 6, 7, 8, 10, 12, 14, 16, ... of the step
 EXACT = 8  # how many parts of the smallest bandwidth are tried as the step of all
 MOST = 2**31 - 1  # times the step: the coarsest grid that can be made of it
-SAMPLE = 1 << 14  # rows that tell the spread, and about how many cells there will be
 
 
 def plan_for_points(
@@ -49,7 +50,8 @@ def plan_for_points(
             sides = sides / _common_step(sides)
         return unit, _snapped(sides)
     weight = None if sample_weight is None else as_array(sample_weight)
-    scale = scale_of_points(*sample_rows(points, weight, SAMPLE))
+    rows, counted = sample_rows(points, weight, SAMPLE)
+    scale = scale_of_points(rows, counted, reach_of(rows, counted))
     n = float(len(points) if weight is None else weight.sum())
     if unit is None:
         unit = scale.bandwidth(FINEST / PARTS * gradient_reference(d, n))

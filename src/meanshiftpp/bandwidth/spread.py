@@ -19,6 +19,8 @@ from meanshiftpp._input import module_of, on_gpu, on_host
 from meanshiftpp.grid import Grid
 
 NARROWED = 0.45
+SAMPLE = 1 << 14  # rows that are looked at
+TAIL = 0.01  # on either side: what may be far from all the rest
 BLOCK = 1 << 16  # rows whose moments are taken at a time: no copy of the data is made
 
 
@@ -67,8 +69,34 @@ class Scale:
         return self.bandwidth(NARROWED * gradient_reference(len(self.mean), self.total))
 
 
-def scale_of_points(X: NDArray[Any], weight: NDArray[Any] | None = None) -> Scale:
-    """Take the moments of points in one pass, block by block."""
+def reach_of(X: NDArray[Any], weight: NDArray[Any] | None = None) -> NDArray[np.float64]:
+    """Give the least and the greatest value of each feature that is not far from all the others.
+
+    Far is what is beyond the middle 98 % by more than the range of these: in a normal feature,
+    seven standard deviations. A standard deviation would be at the mercy of a single such value.
+    No value is far in a feature that is mostly constant.
+    """
+    rows, w = sample_rows(X, weight, SAMPLE)
+    rows = np.asarray(on_host(rows), np.float64)
+    steps = np.arange(1.0, len(rows) + 1) if w is None else None
+    ends = np.empty((2, rows.shape[1]))
+    for j, column in enumerate(rows.T):
+        order = np.argsort(column, kind="stable")
+        upto = steps if steps is not None else np.cumsum(on_host(w)[order])
+        at = np.searchsorted(upto, upto[-1] * np.array([TAIL, 1 - TAIL]))
+        ends[:, j] = column[order[at]]
+    with np.errstate(all="ignore"):
+        wide = ends[1] - ends[0]
+        wide[~(wide > 0)] = np.inf
+        return np.stack([ends[0] - wide, ends[1] + wide])
+
+
+def scale_of_points(
+    X: NDArray[Any],
+    weight: NDArray[Any] | None = None,
+    within: NDArray[np.float64] | None = None,
+) -> Scale:
+    """Take the moments of points in one pass, block by block; as if none were beyond `within`."""
     if weight is not None and not (counted := weight > 0).all():
         X, weight = X[counted], weight[counted]
     with np.errstate(all="ignore"):
@@ -76,14 +104,27 @@ def scale_of_points(X: NDArray[Any], weight: NDArray[Any] | None = None) -> Scal
         low = np.asarray(on_host(X.min(axis=0)), np.float64) if len(X) else np.zeros(X.shape[1])
         block = BLOCK << 6 if on_gpu(X) else BLOCK
         blocks = [slice(start, start + block) for start in range(0, len(X), block)]
-        parts = [_block_scale(X[b], None if weight is None else weight[b], low) for b in blocks]
+        if within is not None:
+            low = np.maximum(low, within[0])
+        parts = [
+            _block_scale(X[b], None if weight is None else weight[b], low, within) for b in blocks
+        ]
         found = merged_scale(parts or [Scale(0.0, np.zeros_like(low), np.zeros_like(low))])
         return Scale(found.total, found.mean + low, found.spread)
 
 
-def _block_scale(X: NDArray[Any], weight: NDArray[Any] | None, low: NDArray[np.float64]) -> Scale:
+def _block_scale(
+    X: NDArray[Any],
+    weight: NDArray[Any] | None,
+    low: NDArray[np.float64],
+    within: NDArray[np.float64] | None,
+) -> Scale:
     xp = module_of(X)
-    rows = xp.array(X.T, np.float64, order="C") - xp.asarray(low)[:, None]
+    rows = xp.array(X.T, np.float64, order="C")
+    if within is not None:
+        least, most = xp.asarray(within)[..., None]
+        rows = xp.clip(rows, least, most)
+    rows -= xp.asarray(low)[:, None]
     w = xp.ones(rows.shape[1]) if weight is None else weight
     total = float(w.sum())
     mean = (rows * w).sum(axis=1) / total
@@ -107,7 +148,8 @@ def merged_scale(parts: Sequence[Scale]) -> Scale:
 
 def scale_of_grid(grid: Grid) -> Scale:
     """Take the moments of a grid's cells, each as if its points were all at their mean."""
-    found = scale_of_points(grid.means, grid.weights)
+    means, weights = grid.means, grid.weights
+    found = scale_of_points(means, weights, reach_of(means, weights) if len(grid) else None)
     return Scale(grid.total, found.mean, found.spread)
 
 

@@ -317,7 +317,11 @@ class _Csv(_File):
 
 def _open(path: Path) -> _File:
     check_readable(path)
-    kinds = {".parquet": _Parquet, ".csv": _Csv, ".csv.gz": _Csv}
+    kinds: dict[str, type[_Parquet | _Csv]] = {
+        ".parquet": _Parquet,
+        ".csv": _Csv,
+        ".csv.gz": _Csv,
+    }
     return kinds.get(suffix_of(path), _Ipc)(path)
 
 

@@ -16,6 +16,13 @@ __device__ inline i32 note_outside(i64 i, i64* outside, i64 capacity, Report* re
     return static_cast<i32>(-1 - static_cast<i64>(k < 0x7FFFFFFFull ? k : 0x7FFFFFFEull));
 }
 
+template <int D>
+__device__ inline void add_to_row(u64* table, u64 key, u64 weight, const u64* offset) {
+    u64* row = table + key * (D + 1);
+    atomicAdd(row, weight);
+    for (int j = 0; j < D; ++j) atomicAdd(row + 1 + j, weight * offset[j]);
+}
+
 // Sums into a table in global memory. IN ids where WAY is GIVEN, else OUT (or null); weights may be null.
 template <class T, int D, int WAY>
 __global__ void bin_global(const T* points, i64 n, i64 row_stride, i64 column_stride, Numbers numbers,
@@ -39,17 +46,59 @@ __global__ void bin_global(const T* points, i64 n, i64 row_stride, i64 column_st
             continue;
         }
         const u64 w = weights ? weights[i] : 1;
-        u64* row = table + key * (D + 1);
-        if (w) {
-            atomicAdd(row, w);
-            for (int j = 0; j < D; ++j) atomicAdd(row + 1 + j, w * offset[j]);
-        }
+        if (w) add_to_row<D>(table, key, w, offset);
         if (WAY != GIVEN && ids) ids[i] = static_cast<i32>(key);
     }
 }
 
-// The same for a dense table of few cells: each block sums the cells it meets first in shared memory, an
-// offset as two halves of 16 bits in 32-bit sums, which are added to the table before they can overflow.
+// A block's sums of the cells it met first, in shared memory: an offset as two halves of 16 bits in 32-bit
+// sums.
+template <int D>
+struct Cached {
+    u32* tags;  // key + 1; 0: free
+    u32* sums;  // field by field: count, then low and high half for each axis
+    int entries;
+
+    // OUT the place of a key, one of two side by side; false where other keys have both.
+    __device__ bool find(u32 key, u32& at) const {
+        const u32 tag = key + 1;
+        at = __umulhi(key * 0x9E3779B1u, static_cast<u32>(entries));
+        for (int place = 0; place < 2; ++place, at ^= 1) {
+            u32 there = *static_cast<volatile u32*>(tags + at);
+            if (there == 0) there = atomicCAS(tags + at, 0u, tag);
+            if (there == 0 || there == tag) return true;
+        }
+        return false;
+    }
+
+    __device__ void add(u32 at, const u64* offset) const {
+        atomicAdd(sums + at, 1u);
+        for (int j = 0; j < D; ++j) {
+            atomicAdd(sums + (2 * j + 1) * entries + at, static_cast<u32>(offset[j]) & 0xFFFFu);
+            atomicAdd(sums + (2 * j + 2) * entries + at, static_cast<u32>(offset[j] >> 16));
+        }
+    }
+
+    // Adds all sums to the table, and sets them to 0; by the whole block.
+    __device__ void flush(u64* table) const {
+        for (int at = threadIdx.x; at < entries; at += blockDim.x) {
+            const u32 count = sums[at];
+            if (count == 0) continue;
+            u64* row = table + static_cast<u64>(tags[at] - 1) * (D + 1);
+            atomicAdd(row, static_cast<u64>(count));
+            sums[at] = 0;
+            for (int j = 0; j < D; ++j) {
+                u32* low = sums + (2 * j + 1) * entries + at;
+                u32* high = low + entries;
+                atomicAdd(row + 1 + j, *low + (static_cast<u64>(*high) << 16));
+                *low = *high = 0;
+            }
+        }
+    }
+};
+
+// The same as bin_global for a dense table of few cells, with sums in shared memory, which are added to the
+// table before they can overflow.
 template <class T, int D>
 __global__ void __launch_bounds__(1024, 1)
     bin_cached(const T* points, i64 n, i64 row_stride, i64 column_stride, Numbers numbers, u64* table,
@@ -57,8 +106,7 @@ __global__ void __launch_bounds__(1024, 1)
     constexpr int kEach = 4;     // points a thread has under way
     constexpr int kRounds = 15;  // of kEach * 1024 points: fewer than 2^16 between two flushes
     extern __shared__ u32 shared[];
-    u32* tags = shared;            // key + 1; 0: free
-    u32* sums = shared + entries;  // field by field: count, then low and high half for each axis
+    const Cached<D> cached{shared, shared + entries, entries};
     const Box<D> box(numbers);
     for (int k = threadIdx.x; k < entries * (2 * D + 2); k += blockDim.x) shared[k] = 0;
     __syncthreads();
@@ -75,49 +123,22 @@ __global__ void __launch_bounds__(1024, 1)
             if (i >= n) break;
             u64 key, offset[D];
             i32 id;
-            if (split<T, D>(point[e], box, key, offset)) {
-                id = static_cast<i32>(key);
-                const u32 tag = static_cast<u32>(key) + 1;
-                u32 at = __umulhi(static_cast<u32>(key) * 0x9E3779B1u, static_cast<u32>(entries));
-                u32 there = *static_cast<volatile u32*>(tags + at);
-                if (there == 0) there = atomicCAS(tags + at, 0u, tag);
-                if (there != 0 && there != tag) {  // a second place, beside the first
-                    at ^= 1;
-                    there = *static_cast<volatile u32*>(tags + at);
-                    if (there == 0) there = atomicCAS(tags + at, 0u, tag);
-                }
-                if (there == 0 || there == tag) {
-                    atomicAdd(sums + at, 1u);
-                    for (int j = 0; j < D; ++j) {
-                        atomicAdd(sums + (2 * j + 1) * entries + at, static_cast<u32>(offset[j]) & 0xFFFFu);
-                        atomicAdd(sums + (2 * j + 2) * entries + at, static_cast<u32>(offset[j] >> 16));
-                    }
-                } else {
-                    u64* row = table + key * (D + 1);
-                    atomicAdd(row, 1ull);
-                    for (int j = 0; j < D; ++j) atomicAdd(row + 1 + j, offset[j]);
-                }
-            } else {
+            u32 at;
+            if (!split<T, D>(point[e], box, key, offset)) {
                 id = note_outside(i, outside, capacity, report);
+            } else {
+                id = static_cast<i32>(key);
+                if (cached.find(static_cast<u32>(key), at))
+                    cached.add(at, offset);
+                else
+                    add_to_row<D>(table, key, 1, offset);
             }
             if (ids) ids[i] = id;
         }
         if (++rounds == kRounds || t + gridDim.x >= tiles) {
             rounds = 0;
             __syncthreads();
-            for (int at = threadIdx.x; at < entries; at += blockDim.x) {
-                const u32 count = sums[at];
-                if (count == 0) continue;
-                u64* row = table + static_cast<u64>(tags[at] - 1) * (D + 1);
-                atomicAdd(row, static_cast<u64>(count));
-                sums[at] = 0;
-                for (int j = 0; j < D; ++j) {
-                    u32* low = sums + (2 * j + 1) * entries + at;
-                    u32* high = low + entries;
-                    atomicAdd(row + 1 + j, *low + (static_cast<u64>(*high) << 16));
-                    *low = *high = 0;
-                }
-            }
+            cached.flush(table);
             __syncthreads();
         }
     }

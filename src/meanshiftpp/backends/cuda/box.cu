@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(1024, 1)
     }
     for (i64 i = threadIdx.x * step; i < n; i += blockDim.x * step)
         for (int j = 0; j < D; ++j) {
-            const double q = static_cast<double>(points[i * row_stride + j * column_stride]) / numbers.of[j];
+            const double q = widen(points[i * row_stride + j * column_stride]) / numbers.of[j];
             const double cell = isfinite(q) ? floor(fmin(fmax(q, -0x1p51), 0x1p51)) : 0.0;
             my_low[j] = fmin(my_low[j], cell);
             my_high[j] = fmax(my_high[j], cell);

@@ -18,6 +18,7 @@ Array = Any  # a CuPy array
 
 NULL = np.uint64(0)
 MAX_AXES = 6  # kernels for up to this many axes are unrolled
+FULL = "the table of cells was too small; please report this"
 OPTIONS = ("--std=c++17", "--fmad=false")
 _TYPES = {
     "float32": "float",
@@ -38,7 +39,7 @@ class Kernels:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._found: dict[tuple[str, int], Any] = {}
+        self._found: dict[tuple[str, bool, int], Any] = {}
 
     @functools.cached_property
     def source(self) -> str:
@@ -47,7 +48,7 @@ class Kernels:
 
     def get(self, name: str, *, cooperative: bool = False) -> Any:
         """Give a kernel, compiled for the current device."""
-        key = name, cp.cuda.runtime.getDevice()
+        key = name, cooperative, cp.cuda.runtime.getDevice()
         if key not in self._found:
             module = cp.RawModule(
                 code=self.source,
@@ -63,8 +64,8 @@ class Kernels:
     ) -> None:
         """Run a kernel with a thread for each of `size`, or with that many blocks."""
         kernel = self.get(name)
-        if shared > 48 * 1024:
-            kernel.max_dynamic_shared_size_bytes = shared
+        if shared > 48 * 1024:  # the most there is, so that threads do not undo each other's
+            kernel.max_dynamic_shared_size_bytes = here()["shared"]
         kernel((blocks or -(-size // threads) or 1,), (threads,), args, shared_mem=shared)
 
 

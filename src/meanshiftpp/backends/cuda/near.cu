@@ -2,7 +2,8 @@
 
 #include "hash.cuh"
 
-// A table of a grid's cells: keys, and behind each the cell's index.
+// A table of a grid's cells: keys, and behind each the cell's index; after the last, whether there was no
+// room.
 template <int D>
 __global__ void index_cells(const i64* cells, i64 m, Layout layout, u64* keys, u64 mask, u32* index) {
     const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
@@ -10,7 +11,8 @@ __global__ void index_cells(const i64* cells, i64 m, Layout layout, u64* keys, u
     u64 key = 0;
     for (int j = 0; j < D; ++j)
         key += static_cast<u64>(cells[i * D + j] - layout.of[D + j]) * static_cast<u64>(layout.of[j]);
-    index[claim(keys, mask, key)] = static_cast<u32>(i);
+    const u64 at = claim(keys, mask, key);
+    index[at == NONE ? mask + 1 : at] = at == NONE ? 1u : static_cast<u32>(i);
 }
 
 // The w-th of the keys around a key.

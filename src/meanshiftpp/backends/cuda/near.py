@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from meanshiftpp import _kernel
 from meanshiftpp._input import on_host
 from meanshiftpp.backends.cuda.cells import MOST_AROUND, extent, lay_out
-from meanshiftpp.backends.cuda.launch import Array, Kernels, cp
+from meanshiftpp.backends.cuda.launch import FULL, Array, Kernels, cp
 
 _KERNELS = Kernels("near.cu")
 
@@ -63,12 +63,14 @@ def _near(
             on_cpu: Any = (*map(on_host, arrays), period, reach, n_threads)
             return cp.asarray(loop(*on_cpu))
         rows = 1 << max(10, (4 * len(cells) - 1).bit_length())
-        keys, index = cp.zeros(rows, cp.uint64), cp.empty(rows, cp.uint32)
+        keys, index = cp.zeros(rows, cp.uint64), cp.zeros(rows + 1, cp.uint32)
         d, mask = cells.shape[1], np.uint64(rows - 1)
         args = (cells, np.int64(len(cells)), layout, keys, mask, index)
         _KERNELS.launch(f"index_cells<{d}>", len(cells), *args)
         asked = (query, np.int64(len(query)), layout, keys, mask, index, counts)
         _KERNELS.launch(f"{kernel}<{d}>", len(query), *asked, np.int32(reach), found)
+        if int(index[rows]):
+            raise RuntimeError(FULL)
         return found
 
 

@@ -35,12 +35,24 @@ struct Box {
     }
 };
 
+// A number as a double. Of floats, CuPy has the compiler flush those next to zero, which would put a negative
+// one into the wrong cell.
+__device__ inline double widen(float value) {
+    double x;
+    asm("cvt.f64.f32 %0, %1;" : "=d"(x) : "f"(value));
+    return x;
+}
+template <class T>
+__device__ inline double widen(T value) {
+    return static_cast<double>(value);
+}
+
 // x / h, correctly rounded, from the correctly rounded 1 / h: the first correction makes the product
 // faithful, and of a faithful quotient the second makes the true one (Markstein). Numbers so small that a
 // remainder would underflow are divided.
 template <class T>
 __device__ inline double quotient(T value, double h, double inverse) {
-    const double x = static_cast<double>(value);
+    const double x = widen(value);
     const bool tiny = sizeof(T) == 8 && fabs(x) < 0x1p-400 && x != 0;
     if (inverse == 0 || tiny) return x / h;
     const double product = x * inverse;

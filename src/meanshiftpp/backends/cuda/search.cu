@@ -6,7 +6,7 @@
 
 #include "hash.cuh"
 
-// Displacements of a step, in units of tol / 2^32: see Movement in seek.hpp.
+// Displacements of a step, in units of tol / 2^32: see movement.hpp.
 struct Tally {
     u64 bound, moved;
     u32 bound_exceeds, moved_exceeds, in_motion, unused;

@@ -1,4 +1,4 @@
-"""The search: from a grid to its modes, in one launch."""
+"""The search: from a grid to its modes, many steps in one launch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from meanshiftpp import _kernel
 from meanshiftpp._input import on_host
 from meanshiftpp.backends.cuda.cells import MOST_AROUND, extent, lay_out
-from meanshiftpp.backends.cuda.launch import NULL, Array, Kernels, by_value, cp, has_room, here
+from meanshiftpp.backends.cuda.launch import (
+    FULL,
+    NULL,
+    Array,
+    Kernels,
+    by_value,
+    cp,
+    has_room,
+    here,
+)
 
 TIE_BITS = 20  # of a position that has to be kept: see kernel/seek.hpp
 BATCH_STEPS = 256  # steps of a search between two looks for Ctrl-C
@@ -29,7 +38,7 @@ def seek_modes(
     max_iter: int,
     n_threads: int = 1,
 ) -> tuple[Array, Array, Array, Array, int, bool]:
-    """Search a grid; see `_kernel.seek_modes`.
+    """Search a grid; see `_kernel.seek_modes`. The weights of the modes are doubles here.
 
     Where cells cannot be numbered, have a period, or have windows of very many cells, the CPU does
     it: there the cost follows the occupied ones.
@@ -44,7 +53,7 @@ def seek_modes(
             options: Any = (period, reach, tol, max_iter, n_threads)
             *arrays, n_iter, converged = _kernel.seek_modes(*grid, *options)
             labels, at, fractions, weights = map(cp.asarray, arrays)
-            return labels, at, fractions, weights, n_iter, converged
+            return labels, at, fractions, weights.astype(cp.float64), n_iter, converged
         return _Search(cells, counts, sums, reach, layout, slots, bits).run(tol, max_iter)
 
 
@@ -108,7 +117,7 @@ class _Search:
             found = self.state.get()
             steps, now, at_rest, full = (int(k) for k in found.view(np.uint32)[24:28])
             if full:
-                raise RuntimeError("the table of cells was too small; please report this")
+                raise RuntimeError(FULL)
         return (*self._modes(now, int(found[1 + now])), steps, bool(at_rest))
 
     def _modes(self, now: int, k: int) -> tuple[Array, Array, Array, Array]:

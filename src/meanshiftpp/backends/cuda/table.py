@@ -25,6 +25,12 @@ class Assignment:
 
     def take(self, values: Array, ids: Array, labels: Array) -> None:
         """OUT labels[i] = values[cell of point i], -1 without one; `labels` may be `ids`."""
+        if len(values) != self.n_cells:
+            raise ValueError(f"values must have {self.n_cells} rows, got {len(values)}")
+        with ids.device:
+            self._take(values, ids, labels)
+
+    def _take(self, values: Array, ids: Array, labels: Array) -> None:
         inside = values if self.cells is None else values[self.cells]
         outside: Any = NULL
         if self.outside is not None:

@@ -10,7 +10,7 @@ __global__ void cells_of(const T* points, i64 n, int d, i64 row_stride, i64 colu
          k += static_cast<i64>(gridDim.x) * blockDim.x) {
         const i64 i = k / d;
         const int j = static_cast<int>(k % d);
-        const double q = static_cast<double>(points[i * row_stride + j * column_stride]) / h[j];
+        const double q = widen(points[i * row_stride + j * column_stride]) / h[j];
         const bool good = fabs(q) < 0x1p51;
         if (!good) atomicMin(first_bad, i);
         cells[k] = good ? static_cast<i64>(floor(q)) : 0;
@@ -28,7 +28,7 @@ __global__ void add_rows(const T* points, i64 n, int d, i64 row_stride, i64 colu
         if (w == 0) continue;
         atomicAdd(row, w);
         for (int j = 0; j < d; ++j) {
-            const double q = static_cast<double>(points[i * row_stride + j * column_stride]) / h[j];
+            const double q = widen(points[i * row_stride + j * column_stride]) / h[j];
             atomicAdd(row + 1 + j, w * offset_of(q - floor(q)));
         }
     }
