@@ -77,18 +77,27 @@ def reach_of(X: NDArray[Any], weight: NDArray[Any] | None = None) -> NDArray[np.
     No value is far in a feature that is mostly constant.
     """
     rows, w = sample_rows(X, weight, SAMPLE)
-    rows = np.asarray(on_host(rows), np.float64)
-    steps = np.arange(1.0, len(rows) + 1) if w is None else None
-    ends = np.empty((2, rows.shape[1]))
-    for j, column in enumerate(rows.T):
-        order = np.argsort(column, kind="stable")
-        upto = steps if steps is not None else np.cumsum(on_host(w)[order])
-        at = np.searchsorted(upto, upto[-1] * np.array([TAIL, 1 - TAIL]))
-        ends[:, j] = column[order[at]]
+    columns = np.asarray(on_host(rows), np.float64).T
+    parts = np.array([TAIL, 1 - TAIL])
+    if w is None:
+        at = np.ceil(parts * len(rows)).astype(np.int64) - 1
+        ends = np.partition(columns, at, axis=1)[:, at].T
+    else:
+        ends = np.stack([_weighted_quantiles(column, on_host(w), parts) for column in columns], 1)
     with np.errstate(all="ignore"):
         wide = ends[1] - ends[0]
         wide[~(wide > 0)] = np.inf
         return np.stack([ends[0] - wide, ends[1] + wide])
+
+
+def _weighted_quantiles(
+    values: NDArray[np.float64], weight: NDArray[Any], parts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Give the least values up to which there are these parts of the weight."""
+    order = np.argsort(values)
+    upto = np.cumsum(weight[order])
+    found: NDArray[np.float64] = values[order[np.searchsorted(upto, parts * upto[-1])]]
+    return found
 
 
 def scale_of_points(
