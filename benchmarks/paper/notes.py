@@ -51,5 +51,5 @@ class Notes:
 @cache
 def own_code() -> str:
     """Tell states of this package apart."""
-    files = [Path(_kernel.__file__), *sorted(Path(meanshiftpp.__file__).parent.glob("*.py"))]
+    files = [Path(_kernel.__file__), *sorted(Path(meanshiftpp.__file__).parent.rglob("*.py"))]
     return f"code {crc32(b''.join(path.read_bytes() for path in files)):08x}"

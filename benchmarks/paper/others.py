@@ -152,6 +152,6 @@ def theorem(run: Run) -> page.Section:
             "computed, not sampled. The bound falls a little slower than its rate because of its "
             "logarithm."
         ],
-        [page.Table("Slopes of log error over log n", header, rows, words=2, paper=[3, 4])],
+        [page.Table("Slopes of log error over log n", header, rows, words=2, paper=[4])],
         [page.Figure("rate.png", f"{repeats} samples of each size.")],
     )
