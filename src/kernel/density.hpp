@@ -1,7 +1,7 @@
 // The weight around cells: for each query cell, the counts of the grid's cells near it, added up.
 #pragma once
 
-#include "kernel/wrap.hpp"
+#include "kernel/around.hpp"
 
 namespace mspp {
 
@@ -11,24 +11,12 @@ inline Array<u64> window_counts(const GridView& grid, Periods periods, const i64
                                 int n_threads) {
     Array<u64> found(static_cast<size_t>(m), 0);
     if (m == 0 || grid.m == 0) return found;
-    Box box(grid.d);
-    box.add(query, m);
-    box.add(grid.cells, grid.m);
-    periods.widen(box, reach);
-    with_keys(box, [&](auto D) {
-        const auto own = make_keys<D>(grid.cells, grid.m, box), asked = make_keys<D>(query, m, box);
-        Ghosts<D> ghosts(box, periods, reach);
-        if (!ghosts.none()) ghosts.build(own);
-        const auto& keys = ghosts.none() ? own : ghosts.keys();
-        // What a row holds within reach is a difference of two running sums.
-        Array<u64> before(static_cast<size_t>(keys.size()) + 1);
+    Array<u64> before;  // what a row holds within reach is a difference of two running sums
+    around(grid, periods, query, m, reach, n_threads, [&](const auto& keys, const auto& asked, auto cell_of) {
+        before = Array<u64>(static_cast<size_t>(keys.size()) + 1);
         before[0] = 0;
-        for (i64 k = 0; k < keys.size(); ++k)
-            before[k + 1] = before[k] + grid.counts[ghosts.none() ? k : i64{ghosts.origin(k)}];
-        Trie trie, asked_trie;
-        trie.build(keys);
-        asked_trie.build(asked);
-        auto row = [&](u32 first, u32 last, const std::vector<Span>& rows) {
+        for (i64 k = 0; k < keys.size(); ++k) before[k + 1] = before[k] + grid.counts[cell_of(k)];
+        return [&](u32 first, u32 last, const std::vector<Span>& rows) {
             for (const Span& span : rows) {
                 u32 low = span.begin, high = span.begin;
                 for (u32 q = first; q < last; ++q) {
@@ -39,8 +27,6 @@ inline Array<u64> window_counts(const GridView& grid, Periods periods, const i64
                 }
             }
         };
-        const int team = team_size(m, 4096, n_threads);
-        parallel(team, [&](int t) { Walk(asked_trie, trie, row, reach).run(part(m, t, team)); });
     });
     return found;
 }

@@ -1,7 +1,7 @@
-// From cells to labels: look up the cells of new points, and spread a value per cell over the points.
+// The cells of new points: which cell of a grid each is, or is drawn to.
 #pragma once
 
-#include "kernel/wrap.hpp"
+#include "kernel/around.hpp"
 
 namespace mspp {
 
@@ -9,40 +9,26 @@ namespace mspp {
 // most `reach` away (the first of equals); else -1. Both lists are sorted and distinct.
 inline Array<i64> nearest_cells(const GridView& grid, Periods periods, const i64* query, i64 m, i64 reach,
                                 int n_threads) {
-    const int d = grid.d;
     Array<i64> found(static_cast<size_t>(m), -1);
     if (m == 0 || grid.m == 0) return found;
-    Box box(d);
-    box.add(query, m);
-    box.add(grid.cells, grid.m);
-    periods.widen(box, reach);
-    with_keys(box, [&](auto D) {
-        const auto own = make_keys<D>(grid.cells, grid.m, box), asked = make_keys<D>(query, m, box);
-        Ghosts<D> ghosts(box, periods, reach);
-        if (!ghosts.none()) ghosts.build(own);
-        const auto& keys = ghosts.none() ? own : ghosts.keys();
-        Trie trie, asked_trie;
-        trie.build(keys);
-        asked_trie.build(asked);
-        auto look = [&](i64 q, Span& span, u64& best) {
+    around(grid, periods, query, m, reach, n_threads, [&](const auto& keys, const auto& asked, auto cell_of) {
+        auto look = [&, cell_of](i64 q, Span& span, u64& best) {
             while (span.begin < span.end && keys.last(span.begin) < asked.last(q) - reach) ++span.begin;
             for (i64 k = span.begin; k < span.end && keys.last(k) <= asked.last(q) + reach; ++k) {
-                const i64 cell = ghosts.none() ? k : i64{ghosts.origin(k)};
+                const i64 cell = cell_of(k);
                 const u64 weight = keys.equal(k, asked, q) ? UINT64_MAX : grid.counts[cell];
                 if (weight < best || (weight == best && cell > found[q])) continue;
                 best = weight;
                 found[q] = cell;
             }
         };
-        auto row = [&](u32 first, u32 last, const std::vector<Span>& rows) {
+        return [look](u32 first, u32 last, const std::vector<Span>& rows) {
             std::vector<Span> rest(rows);
             for (u32 q = first; q < last; ++q) {
                 u64 best = 0;
                 for (Span& span : rest) look(q, span, best);
             }
         };
-        const int team = team_size(m, 4096, n_threads);
-        parallel(team, [&](int t) { Walk(asked_trie, trie, row, reach).run(part(m, t, team)); });
     });
     return found;
 }
