@@ -22,13 +22,7 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import Progress
 
 from benchmarks import bsds_plots, bsds_report
 from benchmarks.bsds_report import Outcome, Trial
@@ -37,6 +31,7 @@ from benchmarks.partitions import Scores, mean, score
 from benchmarks.photos import Photo, load, spread
 from benchmarks.race import LARGE, Race, contenders, mosaics, race
 from benchmarks.segmenters import METHODS, Method, Setting
+from benchmarks.shown import progress, show
 
 __all__ = ["evaluate", "load", "main", "mean", "score", "spread"]
 
@@ -72,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bsds_report.write(outcome, given.out)
     bsds_plots.wins(outcome, given.out / "bsds.png")
     bsds_plots.sheet(outcome, given.out / "bsds_sheet.png")
-    bsds_report.show(outcome, Console())
+    show(bsds_report.tables(outcome), Console())
     return 0
 
 
@@ -121,12 +116,6 @@ def take_times(shown: list[Photo], chosen: dict[str, Setting], bar: Progress) ->
     large = mosaics(shown)
     work = bar.add_task("times", total=len(images) * len(calls) + len(large) * len(few))
     return tuple(race(*what, lambda: bar.advance(work)) for what in ((images, calls), (large, few)))
-
-
-def progress() -> Progress:
-    columns = ("{task.description}", BarColumn(), MofNCompleteColumn())
-    times = (TimeElapsedColumn(), "left", TimeRemainingColumn())
-    return Progress(*columns, *times, console=Console(stderr=True))
 
 
 if __name__ == "__main__":

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich import box
-from rich.console import Console
-from rich.table import Table as Screen
 
 from benchmarks import machine
 from benchmarks.journal import Found, say
@@ -29,9 +26,9 @@ from benchmarks.segmenters import (
     SLIC,
     Setting,
 )
+from benchmarks.shown import Goal, Table, goals_table, markdown_table
 
 TIE = 0.01  # of the larger score: closer than that, nobody won
-Table = tuple[list[str], list[list[str]]]
 
 
 def describe() -> dict[str, str]:
@@ -97,18 +94,6 @@ def count_wins(first: Sequence[float], second: Sequence[float]) -> Wins:
 # The goals
 
 
-class Goal(NamedTuple):
-    """Something aimed at: at least so much."""
-
-    what: str
-    aim: float
-    measured: float
-
-    @property
-    def verdict(self) -> str:
-        return "reached" if self.measured >= self.aim else "missed"
-
-
 def goals(outcome: Outcome) -> list[Goal]:
     """Hold the outcome against what was aimed at."""
     ours = outcome.mean(OURS.name)
@@ -132,11 +117,6 @@ def goals(outcome: Outcome) -> list[Goal]:
         Goal(f"the same at {outcome.large.size}", 20, large),
         *(Goal(f"colour clusters: share not lost to {peer}", 0.5, kept[peer]) for peer in kept),
     ]
-
-
-def goals_table(outcome: Outcome) -> Table:
-    rows = [[g.what, f"{g.aim:.3g}", f"{g.measured:.3g}", g.verdict] for g in goals(outcome)]
-    return ["goal", "at least", "measured", ""], rows
 
 
 # The tables
@@ -218,20 +198,25 @@ def notes(outcome: Outcome) -> list[str]:
     ]
 
 
+def tables(outcome: Outcome) -> list[Table]:
+    first = [make(outcome) for make in (scores_table, wins_table, times_table)]
+    return [*first, goals_table(goals(outcome))]
+
+
 # Where they go
 
 
 def markdown(outcome: Outcome) -> str:
-    lines = ["# Segmentation of BSDS500", "", *_markdown(scores_table(outcome)), ""]
+    lines = ["# Segmentation of BSDS500", "", *markdown_table(scores_table(outcome)), ""]
     lines += [f"- {note}" for note in notes(outcome)]
-    lines += ["", "## Goals", "", *_markdown(goals_table(outcome))]
-    lines += ["", "## Who wins", "", *_markdown(wins_table(outcome)), "", "![](bsds.png)"]
-    lines += ["", "## Times", "", *_markdown(times_table(outcome))]
-    lines += ["", *_markdown((["machine", ""], [[k, v] for k, v in outcome.where.items()]))]
+    lines += ["", "## Goals", "", *markdown_table(goals_table(goals(outcome)))]
+    lines += ["", "## Who wins", "", *markdown_table(wins_table(outcome)), "", "![](bsds.png)"]
+    lines += ["", "## Times", "", *markdown_table(times_table(outcome))]
+    lines += ["", *markdown_table((["machine", ""], [[k, v] for k, v in outcome.where.items()]))]
     lines += ["", "## Pictures", "", "![](bsds_sheet.png)", "", "## Settings tried"]
     for name, trials in outcome.trials.items():
         if len(trials) > 1:
-            lines += ["", f"### {name}", "", *_markdown(trials_table(outcome, name))]
+            lines += ["", f"### {name}", "", *markdown_table(trials_table(outcome, name))]
     return "\n".join(lines) + "\n"
 
 
@@ -276,21 +261,3 @@ def write(outcome: Outcome, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "bsds.json").write_text(json.dumps(as_json(outcome), indent=1) + "\n", "utf-8")
     (folder / "bsds.md").write_text(markdown(outcome), "utf-8")
-
-
-def show(outcome: Outcome, console: Console) -> None:
-    """Print the tables."""
-    if not console.is_terminal:
-        console.width = 160
-    for make in (scores_table, wins_table, times_table, goals_table):
-        header, rows = make(outcome)
-        table = Screen(*header, box=box.SIMPLE_HEAD)
-        for row in rows:
-            table.add_row(*row)
-        console.print(table)
-
-
-def _markdown(content: Table) -> Iterable[str]:
-    header, rows = content
-    cells = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(row)} |" for row in cells]

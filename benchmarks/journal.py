@@ -1,13 +1,11 @@
 """Segment and score, in several processes; what was done once is not done again.
 
-Every result is a line of JSON in a journal, written as soon as it is there: a run that was stopped
-goes on where it was. A line also says what the answer depends on (a version; for ours, the code),
-so that a change makes it stale instead of wrong.
+Every result is noted as soon as it is there, with what the answer depends on (a version; for ours,
+the code): a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
@@ -18,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.notes import Notes
 from benchmarks.partitions import Scores, score
 from benchmarks.photos import Photo
 from benchmarks.segmenters import METHODS, Method, Setting
@@ -42,28 +41,17 @@ class Task(NamedTuple):
 
 
 class Journal:
-    """The results so far, in memory and in a file."""
+    """The results so far."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.found: dict[Key, Found] = {}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = path.read_text("utf-8").splitlines() if path.exists() else []
-        for line in filter(None, lines):
-            try:
-                *key, scores, regions = json.loads(line)
-            except ValueError:  # cut short when a run was stopped
-                continue
-            self.found[tuple(key)] = Found(Scores(*scores), regions)
+        self._notes = Notes(path)
 
     def get(self, method: Method, setting: Setting, photo: Photo) -> Found | None:
-        return self.found.get(_key(method, setting, photo))
+        noted = self._notes.get(*_key(method, setting, photo))
+        return None if noted is None else Found(Scores(*noted[0]), noted[1])
 
     def add(self, method: Method, setting: Setting, photo: Photo, found: Found) -> None:
-        key = _key(method, setting, photo)
-        self.found[key] = found
-        with self.path.open("a", encoding="utf-8") as file:  # a line starts anew, whatever was cut
-            file.write("\n" + json.dumps([*key, found.scores, found.regions]))
+        self._notes.keep(*_key(method, setting, photo), value=found)
 
     def fill(self, tasks: Iterable[Task], jobs: int, done: Done = lambda number: None) -> None:
         """Do what is missing of the tasks; call `done` with the number of results as they come."""

@@ -11,9 +11,8 @@ from typing import Any
 from benchmarks.contenders import NOTHING, Case
 from benchmarks.goals import GOALS, verdict
 from benchmarks.lanes import Row
+from benchmarks.shown import Table, markdown_table
 from benchmarks.suite import Result
-
-Table = tuple[list[str], list[list[str]]]
 
 
 def duration(seconds: float | None) -> str:
@@ -101,26 +100,17 @@ def markdown(
 ) -> str:
     """Write all of it as one page."""
     lines = ["# Benchmarks", "", f"`python -m benchmarks {options}`".replace(" `", "`"), ""]
-    lines += _markdown_table((["machine", ""], [[k, v] for k, v in where.items()]))
+    lines += markdown_table((["machine", ""], [[k, v] for k, v in where.items()]))
     lines += ["", "Times are of one call; ratios are of medians; runs took turns.", ""]
-    lines += ["## Goals", "", *_markdown_table(goals_table(results))]
+    lines += ["## Goals", "", *markdown_table(goals_table(results))]
     for name, reason in failures.items():
         lines += ["", f"## {name}: WRONG ANSWER", "", reason]
     for result in results:
-        lines += ["", f"## {result.title}", "", *_markdown_table(table(result))]
+        lines += ["", f"## {result.title}", "", *markdown_table(table(result))]
         lines += [f"\n{note}." for note in result.notes]
         if (picture := f"{result.name}.png") and result.extra.get("picture"):
             lines += ["", f"![{result.title}]({picture})"]
     return "\n".join(lines) + "\n"
-
-
-def _markdown_table(content: Table) -> list[str]:
-    header, rows = content
-    return [
-        f"| {' | '.join(header)} |",
-        f"|{'---|' * len(header)}",
-        *(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows),
-    ]
 
 
 def as_json(

@@ -14,21 +14,16 @@ sequences are other films with other beginnings, if not independent ones.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import Progress
 
 from benchmarks import tracking_plots, tracking_report
+from benchmarks.notes import Notes
+from benchmarks.shown import progress, show
 from benchmarks.tracking_data import Film, load
 from benchmarks.tracking_measures import Track
 from benchmarks.tracking_peers import Contender, contenders, follow
@@ -39,29 +34,21 @@ RESULTS = Path(__file__).parent / "results"
 
 
 class Journal:
-    """The tracks so far, in memory and in a file: a line of JSON each, written when it is there."""
+    """The tracks so far."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.found: dict[tuple[str, ...], Track] = {}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = path.read_text("utf-8").splitlines() if path.exists() else []
-        for line in filter(None, lines):
-            try:
-                *key, boxes, ok, seconds = json.loads(line)
-            except ValueError:  # cut short when a run was stopped
-                continue
-            self.found[tuple(key)] = Track(np.array(boxes, float), np.array(ok, bool), seconds)
+        self._notes = Notes(path)
 
     def get(self, contender: Contender, film: Film) -> Track | None:
-        return self.found.get(_key(contender, film))
+        noted = self._notes.get(*_key(contender, film))
+        if noted is None:
+            return None
+        boxes, ok, seconds = noted
+        return Track(np.array(boxes, float), np.array(ok, bool), seconds)
 
     def add(self, contender: Contender, film: Film, track: Track) -> None:
-        key = _key(contender, film)
-        self.found[key] = track
-        boxes = track.boxes.round(2).tolist()
-        with self.path.open("a", encoding="utf-8") as file:  # a line starts anew, whatever was cut
-            file.write("\n" + json.dumps([*key, boxes, track.ok.tolist(), track.seconds]))
+        value = [track.boxes.round(2).tolist(), track.ok.tolist(), track.seconds]
+        self._notes.keep(*_key(contender, film), value=value)
 
 
 def _key(contender: Contender, film: Film) -> tuple[str, ...]:
@@ -89,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tracking_report.write(outcome, given.out)
     tracking_plots.overview(outcome, given.out / "tracking.png")
     tracking_plots.strips(outcome, given.out / "strips")
-    tracking_report.show(outcome, Console())
+    show(tracking_report.tables(outcome), Console())
     return 0
 
 
@@ -103,7 +90,7 @@ def run(films: list[Film], out: Path, racing: bool = True) -> Outcome:
             fill(journal, film, bar, work)
         times = race(bar) if racing else None
     found = {
-        name: {film.name: journal.found[_key(each, film)] for film in films}
+        name: {film.name: journal.get(each, film) for film in films}
         for name, each in contenders().items()
     }
     return Outcome(where, films, found, times)
@@ -118,12 +105,6 @@ def fill(journal: Journal, film: Film, bar: Progress, work: int) -> None:
         bar.update(work, description=f"{film.name}, {each.name}")
         track = follow(each, frames, film.start, lambda: bar.advance(work))
         journal.add(each, film, track)
-
-
-def progress() -> Progress:
-    columns = ("{task.description}", BarColumn(), MofNCompleteColumn())
-    times = (TimeElapsedColumn(), "left", TimeRemainingColumn())
-    return Progress(*columns, *times, console=Console(stderr=True))
 
 
 if __name__ == "__main__":

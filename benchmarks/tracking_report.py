@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from rich import box
-from rich.console import Console
-from rich.table import Table as Screen
 
 from benchmarks import machine
+from benchmarks.shown import Goal, Table, goals_table, markdown_table
 from benchmarks.tracking_data import Film
 from benchmarks.tracking_measures import NEAR, Honesty, Scores, Track, honesty, mean, score
 from benchmarks.tracking_peers import MEAN_SHIFT, OURS, contenders, opencv
 from benchmarks.tracking_race import Race
-
-Table = tuple[list[str], list[list[str]]]
 
 
 def describe() -> dict[str, str]:
@@ -59,18 +54,6 @@ class Outcome:
 # The goals
 
 
-class Goal(NamedTuple):
-    """Something aimed at: at least so much."""
-
-    what: str
-    aim: float
-    measured: float
-
-    @property
-    def verdict(self) -> str:
-        return "reached" if self.measured >= self.aim else "missed"
-
-
 def goals(outcome: Outcome) -> list[Goal]:
     """Hold the outcome against what was aimed at."""
     ours = outcome.mean(OURS.name).iou
@@ -84,11 +67,6 @@ def goals(outcome: Outcome) -> list[Goal]:
             if name in times.seconds:
                 aims.append(Goal(f"{name}'s time in ours", aim, times.to_ours(name)))
     return aims
-
-
-def goals_table(outcome: Outcome) -> Table:
-    rows = [[g.what, f"{g.aim:.4g}", f"{g.measured:.4g}", g.verdict] for g in goals(outcome)]
-    return ["goal", "at least", "measured", ""], rows
 
 
 # The tables
@@ -141,7 +119,7 @@ def race_table(times: Race) -> Table:
 def tables(outcome: Outcome) -> list[Table]:
     raced = [race_table(outcome.race)] if outcome.race is not None else []
     first = [scores_table(outcome), sequences_table(outcome), honesty_table(outcome)]
-    return [*first, *raced, goals_table(outcome)]
+    return [*first, *raced, goals_table(goals(outcome))]
 
 
 def notes(outcome: Outcome) -> list[str]:
@@ -173,9 +151,9 @@ def markdown(outcome: Outcome) -> str:
     lines = ["# Tracking", ""]
     lines += [f"- {note}" for note in notes(outcome)]
     for table in tables(outcome):
-        lines += ["", *_markdown(table)]
+        lines += ["", *markdown_table(table)]
     lines += ["", "![](tracking.png)"]
-    lines += ["", *_markdown((["machine", ""], [[k, v] for k, v in outcome.where.items()]))]
+    lines += ["", *markdown_table((["machine", ""], [[k, v] for k, v in outcome.where.items()]))]
     lines += [
         "",
         "## Strips",
@@ -209,20 +187,3 @@ def write(outcome: Outcome, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tracking.json").write_text(json.dumps(as_json(outcome), indent=1) + "\n", "utf-8")
     (folder / "tracking.md").write_text(markdown(outcome), "utf-8")
-
-
-def show(outcome: Outcome, console: Console) -> None:
-    """Print the tables."""
-    if not console.is_terminal:
-        console.width = 160
-    for header, rows in tables(outcome):
-        table = Screen(*header, box=box.SIMPLE_HEAD)
-        for row in rows:
-            table.add_row(*row)
-        console.print(table)
-
-
-def _markdown(content: Table) -> Iterable[str]:
-    header, rows = content
-    cells = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(row)} |" for row in cells]

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.notes import Notes
 from benchmarks.paper import clustering, page, printed, sensors, tables
 from benchmarks.paper.__main__ import SECTIONS, main
 from benchmarks.paper.bounded import Bounded, FailedError, LateError
-from benchmarks.paper.notes import Notes
 from benchmarks.paper.setting import duration, mean_shift
 from benchmarks.paper.tables import Library, MissingError
 from sklearn.datasets import load_iris

@@ -9,9 +9,9 @@ from pathlib import Path
 from time import monotonic
 
 from benchmarks import machine
+from benchmarks.notes import Notes
 from benchmarks.paper import clustering, gallery, others, page, plane
 from benchmarks.paper.bounded import Bounded
-from benchmarks.paper.notes import Notes
 from benchmarks.paper.setting import LIMIT, QUICK_LIMIT, Run, duration
 from benchmarks.paper.tables import Library
 from meanshiftpp.files import atomic_path

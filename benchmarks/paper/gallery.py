@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 
 from benchmarks import segmenters
 from benchmarks.bsds_plots import paint
+from benchmarks.notes import own_code
 from benchmarks.paper import page
-from benchmarks.paper.notes import own_code
 from benchmarks.paper.setting import Run, duration, mean_shift, told
 from benchmarks.partitions import compare
 from benchmarks.segmenters import Image, Labels

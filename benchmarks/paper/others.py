@@ -6,8 +6,8 @@ from zlib import crc32
 
 from benchmarks import bsds, bsds_plots, bsds_report, rate, tracking, tracking_plots
 from benchmarks import tracking_report as tracks
+from benchmarks.notes import own_code
 from benchmarks.paper import page
-from benchmarks.paper.notes import own_code
 from benchmarks.paper.printed import BSDS_SECONDS
 from benchmarks.paper.setting import Run, duration
 from benchmarks.photos import load as load_photos

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from benchmarks.data import Data, draw
+from benchmarks.notes import own_code
 from benchmarks.paper import page
-from benchmarks.paper.notes import own_code
 from benchmarks.paper.setting import Run, mean_shift, told
 from benchmarks.plots import counts, frame, labelled, times
 from meanshiftpp import Grid, MeanShiftPP

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.notes import Notes
 from benchmarks.paper.bounded import Bounded, FailedError, LateError
-from benchmarks.paper.notes import Notes
 from benchmarks.paper.tables import Library
 
 DNF = "DNF"

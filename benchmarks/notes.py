@@ -28,9 +28,9 @@ class Notes:
         for line in filter(None, lines):
             try:
                 *key, value = json.loads(line)
-            except ValueError:  # cut short when a run was stopped
+                self.known[tuple(key)] = value
+            except (ValueError, TypeError):  # cut short when a run was stopped, or of another form
                 continue
-            self.known[tuple(key)] = value
 
     def get(self, *key: str) -> Any:
         return self.known.get(key)
