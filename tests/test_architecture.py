@@ -137,10 +137,9 @@ MAY_IMPORT = {
     "cli.sweep": {"cli.console", "cli.options", "files", "formats.sources", "bandwidth.sweeps"},
     "cli.cluster": {
         *("errors", "cli.console", "cli.options", "files", "grid", "modes", "bandwidth.choice"),
-        "plot",
-        *("formats.sources", "stream"),
+        *("plot", "formats.sources", "stream", "gridfile"),
     },
-    "cli.grid": {"cli.console", "cli.options", "files", "grid"},
+    "cli.grid": {"cli.console", "cli.options", "files", "grid", "gridfile"},
     "cli.app": {
         *("cli.console", "demo", "__init__"),
         *("cli.cluster", "cli.grid", "cli.image", "cli.studio", "cli.sweep", "cli.track"),

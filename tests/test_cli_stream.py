@@ -242,6 +242,7 @@ def test_grids_are_built_apart_and_merged(tmp_path, points):
         "file": str(merged),
         "cells": len(grid),
         "features": 3,
+        "columns": ["x0", "x1", "x2"],
         "weight": N,
         "heaviest": int(grid.counts.max()),
         "unit": 1.0,
@@ -253,6 +254,29 @@ def test_grids_are_built_apart_and_merged(tmp_path, points):
     out = tmp_path / "labels.npy"
     assert run("cluster", tmp_path / "b.npy", "--grid", merged, "-o", out)[0] == 0
     assert np.array_equal(np.load(out), seek(grid).label(points[20_000:]))
+
+
+def test_a_grid_knows_its_columns(tmp_path, points):
+    table = pa.table({name: points[:2000, k] for k, name in enumerate("xyz")})
+    pa.parquet.write_table(table, tmp_path / "p.parquet")
+    pa.parquet.write_table(table.rename_columns(["a", "b", "c"]), tmp_path / "q.parquet")
+    for name, columns in (("xy", "x,y"), ("yx", "y,x")):
+        built = ("grid", "build", tmp_path / "p.parquet", "-b", 1, "--columns", columns)
+        assert run(*built, "-o", tmp_path / name)[0] == 0
+    assert Grid.load(tmp_path / "xy") == Grid.from_points(points[:2000, :2], 1)
+    assert " y " in run("grid", "info", tmp_path / "yx")[1]
+    code, _, said = run("grid", "merge", tmp_path / "xy", tmp_path / "yx", "-o", tmp_path / "o")
+    assert code == 1
+    assert "has the columns y, x, but" in said
+    label = ("cluster", tmp_path / "p.parquet", "-o", tmp_path / "o.npy", "--grid")
+    assert run(*label, tmp_path / "xy", "--columns", "x,y")[0] == 0
+    code, _, said = run(*label, tmp_path / "yx", "--columns", "x,y")
+    assert code == 1
+    assert "see --columns y,x" in said
+    other = ("cluster", tmp_path / "q.parquet", "-o", tmp_path / "o.npy", "--grid")
+    code, _, said = run(*other, tmp_path / "xy", "--columns", "a,b")
+    assert code == 0
+    assert "has the columns a, b, taken for x, y of" in said
 
 
 @pytest.mark.parametrize("out", [None, "labels.npy"])

@@ -18,11 +18,23 @@ from meanshiftpp.errors import (
     InvalidInputError,
 )
 from meanshiftpp.grid import bin_points
+from meanshiftpp.gridfile import columns_of
 
 
 @pytest.fixture
 def points():
     return np.random.default_rng(0).normal(size=(500, 3)) * 3
+
+
+def test_names_of_features_go_along_to_a_file(tmp_path):
+    grid = Grid.from_points([[1.0, 2.0]], 1)
+    grid.save(tmp_path / "g", columns=["a", "\u00fc"])
+    assert Grid.load(tmp_path / "g") == grid
+    assert columns_of(tmp_path / "g") == ["a", "\u00fc"]
+    grid.save(tmp_path / "g")
+    assert columns_of(tmp_path / "g") is None
+    with pytest.raises(InvalidInputError, match="each of the 2 features"):
+        grid.save(tmp_path / "g", columns=["a"])
 
 
 def test_cells_are_floored_not_truncated():

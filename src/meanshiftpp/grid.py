@@ -353,10 +353,12 @@ class Grid:
             )
         return Grid(self.bandwidth * k, *merged, self.unit, self.period // k)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) -> None:
         """Write the grid to a file (an .npz archive, whatever its name).
 
-        The file is written beside its final name and renamed, so it is whole or not there.
+        The file is written beside its final name and renamed, so it is whole or not there. Names
+        of the features, `columns`, go along; the command line compares them with those of the
+        files it labels by the grid.
 
         Examples
         --------
@@ -365,7 +367,12 @@ class Grid:
         >>> Grid.load("demo.grid")
         Grid(2 cells, 1 feature, weight 2, bandwidth 0.5)
         """
-        gridfile.write(path, vars(self.to("cpu")))
+        if columns is not None and len(columns) != self.n_features:
+            raise InvalidInputError(
+                f"columns must have a name for each of the {self.n_features} features, "
+                f"got {list(columns)}"
+            )
+        gridfile.write(path, vars(self.to("cpu")), columns=columns)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Grid:

@@ -2,14 +2,15 @@
 
 A file has the format's name, its version, and one array for each field of a grid. Version 2 has the
 periods, version 1 had none. Files of older releases stay readable; those of newer ones are refused
-with that reason. A checkpoint is such a file with a note.
+with that reason. A checkpoint is such a file with a note; a file may also name the columns its
+points were.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,11 +25,18 @@ _FORMAT, _VERSION = "meanshiftpp grid", 2
 _ZIP = b"PK\x03\x04"  # what an archive begins with
 
 
-def write(path: str | os.PathLike[str], fields: Mapping[str, Any], note: str | None = None) -> None:
-    """Write the fields of a grid, by name; a note goes along where there is one."""
+def write(
+    path: str | os.PathLike[str],
+    fields: Mapping[str, Any],
+    note: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> None:
+    """Write the fields of a grid, by name; a note and names of columns go along where given."""
     content: dict[str, Any] = {"format": np.array(_FORMAT), "version": np.array(_VERSION), **fields}
     if note is not None:
         content["note"] = np.array(note)
+    if columns is not None:
+        content["columns"] = np.array(columns, dtype=np.str_)
     with atomic_path(path) as beside, beside.open("wb") as file:
         np.savez(file, **content)
 
@@ -45,6 +53,16 @@ def read(
     if str(fields.get("format")) != _FORMAT or "version" not in fields:
         raise GridFileError(f"{path} is not a {what}")
     return _checked(fields, path), str(fields["note"]) if "note" in fields else None
+
+
+def columns_of(path: str | os.PathLike[str]) -> list[str] | None:
+    """Read the names of the columns a grid was made of, where its file has them."""
+    with Path(path).open("rb") as file:
+        fields = _read_archive(file, path, "grid file")
+    names = fields.get("columns")
+    if names is None or names.dtype.kind != "U" or names.shape != fields["bandwidth"].shape:
+        return None
+    return [str(name) for name in names]
 
 
 def _read_archive(file: BinaryIO, path: object, what: str) -> dict[str, NDArray[Any]]:

@@ -41,6 +41,7 @@ from meanshiftpp.cli.options import (
     read_bytes,
     read_periods,
     read_sides,
+    same_columns,
 )
 from meanshiftpp.errors import InvalidInputError
 
@@ -266,6 +267,7 @@ def _by_grid(task: Task, path: Path) -> Found:
     import numpy as np
 
     from meanshiftpp.grid import Grid
+    from meanshiftpp.gridfile import columns_of
 
     grid = Grid.load(path)
     if grid.n_features != len(task.source.columns):
@@ -273,6 +275,7 @@ def _by_grid(task: Task, path: Path) -> Found:
             f"{path} is a grid of {counted(grid.n_features, 'feature')}, but {task.source.name} "
             f"has {len(task.source.columns)}: {', '.join(task.source.columns)}; see --columns"
         )
+    same_columns(task.source.name, task.source.columns, path, columns_of(path))
     found = _searched(task, grid)
     tally = np.zeros(len(found.modes) + 1, np.int64)
 

@@ -22,6 +22,7 @@ from meanshiftpp.cli.options import (
     open_source,
     read_periods,
     read_sides,
+    same_columns,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def build(
         check_apart([output, checkpoint], source.paths)
         side = sides[0] if len(sides) == 1 else sides
         made = first_pass(source, side, periods, checkpoint, every, threads)
-        made.save(output)
+        made.save(output, columns=source.columns)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
         _show(output, made, as_json)
@@ -82,15 +83,17 @@ def merge(
     with errors_in_words():
         from meanshiftpp.files import check_apart, check_writable
         from meanshiftpp.grid import Grid, GridSum
+        from meanshiftpp.gridfile import columns_of
 
         check_apart([output], files)
         check_writable(output)
         with status(f"merging {counted(len(files), 'grid')}"):
-            total = GridSum(Grid.load(files[0]))
+            total, columns = GridSum(Grid.load(files[0])), columns_of(files[0])
             for file in files[1:]:
                 total.add(Grid.load(file), str(file))
+                same_columns(file, columns_of(file), files[0], columns)
             made = total.grid()
-            made.save(output)
+            made.save(output, columns=columns)
         _show(output, made, as_json)
 
 
@@ -122,19 +125,22 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         steps = f"steps of {facts['bandwidth'][j]:.6g}"
         if facts["cells"]:
             steps = f"{facts['lowest'][j]:.6g} to {facts['highest'][j]:.6g} in {steps}"
-        yield f"feature {j}", steps
+        yield facts["columns"][j] if facts["columns"] else f"feature {j}", steps
     if features > FEATURES_SHOWN:
         yield "", f"and {features - FEATURES_SHOWN} more"
     yield "size", f"{facts['bytes']:,} bytes"
 
 
 def _facts(path: Path, made: Grid) -> dict[str, Any]:
+    from meanshiftpp.gridfile import columns_of
+
     means = made.means
     heaviest = int(made.counts.max(initial=0))
     return {
         "file": str(path),
         "cells": len(made),
         "features": made.n_features,
+        "columns": columns_of(path),
         "weight": made.total,
         "heaviest": heaviest if made.unit == 1 else heaviest * made.unit,
         "unit": made.unit,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from meanshiftpp.cli.console import row_progress, say
-from meanshiftpp.errors import need
+from meanshiftpp.errors import InvalidInputError, need
 
 if TYPE_CHECKING:
     from meanshiftpp.formats.sources import Source
@@ -117,6 +118,24 @@ def open_source(files: Path | list[Path], columns: str | None) -> Source:
         rest = f" and {len(shown) - COLUMNS_SHOWN} more" if len(shown) > COLUMNS_SHOWN else ""
         say(f"left out, not numbers: {', '.join(shown[:COLUMNS_SHOWN])}{rest}")
     return source
+
+
+def same_columns(
+    path: Path | str,
+    columns: Sequence[str] | None,
+    other: Path | str,
+    expected: Sequence[str] | None,
+) -> None:
+    """Refuse columns in another order, and say where they have other names."""
+    if columns is None or expected is None or list(columns) == list(expected):
+        return
+    here, there = ", ".join(columns), ", ".join(expected)
+    if sorted(columns) == sorted(expected):
+        raise InvalidInputError(
+            f"{path} has the columns {here}, but {other} has them as {there}; "
+            f"see --columns {','.join(expected)}"
+        )
+    say(f"{path} has the columns {here}, taken for {there} of {other}")
 
 
 def _names(text: str) -> list[str]:
