@@ -137,7 +137,7 @@ def picture(found: Measured, path: Path) -> None:
 
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.0, 4.8))
-        figure.text(0.075, 0.955, "The largest error falls as the theorem says", **TITLE)
+        figure.text(0.075, 0.955, "The largest error, and the bound", **TITLE)
         about = "points: medians, bars from least to largest; lines: the bound, its constant fitted"
         figure.text(0.075, 0.895, about, size=10, color=SOFT, va="top")
         for k, a in enumerate((1.0, 0.5)):
@@ -152,6 +152,8 @@ def picture(found: Measured, path: Path) -> None:
             frame(panel)
             counts(panel.xaxis, found[CASES[0]])
             axis_of_errors(panel)
+            if k == 0:
+                panel.set_ylabel("largest error")
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path)
 

@@ -1,18 +1,27 @@
-"""Draw two pictures anew: `python docs/figures.py`.
+"""Draw the pictures of the pages anew: `python docs/figures.py`, or some: `... quality sweep`.
 
-images/quality.png is how good and how fast, from the tables of images.md and tracking.md: they are
-read, so that the picture says what they say. images/overview.jpg is that of examples/overview.py.
+Each comes from what the pages show. quality.png is how good and how fast, from the tables of
+images.md and tracking.md; sweep.png and clusters.png are what the code of bandwidth.md and start.md
+saves; overview.jpg is that of examples/overview.py; tracking.jpg is the strip of the demo.
 """
 
+import contextlib
+import doctest
+import io
 import re
 import runpy
+import sys
+import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
+from PIL import Image
 
 from meanshiftpp.plot import PALETTE, STYLE
 
 HERE = Path(__file__).parent
+IMAGES = HERE / "images"
 SHORT = {
     "quickshift on a quarter of the size": "quickshift, quarter size",
     'colour clusters, `space="rgb"`, h = 18': "`colour clusters`",
@@ -58,7 +67,88 @@ def overview() -> None:
     """Save what the example draws, for the README."""
     plt.switch_backend("agg")
     runpy.run_path(str(HERE.parent / "examples" / "overview.py"))
-    plt.gcf().savefig(HERE / "images" / "overview.jpg", dpi=130, pil_kwargs={"quality": 90})
+    plt.gcf().savefig(IMAGES / "overview.jpg", dpi=130, pil_kwargs={"quality": 90})
+
+
+def photograph() -> None:
+    """Draw the photograph of the README with its regions, as its code finds them."""
+    from sklearn.datasets import load_sample_image
+
+    from meanshiftpp import segment
+    from meanshiftpp.draw import contact_sheet, fill, region_colors
+
+    photo = load_sample_image("china.jpg")
+    panels = [("photograph", "china.jpg, from scikit-learn", photo)]
+    for detail, call in ((1.0, "segment(photo)"), (3.0, "segment(photo, detail=3)")):
+        labels = segment(photo, detail=detail)
+        regions = fill(labels, region_colors(photo, labels))
+        panels.append((call, f"{labels.max() + 1} regions, each in its mean colour", regions))
+    small = [(*words, resized(picture, 427)) for *words, picture in panels]
+    jpeg(contact_sheet(small, columns=3), "photograph.jpg")
+
+
+def regions() -> None:
+    """Draw the photograph of images.md beside its regions."""
+    from skimage.data import astronaut
+
+    from meanshiftpp import segment
+    from meanshiftpp.draw import contact_sheet, fill, region_colors
+
+    labels = segment(image := astronaut())
+    words = f"{labels.max() + 1} regions, each in its mean colour"
+    panels = [
+        ("photograph", "astronaut, from scikit-image (NASA)", image),
+        ("segment(image)", words, fill(labels, region_colors(image, labels))),
+    ]
+    jpeg(contact_sheet(panels), "regions.jpg")
+
+
+def tracking() -> None:
+    """Draw the frames that `meanshiftpp demo` shows, a little smaller."""
+    from meanshiftpp import demo
+
+    with tempfile.TemporaryDirectory() as folder:
+        strips = Path(folder) / "tracking.png"
+        demo._strips([demo._track(name) for name in demo.SHOWN_FRAMES], strips)
+        jpeg(resized(np.asarray(Image.open(strips)), 1120), "tracking.jpg")
+
+
+def resized(picture: np.ndarray, width: int) -> np.ndarray:
+    """Bring a picture to a width."""
+    image = Image.fromarray(picture)
+    size = width, round(image.height * width / image.width)
+    return np.asarray(image.resize(size, Image.Resampling.LANCZOS))
+
+
+def jpeg(picture: np.ndarray, name: str) -> None:
+    """Save a picture for the pages."""
+    Image.fromarray(picture).save(IMAGES / name, quality=82, subsampling=0, optimize=True)
+
+
+def clusters() -> None:
+    """Save the picture that start.md draws."""
+    saved_by("start.md", "clusters.png", dpi=120)
+
+
+def sweep() -> None:
+    """Save the picture that bandwidth.md draws."""
+    saved_by("bandwidth.md", "sweep.png", dpi=160)
+
+
+def saved_by(page: str, name: str, dpi: int) -> None:
+    """Run the code of a page until it has saved a picture of this name, and keep that."""
+    blocks = re.findall(r"^```pycon\n(.*?)^```$", (HERE / page).read_text("utf-8"), re.M | re.S)
+    steps = doctest.DocTestParser().get_examples("\n".join(blocks))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.chdir(folder),
+        plt.rc_context({"savefig.dpi": dpi}),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        names: dict[str, object] = {}
+        while not Path(name).exists():
+            exec(compile(steps.pop(0).source, page, "single"), names)
+        (IMAGES / name).write_bytes(Path(name).read_bytes())
 
 
 def quality() -> None:
@@ -79,9 +169,14 @@ def quality() -> None:
     scatter(films, tracked, below=("back-projection and CamShift",))
     films.set(xlabel="updates a second", ylabel="mean overlap, 12 films")
     films.set_title("tracking", loc="left", fontsize=12, weight="bold")
-    fig.savefig(HERE / "images" / "quality.png")
+    fig.savefig(IMAGES / "quality.png")
 
+
+DRAWN = {
+    draw.__name__: draw
+    for draw in (overview, photograph, regions, clusters, sweep, tracking, quality)
+}
 
 if __name__ == "__main__":
-    overview()
-    quality()
+    for wanted in sys.argv[1:] or DRAWN:
+        DRAWN[wanted]()

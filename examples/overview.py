@@ -20,11 +20,13 @@ from meanshiftpp.plot import PALETTE
 
 fig, (points, photo, sky, film) = plt.subplots(1, 4, figsize=(12, 3.3), layout="constrained")
 
-# Points: a colour for each of the 18 large clusters, stronger where there are more points.
+# Points: a colour for each of the 18 large clusters, stronger where there are more points. There
+# are nine; the second time they begin with the third, so that equal ones are far apart.
 X, _ = gaussians(1_000_000)
 model = MeanShiftPP(bandwidth=0.4, min_cluster_size=5000).fit(X)
 k = len(model.cluster_weights_)
-colours = np.array([to_rgb(PALETTE[i % len(PALETTE)]) for i in range(k)] + [(0.75, 0.75, 0.75)])
+turned = PALETTE + PALETTE[2:] + PALETTE[:2]
+colours = np.array([to_rgb(colour) for colour in turned[:k]] + [(0.75, 0.75, 0.75)])
 side = np.linspace(-11.5, 11.5, 361)
 which = [*range(k), -1]  # what is in no large cluster comes last, in grey
 layers = np.array([np.histogram2d(*X[model.labels_ == i].T, (side, side))[0].T for i in which])
@@ -54,7 +56,7 @@ x, y = model.cluster_centers_.T
 sky.scatter(x, y, s=model.cluster_weights_**0.6, facecolors="none", edgecolors="#7CE0FF")
 sky.set_title(f"the sky, {len(x)} galaxies", fontsize=11)
 
-# A film: the way of a ball that passes behind a post, and where the tracker saw it.
+# A film: the path of a ball that passes behind a post, and where the tracker saw it.
 frames, truth = zip(*occlusion(), strict=True)
 tracker = Tracker()
 tracker.init(frames[0], truth[0])
@@ -66,7 +68,7 @@ film.imshow(frames[last + 1][:, 40:280])
 film.plot(way[: last + 1, 0] - 40, way[: last + 1, 1], color="#7CE0FF", linewidth=2)
 film.add_patch(plt.Rectangle((x - 40, y), w, h, fill=False, edgecolor="#7CE0FF", linewidth=2))
 film.set(xlim=(0, 239), ylim=(239, 0))
-film.set_title("a film, the way of a ball", fontsize=11)
+film.set_title("a film: the path of a ball", fontsize=11)
 
 for panel in (points, photo, sky, film):
     panel.set(xticks=[], yticks=[])

@@ -48,7 +48,8 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
     resolution : int, default=1
         Cells the window reaches to every side. 1 is the paper's. With r, a cell is 3 / (2 r + 1) of
         the bandwidth and the window 2 r + 1 cells wide: still three bandwidths, but better centred
-        on its points, so that less depends on where the cells begin. It costs a few times as much.
+        on its points, so that less depends on where the cells begin. With 4, a fit takes 2 to 13
+        times as long.
     periodic : sequence of n_features periods, each a number or None, default=None
         After how much a feature comes back to where it was: 360 for a longitude in degrees, 1 for
         a hue. The bandwidth is changed to the nearest that divides the period evenly, and centres

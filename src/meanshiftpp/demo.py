@@ -329,7 +329,7 @@ def _strips(tracked: Sequence[Tracked], picture: Path) -> None:
             drawn = box(frame, window) if ok else box(frame, window, LOST, dashed=True)
             words = "followed" if ok else "lost"
             if each.truth[at] is None:
-                words += ", and it is hidden" if not ok else ", but it is hidden"
+                words += " (hidden)"
             panels.append((f"{each.name}, frame {at}", words, drawn))
     write(picture, contact_sheet(panels, columns=len(panels) // len(tracked)))
 

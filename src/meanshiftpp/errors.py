@@ -17,7 +17,7 @@ from types import ModuleType
 
 
 class MeanShiftPPError(Exception):
-    """The root: everything this package raises on purpose.
+    """The root of this package's own errors; what scikit-learn checks raises scikit-learn's.
 
     Examples
     --------

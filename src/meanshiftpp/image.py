@@ -204,7 +204,9 @@ def quantize(
 ) -> NDArray[Any]:
     """Give every pixel the colour of its cluster.
 
-    The parameters are those of `segment`. Masked pixels, and an alpha channel, stay as they are.
+    The parameters are those of `segment`, except that `space` is "rgb" by default and `bandwidth`
+    is then fixed: 24 in RGB, 8 in Lab and HSV, 10 in Luv. Masked pixels, and an alpha channel, stay
+    as they are.
 
     Returns
     -------
@@ -268,7 +270,8 @@ def palette(
 ) -> Palette:
     """Find the colours of an image: the modes of its pixels, with their shares.
 
-    The parameters are those of `segment`.
+    The parameters are those of `segment`, except that `space` is "rgb" by default and `bandwidth`
+    is then fixed: 24 in RGB, 8 in Lab and HSV, 10 in Luv.
 
     Returns
     -------

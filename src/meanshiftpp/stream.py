@@ -112,8 +112,8 @@ def build_grid(
     periodic : optional
         As in `Grid.from_points`.
     checkpoint : path, default=None
-        A file for the grid so far and the position. If it is there, the run that wrote it is gone
-        on with, to the same grid, bit for bit; one of other data or bandwidth is refused.
+        A file for the grid so far and the position. If it is there, the run that wrote it is
+        continued, to the same grid, bit for bit; one of other data or bandwidth is refused.
     every : float, default=30
         Seconds from one checkpoint to the next.
     n_threads : int, default=None

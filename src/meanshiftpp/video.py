@@ -45,7 +45,8 @@ class VideoSegmenter:
     Parameters
     ----------
     bandwidth, space, spatial, regions, detail, min_size, n_threads
-        As in `meanshiftpp.segment`.
+        As in `meanshiftpp.segment`, but `space` may not be None, and without regions the default
+        bandwidth is fixed: 24 in RGB, 8 in Lab and HSV, 10 in Luv.
     memory : float
         Over how many frames, about, what stands still is averaged. 1 takes each frame for itself.
 
