@@ -173,6 +173,19 @@ def test_killed_while_writing_nothing_has_the_final_name(tmp_path, folder):
     assert len(labels_in(out)) == N
 
 
+def test_told_to_end_it_leaves_nothing_behind(tmp_path, folder):
+    out, checkpoint = tmp_path / "out.parquet", tmp_path / "run.checkpoint"
+    arguments = ("cluster", folder, "-b", 0.9, "-o", out, "--checkpoint", checkpoint)
+    process = subprocess.Popen(command(*arguments), stderr=subprocess.PIPE, text=True)
+    wait_for(checkpoint, process)
+    while not [*tmp_path.glob(".out-*")]:
+        assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGTERM)
+    process.communicate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert [path.name for path in tmp_path.iterdir()] == ["run.checkpoint"]
+
+
 # -- a full disk -----------------------------------------------------------------------------------
 
 
@@ -272,11 +285,17 @@ def test_a_grid_knows_its_columns(tmp_path, points):
     assert run(*label, tmp_path / "xy", "--columns", "x,y")[0] == 0
     code, _, said = run(*label, tmp_path / "yx", "--columns", "x,y")
     assert code == 1
-    assert "see --columns y,x" in said
+    assert "--columns names those to take, in order" in said
     other = ("cluster", tmp_path / "q.parquet", "-o", tmp_path / "o.npy", "--grid")
     code, _, said = run(*other, tmp_path / "xy", "--columns", "a,b")
     assert code == 0
     assert "has the columns a, b, taken for x, y of" in said
+    Grid.from_points(points, 1).save(tmp_path / "xyz", columns=["x", "y", "z"])
+    code, _, said = run(*other, tmp_path / "xyz")
+    assert code == 1
+    assert "q.parquet has the columns a, b, c, but" in said
+    np.save(tmp_path / "p.npy", points[:100])
+    assert run("cluster", tmp_path / "p.npy", "--grid", tmp_path / "xyz")[0] == 0
 
 
 @pytest.mark.parametrize("out", [None, "labels.npy"])

@@ -318,7 +318,7 @@ def test_sparse_matrices_are_refused_with_a_way_out():
         ([1.0, 2.0, 3.0], r"one number or 2.*\(3,\)"),
         ([[1.0, 2.0]], r"\(1, 2\)"),
         ("wide", "'wide'"),
-        (None, "positive and finite"),
+        (None, "select_bandwidth"),
     ],
 )
 def test_bad_bandwidths_are_refused(bandwidth, message):

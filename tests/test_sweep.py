@@ -307,6 +307,12 @@ def test_every_cell_finds_its_parent(far):
     assert np.array_equal(coarse.cells[parents(fine, 3, coarse)], fine.cells // 3)
 
 
+@pytest.mark.parametrize("bandwidths", [None, [1, 2]])
+def test_no_points_have_no_sweep(bandwidths):
+    with pytest.raises(InvalidInputError, match="nothing to sweep over"):
+        sweep(np.empty((0, 2)), bandwidths)
+
+
 def test_labels_by_index_and_an_index_by_bandwidth(blobs):
     found = sweep(blobs, [0.5, 1, 2])
     expected = seek(Grid.from_points(blobs, 1.0)).label(blobs)
@@ -315,7 +321,7 @@ def test_labels_by_index_and_an_index_by_bandwidth(blobs):
     assert found.nearest(2) == 2  # the bandwidth, not the index
     with pytest.raises(InvalidInputError, match="no index 3"):
         found.labels(3, blobs)
-    with pytest.raises(InvalidInputError, match=r"nearest\(2\.0\)"):
+    with pytest.raises(InvalidInputError, match=r"got float; nearest\(h\)"):
         found.labels(2.0, blobs)
     with pytest.raises(InvalidInputError, match="positive"):
         found.nearest(-1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from meanshiftpp.errors import MissingExtraError, need
@@ -16,7 +17,13 @@ def main() -> None:
         sys.exit(f"error: {error}")
     from meanshiftpp.cli.app import app
 
+    signal.signal(signal.SIGTERM, _stop)
     app(prog_name="meanshiftpp")
+
+
+def _stop(number: int, _: object) -> None:
+    """End as Ctrl-C does, so that nothing half-written is left."""
+    raise SystemExit(128 + number)
 
 
 if __name__ == "__main__":

@@ -94,6 +94,8 @@ def as_points(X: ArrayLike) -> NDArray[np.generic]:
 
 def as_bandwidth(bandwidth: float | ArrayLike, d: int) -> NDArray[np.float64]:
     """Check a bandwidth and give one value per feature."""
+    if bandwidth is None:
+        raise InvalidInputError("a bandwidth is needed, got None; select_bandwidth(X) chooses one")
     try:
         h = np.array(bandwidth, dtype=np.float64)
     except (TypeError, ValueError):

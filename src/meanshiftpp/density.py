@@ -382,7 +382,7 @@ def density_bandwidth(
     array([0.35, 3.49])
     """
     points, weight = _weighted(as_array(X), sample_weight)
-    scale = scale_of_points(points, weight, reach_of(points, weight) if len(points) else None)
+    scale = scale_of_points(points, weight, reach_of(points, weight))
     d, n = points.shape[1], max(scale.total, 1.0)
     finer = (2 * resolution + 1) ** (2 / (2 + d))
     factor = normal_reference(d, 1) * finer * n ** (-1 / (2 * smoothness + d))

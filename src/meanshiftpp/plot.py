@@ -79,6 +79,7 @@ class _Scene:
     shown: int  # the first so many clusters have a colour of their own
     names: tuple[str, ...]
     limits: list[tuple[float, float]]
+    features: int  # there are
 
 
 def clusters(
@@ -158,7 +159,8 @@ def _scene(
     shown = int(large[-1]) + 1 if len(large) else 0
     colours = _colours(middle[:, chosen] / [high - low for low, high in limits], shown)
     shown_names = tuple(names[j] for j in chosen)
-    return _Scene(points, tags, middle[:, chosen], sizes, colours, shown, shown_names, limits)
+    centres = middle[:, chosen]
+    return _Scene(points, tags, centres, sizes, colours, shown, shown_names, limits, X.shape[1])
 
 
 def _limits(x: NDArray[np.float64]) -> tuple[float, float]:
@@ -405,5 +407,6 @@ def _heading(figure: Any, title: str | None, subtitle: str) -> None:
 
 
 def _summary(scene: _Scene) -> str:
-    n, k = len(scene.X), len(scene.sizes)
-    return f"{n:,} points, {k:,} cluster{'' if k == 1 else 's'}"
+    (n, d), k = scene.X.shape, len(scene.sizes)
+    some = f"; {d} of {scene.features} features" if d < scene.features else ""
+    return f"{n:,} points, {k:,} cluster{'' if k == 1 else 's'}{some}"

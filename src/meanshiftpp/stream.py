@@ -247,7 +247,8 @@ def check_output(path: str | os.PathLike[str], source: Source | None = None) -> 
         elif isinstance(source, clouds.CloudSource):
             formats = (*clouds.FORMATS, *formats)
         check_apart([path], source.paths)
-    known_suffix(path, formats)
+    if not Path(path).is_dir():
+        known_suffix(path, formats)
     check_writable(path)
 
 

@@ -77,6 +77,8 @@ def reach_of(X: NDArray[Any], weight: NDArray[Any] | None = None) -> NDArray[np.
     No value is far in a feature that is mostly constant.
     """
     rows, w = sample_rows(X, weight, SAMPLE)
+    if not len(rows):
+        return np.outer([-np.inf, np.inf], np.ones(X.shape[1]))
     columns = np.asarray(on_host(rows), np.float64).T
     parts = np.array([TAIL, 1 - TAIL])
     if w is None:
@@ -158,7 +160,7 @@ def merged_scale(parts: Sequence[Scale]) -> Scale:
 def scale_of_grid(grid: Grid) -> Scale:
     """Take the moments of a grid's cells, each as if its points were all at their mean."""
     means, weights = grid.means, grid.weights
-    found = scale_of_points(means, weights, reach_of(means, weights) if len(grid) else None)
+    found = scale_of_points(means, weights, reach_of(means, weights))
     return Scale(grid.total, found.mean, found.spread)
 
 

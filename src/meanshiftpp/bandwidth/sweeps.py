@@ -173,8 +173,8 @@ class Sweep:
         """
         if isinstance(which, bool) or not isinstance(which, int | np.integer):
             raise InvalidInputError(
-                f"labels expects the index of a bandwidth, got {which!r}; nearest({which!r}) gives "
-                "that of a bandwidth"
+                "labels expects the index of a bandwidth first, a whole number, got "
+                f"{type(which).__name__}; nearest(h) gives the index of the bandwidth h"
             )
         if not -len(self) <= which < len(self):
             raise InvalidInputError(

@@ -91,6 +91,7 @@ class Task:
     max_iter: int
     min_size: int
     threads: int | None
+    named: bool  # whether the columns were asked for
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -177,7 +178,8 @@ def cluster(
         check_apart([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         if output:
             check_output(output, source)
-        task = Task(source, sides, resolution, periods, tol, max_iter, min_cluster_size, threads)
+        how = (sides, resolution, periods, tol, max_iter, min_cluster_size, threads)
+        task = Task(source, *how, named=columns is not None)
         streamed = bool(checkpoint or grid)
         if not streamed:
             streamed = source.nbytes > limit if stream is None else stream
@@ -275,7 +277,8 @@ def _by_grid(task: Task, path: Path) -> Found:
             f"{path} is a grid of {counted(grid.n_features, 'feature')}, but {task.source.name} "
             f"has {len(task.source.columns)}: {', '.join(task.source.columns)}; see --columns"
         )
-    same_columns(task.source.name, task.source.columns, path, columns_of(path))
+    here, there = task.source.columns, columns_of(path)
+    same_columns(task.source.name, here, path, there, asked_for=task.named)
     found = _searched(task, grid)
     tally = np.zeros(len(found.modes) + 1, np.int64)
 

@@ -125,15 +125,21 @@ def same_columns(
     columns: Sequence[str] | None,
     other: Path | str,
     expected: Sequence[str] | None,
+    *,
+    asked_for: bool = False,
 ) -> None:
-    """Refuse columns in another order, and say where they have other names."""
+    """Refuse other columns than expected; with other names, unless they were asked for.
+
+    Columns of arrays are only counted, and may stand for any.
+    """
     if columns is None or expected is None or list(columns) == list(expected):
         return
     here, there = ", ".join(columns), ", ".join(expected)
-    if sorted(columns) == sorted(expected):
+    numbered = [f"x{j}" for j in range(len(expected))] in (list(columns), list(expected))
+    if sorted(columns) == sorted(expected) or not (numbered or asked_for):
         raise InvalidInputError(
-            f"{path} has the columns {here}, but {other} has them as {there}; "
-            f"see --columns {','.join(expected)}"
+            f"{path} has the columns {here}, but {other} has {there}; "
+            "--columns names those to take, in order"
         )
     say(f"{path} has the columns {here}, taken for {there} of {other}")
 

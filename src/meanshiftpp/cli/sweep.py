@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 CRUMB = 0.01  # clusters of a smaller share are counted, not listed
 
 
+SIDES_SHOWN = 2  # bandwidths in a line of the table
+
+
 @dataclass
 class Entry:
     """One bandwidth of a sweep: `steps` times the smallest side of each column.
@@ -159,19 +162,24 @@ def _show(report: Report, as_json: bool) -> None:
     columns = ", ".join(report.columns)
     title = Text(f"{report.file}: {counted(report.points, 'point')} in {columns}")
     lines = Lines(box=box.SIMPLE_HEAD, title=title, title_justify="left")
-    first = report.entries[0].bandwidth
-    alike = all(math.isclose(h, first[0], rel_tol=1e-6) for h in first)
+    first = report.entries[0]
+    alike = all(math.isclose(h, first.bandwidth[0], rel_tol=1e-6) for h in first.bandwidth)
+    sides = ("bandwidth",) if len(first.bandwidth) <= SIDES_SHOWN or alike else ()
     steps = () if alike else ("steps",)  # what the picture's axis counts then
-    for name in ("bandwidth", *steps, "clusters", "of 1 % or more", "stability", ""):
+    for name in (*sides, *steps, "clusters", "of 1 % or more", "stability", ""):
         lines.add_column(name, justify="right" if name else "left")
     for number, entry in enumerate(report.entries):
         stability = "" if entry.stability is None else f"{entry.stability:.2f}"
         best = "lasts longest" if number == report.best else ""
+        side = (_side(entry.bandwidth),) if sides else ()
         number_of_steps = () if alike else (f"{entry.steps}",)
         row = (f"{entry.clusters:,}", f"{len(entry.sizes):,}", stability, best)
-        style = "bold" if best else None
-        lines.add_row(_side(entry.bandwidth), *number_of_steps, *row, style=style)
+        lines.add_row(*side, *number_of_steps, *row, style="bold" if best else None)
     Console(highlight=False).print(lines)
+    if not alike:
+        each = zip(first.bandwidth, report.columns, strict=True)
+        step = ", ".join(f"{h / first.steps:.4g} of {name}" for h, name in each)
+        say(f"a step is {step}")
     took, reading = (duration(report.seconds[part]) for part in ("sweep", "read"))
     say(f"{took}, reading {reading}" + (f"; picture {report.plot}" if report.plot else ""))
 
