@@ -414,11 +414,26 @@ def test_palettes_of_other_spaces_are_mean_colours(image, space):
     assert np.abs(found.colors[0] - first).max() <= 0.5 + 1e-9
 
 
-def test_colours_of_floats_stay_between_0_and_1(image):
-    found = palette(image / 255.0)
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_colours_of_floats_stay_between_0_and_1(image, space, dtype):
+    found = palette((image / 255).astype(dtype), space=space)
+    assert found.colors.dtype == dtype
     assert found.colors.min() >= 0
     assert found.colors.max() <= 1
-    assert np.abs(found.colors * 255 - palette(image).colors).max() < 1
+    assert np.abs(found.colors[0] * 255 - palette(image, space=space).colors[0]).max() < 1
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_colours_of_bands_are_their_means(image, channels, dtype):
+    bands = image[..., :channels].astype(dtype)
+    shown = quantize(bands, space=None)  # clustered in main directions, where a mode is no colour
+    colours, of = np.unique(shown.reshape(-1, channels), axis=0, return_inverse=True)
+    assert len(colours) > 1
+    for k, colour in enumerate(colours):
+        mean = bands.reshape(-1, channels)[of.ravel() == k].mean(axis=0, dtype=np.float64)
+        assert np.abs(colour - mean).max() < (0.51 if dtype == np.uint8 else 1e-4)
 
 
 # -- colour spaces ---------------------------------------------------------------------------------

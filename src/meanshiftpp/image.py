@@ -223,7 +223,7 @@ def quantize(
     """
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
     modes, labels = _cluster(pixels, bandwidth, CLUSTER_BANDWIDTH, None, n_threads)
-    colours = _colours_of(pixels, modes, labels)
+    colours = _colours_of(pixels, modes, labels, bandwidth)
     out = pixels.values.copy()
     inside = labels >= 0
     out[inside, : colours.shape[1]] = colours[labels[inside]]
@@ -288,7 +288,7 @@ def palette(
     """
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
     modes, labels = _cluster(pixels, bandwidth, CLUSTER_BANDWIDTH, None, n_threads)
-    colours = pixels.as_given(_colours_of(pixels, modes, labels))
+    colours = pixels.as_given(_colours_of(pixels, modes, labels, bandwidth))
     return Palette(colours, modes.weights / modes.weights.sum())
 
 
@@ -331,10 +331,19 @@ def _own_bandwidth(points: NDArray[Any], n_threads: int | None) -> float:
     return float(select_bandwidth(points, per_feature=False, n_threads=n_threads).max())
 
 
-def _colours_of(pixels: Pixels, modes: Modes, labels: NDArray[np.int32]) -> NDArray[Any]:
+def _modes_are_colours(pixels: Pixels, bandwidth: float | None) -> bool:
+    """Tell whether what was clustered are the image's own values."""
+    if pixels.space is None:
+        return bandwidth is not None  # without one, in the main directions of the bands
+    return pixels.space == "rgb" and pixels.values.dtype == np.uint8
+
+
+def _colours_of(
+    pixels: Pixels, modes: Modes, labels: NDArray[np.int32], bandwidth: float | None
+) -> NDArray[Any]:
     """Colour of each cluster in the image's own type: its mode where that is one, else its mean."""
     channels = pixels.coloured
-    if pixels.features.dtype == pixels.values.dtype and modes.centers.shape[1] == channels:
+    if _modes_are_colours(pixels, bandwidth):
         colours = modes.centers
     else:
         inside = labels >= 0
