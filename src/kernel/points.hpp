@@ -87,7 +87,8 @@ double widen(const Points& points, i64 row, int column) {
         throw BadInput(where + (x < 0 ? "-inf" : "inf") +
                        " (infinity): every coordinate must be a finite number");
     throw BadInput(where + digits(x) + ", too large for bandwidth " + digits(bandwidth) +
-                   ": |x / bandwidth| must stay below 2**51; remove the row, subtract an offset or take a larger bandwidth");
+                   ": |x / bandwidth| must stay below 2**51; remove the row, subtract an offset or take a "
+                   "larger bandwidth");
 }
 
 }  // namespace mspp
