@@ -365,7 +365,8 @@ def _ticks(panel: Any) -> int:
 
 def _sizes(panel: Any, scene: _Scene) -> None:
     """Show the sizes: a bar for each of the largest clusters, a line for all the others."""
-    rows = panel.get_position().height * panel.figure.get_figheight() / 0.3  # so many fit
+    tall = panel.get_position().height * panel.figure.get_figheight()
+    rows = tall / np.clip(tall / (scene.shown + 2), 0.22, 0.3)  # so many fit; inches for each
     k = min(scene.shown, int(rows) - 2)
     sizes = scene.sizes[:k]
     panel.barh(np.arange(k), sizes, height=0.6, color=scene.colours[:k])
