@@ -283,6 +283,8 @@ def test_weights_may_be_elsewhere_than_the_points():
         chosen = MeanShiftPP().fit(points, sample_weight=weight)
         assert np.array_equal(chosen.bandwidth_, MeanShiftPP().fit(X, sample_weight=w).bandwidth_)
         assert GridDensity(0.5).fit(points, sample_weight=weight).grid_.total == w.sum()
+        found, expected_sweep = (sweep(x, sample_weight=y) for x, y in ((points, weight), (X, w)))
+        assert np.array_equal(found.n_clusters, expected_sweep.n_clusters)
     assert Grid.from_points(there([[1.0]]), 1.0, sample_weight=[2]).total == 2
 
 

@@ -33,8 +33,11 @@ def test_names_of_features_go_along_to_a_file(tmp_path):
     assert columns_of(tmp_path / "g") == ["a", "\u00fc"]
     grid.save(tmp_path / "g")
     assert columns_of(tmp_path / "g") is None
-    with pytest.raises(InvalidInputError, match="each of the 2 features"):
-        grid.save(tmp_path / "g", columns=["a"])
+    for columns in (["a"], "ab", ["a", None], [["a"], ["b"]]):
+        with pytest.raises(InvalidInputError, match="each of the 2 features"):
+            grid.save(tmp_path / "g", columns=columns)
+    with pytest.raises(FileAccessError, match="cannot read"):
+        columns_of(tmp_path / "none")
 
 
 def test_cells_are_floored_not_truncated():

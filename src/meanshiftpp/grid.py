@@ -367,11 +367,13 @@ class Grid:
         >>> Grid.load("demo.grid")
         Grid(2 cells, 1 feature, weight 2, bandwidth 0.5)
         """
-        if columns is not None and len(columns) != self.n_features:
-            raise InvalidInputError(
-                f"columns must have a name for each of the {self.n_features} features, "
-                f"got {list(columns)}"
-            )
+        if columns is not None:
+            named = not isinstance(columns, str) and all(isinstance(name, str) for name in columns)
+            if not named or len(columns) != self.n_features:
+                raise InvalidInputError(
+                    f"columns must have a name for each of the {self.n_features} features, "
+                    f"got {columns!r}"
+                )
         gridfile.write(path, vars(self.to("cpu")), columns=columns)
 
     @classmethod

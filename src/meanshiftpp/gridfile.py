@@ -45,11 +45,7 @@ def read(
     path: str | os.PathLike[str], what: str = "grid file"
 ) -> tuple[dict[str, Any], str | None]:
     """Read what `write` wrote, checking that it is a grid and is whole; `what` is for errors."""
-    try:
-        with Path(path).open("rb") as file:
-            fields = _read_archive(file, path, what)
-    except OSError as error:
-        raise FileAccessError(f"cannot read {path}: {error.strerror or error}") from error
+    fields = _read_archive(path, what)
     if str(fields.get("format")) != _FORMAT or "version" not in fields:
         raise GridFileError(f"{path} is not a {what}")
     return _checked(fields, path), str(fields["note"]) if "note" in fields else None
@@ -57,22 +53,33 @@ def read(
 
 def columns_of(path: str | os.PathLike[str]) -> list[str] | None:
     """Read the names of the columns a grid was made of, where its file has them."""
-    with Path(path).open("rb") as file:
-        fields = _read_archive(file, path, "grid file")
+    fields = _read_archive(path, "grid file", only=("columns", "bandwidth"))
     names = fields.get("columns")
     if names is None or names.dtype.kind != "U" or names.shape != fields["bandwidth"].shape:
         return None
     return [str(name) for name in names]
 
 
-def _read_archive(file: BinaryIO, path: object, what: str) -> dict[str, NDArray[Any]]:
-    start = file.read(len(_ZIP))
-    file.seek(0)
-    if start != _ZIP:
-        raise GridFileError(f"{path} is not a {what}")
+def _read_archive(
+    path: str | os.PathLike[str], what: str, only: Sequence[str] | None = None
+) -> dict[str, NDArray[Any]]:
+    """Read all arrays of a file, or some of those it has."""
+    try:
+        with Path(path).open("rb") as file:
+            if file.read(len(_ZIP)) != _ZIP:
+                raise GridFileError(f"{path} is not a {what}")
+            file.seek(0)
+            return _arrays(file, path, what, only)
+    except OSError as error:
+        raise FileAccessError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _arrays(
+    file: BinaryIO, path: object, what: str, only: Sequence[str] | None
+) -> dict[str, NDArray[Any]]:
     try:
         with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+            return {name: archive[name] for name in archive.files if not only or name in only}
     except Exception as error:  # a damaged archive can fail in any way the zip format knows
         raise GridFileError(f"{path} is not a {what}, or is damaged") from error
 

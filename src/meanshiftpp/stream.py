@@ -247,7 +247,7 @@ def check_output(path: str | os.PathLike[str], source: Source | None = None) -> 
         elif isinstance(source, clouds.CloudSource):
             formats = (*clouds.FORMATS, *formats)
         check_apart([path], source.paths)
-    if not Path(path).is_dir():
+    if not Path(path).is_dir():  # which is refused in words of its own
         known_suffix(path, formats)
     check_writable(path)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meanshiftpp._input import as_bandwidth, as_points, as_weights, thread_count
+from meanshiftpp._input import as_bandwidth, as_points, as_weights, beside, thread_count
 from meanshiftpp.bandwidth.agreement import CRUMB, agreement, comparable, large, meet, parents
 from meanshiftpp.bandwidth.multiples import (
     plan_for_grid,
@@ -289,6 +289,7 @@ def sweep(
     else:
         points = as_points(X)
         if sample_weight is not None:
+            sample_weight = beside(points, sample_weight)
             as_weights(sample_weight, len(points))
         unit, multiples = plan_for_points(points, sample_weight, bandwidths, step)
         cell = fine_bandwidth(unit, r)
