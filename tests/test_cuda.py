@@ -388,12 +388,12 @@ def test_it_works_on_the_current_stream():
     import cupy
 
     X = blobs(3, "float32")
-    copy, busy = there(X), cupy.ones((4096, 4096))
+    copy, busy = there(X), cupy.ones(1 << 24)
     stream = cupy.cuda.Stream(non_blocking=True)
     cupy.cuda.Device().synchronize()
     with stream:
-        for _ in range(20):
-            busy @ busy  # until this is done, the points are not there
+        for _ in range(200):
+            busy *= 1.0  # until this is done, the points are not there
         late = cupy.zeros_like(copy)
         late += copy
         found = fit_labels(late, 0.7)[1]
@@ -439,6 +439,19 @@ def test_too_large_integers_and_weights_are_refused():
     full = there(np.full(3, 2**31, np.uint64))
     with pytest.raises(InvalidInputError, match="more than the"):
         Grid.from_points(there(np.zeros((3, 1))), 1.0, sample_weight=full)
+
+
+@needs_gpu
+@pytest.mark.parametrize("bandwidth", [1e-307, 1e-300, 1e-14])
+def test_bytes_in_cells_without_numbers(bandwidth):
+    X = np.array([[0], [255]], np.uint8)
+    with pytest.raises(InvalidInputError) as wanted:
+        Grid.from_points(X, bandwidth)
+    with pytest.raises(InvalidInputError) as found:
+        Grid.from_points(there(X), bandwidth)
+    assert str(found.value) == str(wanted.value)
+    zero = X[:1]
+    assert Grid.from_points(there(zero), bandwidth).to("cpu") == Grid.from_points(zero, bandwidth)
 
 
 @needs_gpu

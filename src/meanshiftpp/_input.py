@@ -106,13 +106,15 @@ def as_bandwidth(bandwidth: float | ArrayLike, d: int) -> NDArray[np.float64]:
         raise InvalidInputError(
             f"bandwidth must be one number or {d}, one per feature; got shape {h.shape}"
         )
-    if not (np.isfinite(h) & (h > 0)).all():
+    if not all(0 < side < math.inf for side in h.ravel().tolist()):
         raise InvalidInputError(f"bandwidth must be positive and finite, got {bandwidth!r}")
-    return np.full(d, h)
+    return h if h.ndim else np.full(d, h)
 
 
 def as_periods(periodic: object, d: int) -> list[float]:
     """Check the periods of the features; 0 stands for none."""
+    if periodic is None:
+        return [0.0] * d
     given = np.asarray(periodic, dtype=object)
     values: list[Any] = given.tolist() if given.ndim == 1 else [periodic] * d
     if given.ndim > 1 or len(values) != d:

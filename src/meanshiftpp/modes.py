@@ -83,7 +83,7 @@ class Modes:
         On a feature with a period they are between 0 and the period.
         """
         places, h = self._places(self.cells + self.fractions), self.grid.bandwidth
-        alike = (h == h[0]).all()  # a number needs no copy to a GPU
+        alike = len(set(h.tolist())) == 1  # a number needs no copy to a GPU
         centers: NDArray[np.float64] = places * (h[0] if alike else module_of(places).asarray(h))
         return centers
 
@@ -238,7 +238,7 @@ def seek(
     if len(grid) == 0:
         raise InvalidInputError("an empty grid has no modes: bin some points first")
     reach = as_resolution(resolution)
-    if ((grid.period > 0) & (grid.period < 2 * reach + 1)).any():
+    if any(0 < cells < 2 * reach + 1 for cells in grid.period.tolist()):
         raise InvalidInputError(
             f"a period must be as long as a window, {2 * reach + 1} cells, but periods have "
             f"{grid.period[grid.period > 0].tolist()}; take a smaller bandwidth"
@@ -315,7 +315,7 @@ def fit_labels(
     The cells are those of `fine_bandwidth`: at every resolution a window is three bandwidths wide.
     Points of no weight make no cell: they are labelled as new points are, by `cluster_all` too.
     """
-    points = as_points(X)
+    points, threads = as_points(X), thread_count(n_threads)
     fine, period = fine_cells(bandwidth, periodic, points.shape[1], resolution)
     if sample_weight is not None:
         sample_weight = beside(points, sample_weight)
@@ -327,14 +327,12 @@ def fit_labels(
             period=period,
             sample_weight=sample_weight,
             ids=labels,
-            n_threads=n_threads,
+            n_threads=threads,
         )
-        modes = seek(grid, resolution=resolution, tol=tol, max_iter=max_iter, n_threads=n_threads)
+        modes = seek(grid, resolution=resolution, tol=tol, max_iter=max_iter, n_threads=threads)
         assignment.take(modes.cell_labels, labels, labels)
         if sample_weight is not None:
             idle = module_of(points).flatnonzero(sample_weight == 0)
             if idle.size:
-                labels[idle] = modes.label(
-                    points[idle], cluster_all=cluster_all, n_threads=n_threads
-                )
+                labels[idle] = modes.label(points[idle], cluster_all=cluster_all, n_threads=threads)
     return modes, labels

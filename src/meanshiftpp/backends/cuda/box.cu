@@ -22,6 +22,7 @@ __global__ void __launch_bounds__(1024, 1)
         my_low[j] = 0x1p51;
         my_high[j] = -0x1p51;
     }
+#pragma unroll 4
     for (i64 i = threadIdx.x * step; i < n; i += blockDim.x * step)
         for (int j = 0; j < D; ++j) {
             const double q = widen(points[i * row_stride + j * column_stride]) / numbers.of[j];

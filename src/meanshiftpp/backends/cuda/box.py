@@ -35,16 +35,20 @@ def sampled_box(points: Array, h: NDArray[np.float64]) -> Box | None:
     """Return the box of some points taken evenly, with a margin; None where it has no numbers."""
     n, d = points.shape
     if points.dtype == np.uint8:  # the box of all values: nothing to look at
-        return _numbered(h, np.zeros(d), np.floor(255 / h), True)
+        high = [float(np.floor(255 / side)) for side in h.tolist()]
+        return _numbered(h, [0.0] * d, high, True)
     step = max(1, n // SAMPLE)
     ends = cp.empty((2, d), cp.float64)
     sides = by_value(h, 24, np.float64)
     name = f"sample_box<{type_of(points)}, {d}>"
     args = (*points_args(points), sides, np.int64(step), ends)
     _KERNELS.launch(name, 1, *args, threads=1024)
-    low, high = ends.get()
-    margin = 0.0 if step == 1 else np.maximum(1.0, np.floor((high - low) / 8))
-    return _numbered(h, low - margin, high + margin, step == 1)
+    low, high = ends.get().tolist()
+    if step > 1:
+        for j in range(d):
+            margin = max(1.0, (high[j] - low[j]) // 8)
+            low[j], high[j] = low[j] - margin, high[j] + margin
+    return _numbered(h, low, high, step == 1)
 
 
 def whole_box(points: Array, h: NDArray[np.float64]) -> Box | None:
@@ -52,20 +56,23 @@ def whole_box(points: Array, h: NDArray[np.float64]) -> Box | None:
     ends = cp.stack([points.min(axis=0), points.max(axis=0)]).get().astype(np.float64) / h
     if not np.isfinite(ends).all():
         return None
-    return _numbered(h, np.floor(ends[0]), np.floor(ends[1]), True)
+    low, high = np.floor(ends).tolist()
+    return _numbered(h, low, high, True)
 
 
 def _numbered(
-    h: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64], whole: bool
+    h: NDArray[np.float64], low: list[float], high: list[float], whole: bool
 ) -> Box | None:
-    lows, extents = low.tolist(), (high - low + 1).tolist()
+    if max(map(abs, low + high)) >= 2**51:
+        return None
+    extents = [b - a + 1 for a, b in zip(low, high, strict=True)]
     slots, strides = 1, []
     for extent in reversed(extents):
         strides.append(float(slots))
         slots *= int(extent)
-    if slots >= 2**53 or max(map(abs, lows + high.tolist())) >= 2**51:
+    if slots >= 2**53:
         return None
-    numbers = [*h.tolist(), *lows, *extents, *reversed(strides)]
+    numbers = [*h.tolist(), *low, *extents, *reversed(strides)]
     return Box(by_value(numbers, 24, np.float64), slots, whole)
 
 

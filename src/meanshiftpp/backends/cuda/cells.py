@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from meanshiftpp.backends.cuda.launch import (
 )
 
 MOST_AROUND = 4096  # cells of a window that are looked at one by one
+_MIDDLE = 1 << 63  # which the kernel writes for 0
 _KERNELS = Kernels("cells.cu")
 
 
@@ -57,24 +57,22 @@ def merge_cells(cells: Array, counts: Array, sums: Array) -> tuple[Array, Array,
         return (*merged, place)
 
 
-def extent(cells: Array, counts: Array | None = None) -> tuple[Any, Any, int]:
+def extent(cells: Array, counts: Array | None = None) -> tuple[list[int], list[int], int]:
     """Return the lowest and the highest cell along each axis, and the sum of the counts."""
     m, d = cells.shape
     found = cp.zeros(2 * d + 1, cp.uint64)
     w = NULL if counts is None else counts
     args = (cells, w, np.int64(m), np.int32(d), found)
     _KERNELS.launch("extent_of", m, *args, blocks=min(many_blocks(), -(-m // 256)))
-    *ends, total = found.get()
-    sign = np.uint64(1 << 63)
-    low, high = np.array(ends[:d]) ^ ~sign, np.array(ends[d:]) ^ sign
-    return low.view(np.int64), high.view(np.int64), int(total)
+    *ends, total = found.get().tolist()
+    return [_MIDDLE - 1 - end for end in ends[:d]], [end - _MIDDLE for end in ends[d:]], total
 
 
-def lay_out(low: Any, high: Any, spare: int) -> tuple[NDArray[np.int64] | None, int]:
+def lay_out(low: list[int], high: list[int], spare: int) -> tuple[NDArray[np.int64] | None, int]:
     """Return strides and lows of a box with spare cells around; None where keys have no room."""
-    sides = [int(b) - int(a) + 1 + 2 * spare for a, b in zip(low, high, strict=True)]
+    sides = [b - a + 1 + 2 * spare for a, b in zip(low, high, strict=True)]
     slots = math.prod(sides)
     if len(sides) > MAX_AXES or slots >= 2**63:
         return None, slots
     strides = [math.prod(sides[j + 1 :]) for j in range(len(sides))]
-    return by_value([*strides, *map(int, low)], 12, np.int64), slots
+    return by_value([*strides, *low], 12, np.int64), slots

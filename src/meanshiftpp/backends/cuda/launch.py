@@ -21,16 +21,16 @@ MAX_AXES = 6  # kernels for up to this many axes are unrolled
 FULL = "the table of cells was too small; please report this"
 OPTIONS = ("--std=c++17", "--fmad=false")
 _TYPES = {
-    "float32": "float",
-    "float64": "double",
-    "uint8": "unsigned char",
-    "int8": "signed char",
-    "uint16": "unsigned short",
-    "int16": "short",
-    "uint32": "unsigned int",
-    "int32": "int",
-    "uint64": "unsigned long long",
-    "int64": "long long",
+    np.dtype("float32"): "float",
+    np.dtype("float64"): "double",
+    np.dtype("uint8"): "unsigned char",
+    np.dtype("int8"): "signed char",
+    np.dtype("uint16"): "unsigned short",
+    np.dtype("int16"): "short",
+    np.dtype("uint32"): "unsigned int",
+    np.dtype("int32"): "int",
+    np.dtype("uint64"): "unsigned long long",
+    np.dtype("int64"): "long long",
 }
 
 
@@ -39,16 +39,16 @@ class Kernels:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._found: dict[tuple[str, bool, int], Any] = {}
+        self._found: dict[tuple[str, bool, bool, int], Any] = {}
 
     @functools.cached_property
     def source(self) -> str:
         """The file with its headers in it: CuPy's cache goes by the text it is given."""
         return _with_headers(self._file)
 
-    def get(self, name: str, *, cooperative: bool = False) -> Any:
-        """Give a kernel, compiled for the current device."""
-        key = name, cooperative, cp.cuda.runtime.getDevice()
+    def get(self, name: str, *, cooperative: bool = False, shared: bool = False) -> Any:
+        """Give a kernel, compiled for the current device; `shared`: launches say how much."""
+        key = name, cooperative, shared, cp.cuda.runtime.getDevice()
         if key not in self._found:
             module = cp.RawModule(
                 code=self.source,
@@ -56,16 +56,17 @@ class Kernels:
                 name_expressions=(name,) if "<" in name else None,
                 enable_cooperative_groups=cooperative,
             )
-            self._found[key] = module.get_function(name)
+            kernel = module.get_function(name)
+            if shared:  # the most there is, so that launches do not undo each other's
+                kernel.max_dynamic_shared_size_bytes = here()["shared"]
+            self._found[key] = kernel
         return self._found[key]
 
     def launch(
         self, name: str, size: int, *args: Any, threads: int = 256, blocks: int = 0, shared: int = 0
     ) -> None:
         """Run a kernel with a thread for each of `size`, or with that many blocks."""
-        kernel = self.get(name)
-        if shared > 48 * 1024:  # the most there is, so that threads do not undo each other's
-            kernel.max_dynamic_shared_size_bytes = here()["shared"]
+        kernel = self.get(name, shared=shared > 0)
         kernel((blocks or -(-size // threads) or 1,), (threads,), args, shared_mem=shared)
 
 
@@ -117,4 +118,4 @@ def points_args(points: Array) -> tuple[Any, ...]:
 
 def type_of(points: Array) -> str:
     """Name a type as CUDA does."""
-    return _TYPES[points.dtype.name]
+    return _TYPES[points.dtype]

@@ -54,9 +54,10 @@ def _near(
         found = cp.full(len(query), nothing, dtype)
         if not len(query) or not len(cells):
             return found
-        ends = [extent(part) for part in (cells, query)]
-        low, high = np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
-        layout, _ = lay_out(low - reach, high, reach)
+        (low, high, _), (query_low, query_high, _) = extent(cells), extent(query)
+        low = [min(ends) - reach for ends in zip(low, query_low, strict=True)]
+        high = [max(ends) for ends in zip(high, query_high, strict=True)]
+        layout, _ = lay_out(low, high, reach)
         wide = (2 * reach + 1) ** cells.shape[1] > MOST_AROUND
         if layout is None or wide or period.any():
             loop = _kernel.find_cells if kernel == "near_cells" else _kernel.window_counts

@@ -45,7 +45,8 @@ def seek_modes(
     """
     with cells.device:
         low, high, total = extent(cells, counts)
-        layout, slots = lay_out(low, high + 1, reach)  # by the tie rule, one cell up is in reach
+        up = [cell + 1 for cell in high]  # where the tie rule may lead
+        layout, slots = lay_out(low, up, reach)
         bits = min(32, 63 - (2 * reach + 1).bit_length() - total.bit_length())
         wide = (2 * reach + 1) ** cells.shape[1] > MOST_AROUND
         if layout is None or wide or bits < TIE_BITS or period.any():

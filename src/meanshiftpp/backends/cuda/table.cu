@@ -16,14 +16,27 @@ __global__ void count_rows(const u64* table, i64 rows, int d, u64* counts) {
     if (threadIdx.x % 32 == 0) atomicAdd(counts + blockIdx.x, static_cast<u64>(mine));
 }
 
-// OUT the occupied rows in order. IN what count_rows said.
-__global__ void list_rows(const u64* table, i64 rows, int d, const u64* counts, i64* occupied) {
+// OUT the cell `at` of a grid: that of a key, with the sums of a row.
+__device__ inline void write_cell(u64 key, const u64* row, i64 at, int d, const Numbers& box, i64* cells,
+                                  u64* counts, u64* sums) {
+    counts[at] = row[0];
+    for (int j = 0; j < d; ++j) {
+        const u64 stride = static_cast<u64>(box.of[3 * d + j]);
+        cells[at * d + j] = static_cast<i64>(box.of[d + j]) + static_cast<i64>(key / stride);
+        key %= stride;
+        sums[at * d + j] = row[1 + j];
+    }
+}
+
+// OUT the occupied rows in order, and where a row is a key also their cells. IN what count_rows said.
+__global__ void list_rows(const u64* table, i64 rows, int d, const u64* found, i64* occupied,
+                          const __grid_constant__ Numbers box, i64* cells, u64* counts, u64* sums) {
     __shared__ i64 next;
     __shared__ int in_warp[32];
     if (threadIdx.x == 0) next = 0;
     __syncthreads();
     for (int block = threadIdx.x; block < blockIdx.x; block += blockDim.x)
-        atomicAdd(reinterpret_cast<u64*>(&next), counts[block]);
+        atomicAdd(reinterpret_cast<u64*>(&next), found[block]);
     const i64 end = part(rows, blockIdx.x + 1);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     for (i64 tile = part(rows, blockIdx.x); tile < end; tile += blockDim.x) {
@@ -35,27 +48,22 @@ __global__ void list_rows(const u64* table, i64 rows, int d, const u64* counts, 
         i64 at = next + __popc(votes & ((1u << lane) - 1));
         for (int w = 0; w < warp; ++w) at += in_warp[w];
         if (mine) occupied[at] = i;
+        if (mine && cells) write_cell(static_cast<u64>(i), table + i * (d + 1), at, d, box, cells, counts, sums);
         __syncthreads();
         if (threadIdx.x == blockDim.x - 1) next = at + mine;
         __syncthreads();
     }
 }
 
-// From rows of a table to a grid. IN the occupied rows in cell order, and keys, stored as in a hash table
+// From rows of a table to a grid. IN the occupied rows in cell order, and their keys, stored as in a hash table
 // with `lift` 1; OUT cells, counts, sums.
-__global__ void collect(const i64* occupied, const u64* keys, int lift, i64 m, int d, Numbers box,
-                        const u64* table, i64* cells, u64* counts, u64* sums) {
+__global__ void collect(const i64* occupied, const u64* keys, int lift, i64 m, int d,
+                        const __grid_constant__ Numbers box, const u64* table, i64* cells, u64* counts,
+                        u64* sums) {
     const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
     if (i >= m) return;
-    const u64* row = table + occupied[i] * (d + 1);
-    u64 key = keys ? keys[occupied[i]] - lift : static_cast<u64>(occupied[i]);
-    counts[i] = row[0];
-    for (int j = 0; j < d; ++j) {
-        const u64 stride = static_cast<u64>(box.of[3 * d + j]);
-        cells[i * d + j] = static_cast<i64>(box.of[d + j]) + static_cast<i64>(key / stride);
-        key %= stride;
-        sums[i * d + j] = row[1 + j];
-    }
+    const u64 key = keys[occupied[i]] - static_cast<u64>(lift);
+    write_cell(key, table + occupied[i] * (d + 1), i, d, box, cells, counts, sums);
 }
 
 // OUT of[occupied[k]] = values[k]: a value for each row of a table.

@@ -39,12 +39,13 @@ class Assignment:
         n, size, device = len(ids), 4 * self.rows, here()
         listed = (self.occupied, inside, np.int64(len(self.occupied)))
         rows = np.int32(self.rows)
-        if size <= device["shared"] and n > 64 * self.rows:
+        if size <= device["shared"] and n > 16 * self.rows:  # one launch instead of three
             blocks = device["processors"] * (1 if size > device["shared"] // 2 else 2)
             args = (ids, np.int64(n), *listed, rows, NULL, outside, labels)
             _KERNELS.launch("take", 0, *args, threads=1024, blocks=blocks, shared=size)
         else:
-            of = cp.full(self.rows, -1, cp.int32)
+            of = cp.empty(self.rows, cp.int32)
+            of.data.memset_async(0xFF, of.nbytes)  # -1
             _KERNELS.launch("spread", len(self.occupied), *listed, of)
             args = (ids, np.int64(n), *listed, rows, of, outside, labels)
             _KERNELS.launch("take", -(-n // 4), *args)
@@ -66,15 +67,14 @@ class Table:
         m, d = self.occupied, self.sums.shape[1] - 1
         rows, axes = np.int64(len(self.sums)), np.int32(d)
         occupied = cp.empty(m, cp.int64)
-        args = (self.sums, rows, axes, self.counts, occupied)
-        _KERNELS.launch("list_rows", 0, *args, blocks=LIST_BLOCKS)
-        keys: Any = NULL
-        if self.keys is not None:
-            keys = self.keys
-            occupied = occupied[cp.argsort(keys[occupied])]
         grid = empty_grid(m, d)
-        order = (occupied, keys, np.int32(self.lift), np.int64(m), axes)
-        _KERNELS.launch("collect", m, *order, box.numbers, self.sums, *grid)
+        written: Any = grid if self.keys is None else (NULL, NULL, NULL)
+        args = (self.sums, rows, axes, self.counts, occupied, box.numbers, *written)
+        _KERNELS.launch("list_rows", 0, *args, blocks=LIST_BLOCKS)
+        if self.keys is not None:
+            occupied = occupied[cp.argsort(self.keys[occupied])]
+            order = (occupied, self.keys, np.int32(self.lift), np.int64(m), axes)
+            _KERNELS.launch("collect", m, *order, box.numbers, self.sums, *grid)
         return (*grid, Assignment(len(self.sums), occupied, m))
 
 
