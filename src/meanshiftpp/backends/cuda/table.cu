@@ -48,15 +48,16 @@ __global__ void list_rows(const u64* table, i64 rows, int d, const u64* found, i
         i64 at = next + __popc(votes & ((1u << lane) - 1));
         for (int w = 0; w < warp; ++w) at += in_warp[w];
         if (mine) occupied[at] = i;
-        if (mine && cells) write_cell(static_cast<u64>(i), table + i * (d + 1), at, d, box, cells, counts, sums);
+        if (mine && cells)
+            write_cell(static_cast<u64>(i), table + i * (d + 1), at, d, box, cells, counts, sums);
         __syncthreads();
         if (threadIdx.x == blockDim.x - 1) next = at + mine;
         __syncthreads();
     }
 }
 
-// From rows of a table to a grid. IN the occupied rows in cell order, and their keys, stored as in a hash table
-// with `lift` 1; OUT cells, counts, sums.
+// From rows of a table to a grid. IN the occupied rows in cell order, and the keys of all rows, stored as in
+// a hash table with `lift` 1; OUT cells, counts, sums.
 __global__ void collect(const i64* occupied, const u64* keys, int lift, i64 m, int d,
                         const __grid_constant__ Numbers box, const u64* table, i64* cells, u64* counts,
                         u64* sums) {
