@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_n_features, validate_data
 
-from meanshiftpp._input import as_array, as_points, on_gpu
+from meanshiftpp._arrays import as_array, on_gpu
+from meanshiftpp._input import as_points
 from meanshiftpp.errors import InvalidInputError
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import as_array, module_of, on_gpu, thread_count
+from meanshiftpp._arrays import as_array, module_of, on_gpu
+from meanshiftpp._input import thread_count
 from meanshiftpp.errors import InvalidInputError
 
 SPACES = ("rgb", "lab", "luv", "hsv")

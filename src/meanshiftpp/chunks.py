@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._input import as_array
+from meanshiftpp._arrays import as_array
 from meanshiftpp.errors import InvalidInputError
 
 __all__ = ["Chunk", "as_chunk", "chunk_of_arrow", "is_number", "read_ahead"]

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from meanshiftpp._arrays import module_of
 from meanshiftpp._estimator import (
     CONSTRAINTS,
     Estimator,
@@ -25,7 +26,7 @@ from meanshiftpp._estimator import (
     checked_weight,
     threads_of,
 )
-from meanshiftpp._input import as_bandwidth, module_of
+from meanshiftpp._input import as_bandwidth
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.grid import Periodic, bin_points
 from meanshiftpp.modes import MAX_RESOLUTION, Modes, fine_cells, fit_labels, seek

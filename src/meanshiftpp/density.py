@@ -17,18 +17,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from meanshiftpp._arrays import as_array, beside, device_of, module_of
 from meanshiftpp._estimator import CONSTRAINTS, Estimator, checked_points, threads_of
-from meanshiftpp._input import (
-    as_array,
-    as_bandwidth,
-    as_periods,
-    as_weights,
-    beside,
-    device_of,
-    module_of,
-    snap,
-    thread_count,
-)
+from meanshiftpp._input import as_bandwidth, as_periods, as_weights, snap, thread_count
 from meanshiftpp.backends import backend_of
 from meanshiftpp.bandwidth.spread import normal_reference, reach_of, scale_of_points
 from meanshiftpp.errors import InvalidInputError

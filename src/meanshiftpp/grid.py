@@ -22,17 +22,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import gridfile
+from meanshiftpp._arrays import beside, device_of, module_of, on_gpu, on_host
 from meanshiftpp._input import (
     COUNT_LIMIT,
     OFFSET_BITS,
     as_bandwidth,
     as_points,
     as_weights,
-    beside,
-    device_of,
-    module_of,
-    on_gpu,
-    on_host,
     snap,
     thread_count,
 )

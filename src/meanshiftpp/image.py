@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import module_of, on_gpu, thread_count
+from meanshiftpp._arrays import module_of, on_gpu
+from meanshiftpp._input import thread_count
 from meanshiftpp._pixels import Pixels, principal, read_pixels
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.errors import InvalidInputError

@@ -13,18 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp._input import (
-    as_bandwidth,
-    as_points,
-    beside,
-    device_of,
-    module_of,
-    on_gpu,
-    on_host,
-    snap,
-    thread_count,
-    working_on,
-)
+from meanshiftpp._arrays import beside, device_of, module_of, on_gpu, on_host, working_on
+from meanshiftpp._input import as_bandwidth, as_points, snap, thread_count
 from meanshiftpp.backends import backend_of, gpu_of
 from meanshiftpp.chunks import Chunk
 from meanshiftpp.errors import InvalidInputError

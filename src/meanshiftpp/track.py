@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import as_bandwidth, on_gpu
+from meanshiftpp._arrays import on_gpu
+from meanshiftpp._input import as_bandwidth
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.modes import Modes, fit_labels
 

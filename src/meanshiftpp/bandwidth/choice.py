@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meanshiftpp._input import OFFSET_BITS, as_points, as_weights, beside, on_host
+from meanshiftpp._arrays import beside, on_host
+from meanshiftpp._input import OFFSET_BITS, as_points, as_weights
 from meanshiftpp.bandwidth.agreement import CRUMB, MOST_CRUMBS, comparable, crumbs, large
 from meanshiftpp.bandwidth.multiples import FINEST, PARTS, possible
 from meanshiftpp.bandwidth.spread import (

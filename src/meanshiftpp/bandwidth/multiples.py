@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meanshiftpp._input import as_array, as_bandwidth
+from meanshiftpp._arrays import as_array
+from meanshiftpp._input import as_bandwidth
 from meanshiftpp.bandwidth.spread import (
     SAMPLE,
     Scale,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._input import module_of, on_gpu, on_host
+from meanshiftpp._arrays import module_of, on_gpu, on_host
 from meanshiftpp.grid import Grid
 
 NARROWED = 0.45

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meanshiftpp._input import as_bandwidth, as_points, as_weights, beside, thread_count
+from meanshiftpp._arrays import beside
+from meanshiftpp._input import as_bandwidth, as_points, as_weights, thread_count
 from meanshiftpp.bandwidth.agreement import CRUMB, agreement, comparable, large, meet, parents
 from meanshiftpp.bandwidth.multiples import (
     plan_for_grid,
