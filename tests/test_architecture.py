@@ -92,10 +92,12 @@ MAY_IMPORT = {
         "formats.clouds",
     },
     "_spark": {"errors", "chunks", "grid", "modes"},
-    "spark": {"errors", "_input", "_spark", "grid", "modes", "bandwidth.spread"},
+    "spark": {
+        *("errors", "_input", "_spark", "grid", "modes", "bandwidth.spread", "bandwidth.choice"),
+    },
     "dask": {
-        *("errors", "_input", "_estimator", "chunks", "grid", "modes", "bandwidth.spread"),
-        "cluster",
+        *("errors", "_arrays", "_input", "_estimator", "chunks", "grid", "modes"),
+        *("bandwidth.spread", "bandwidth.choice", "cluster"),
     },
     "demo": {
         *("errors", "files", "cluster", "plot", "image", "draw", "picture"),
