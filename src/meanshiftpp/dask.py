@@ -13,12 +13,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp import cluster
 from meanshiftpp._arrays import on_host
-from meanshiftpp._estimator import checked_points, threads_of
+from meanshiftpp._estimator import checked_points, parameters_checked, threads_of
 from meanshiftpp._input import as_bandwidth, as_points, thread_count
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.bandwidth.spread import SAMPLE, rows_of_sample
@@ -93,7 +92,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
     array([0, 1], dtype=int32)
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @parameters_checked  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
         """Find the modes of `X`. Runs on the active client, and waits for the result.
 
