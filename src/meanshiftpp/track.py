@@ -24,14 +24,13 @@ from meanshiftpp._arrays import on_gpu
 from meanshiftpp._input import as_bandwidth
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.modes import Modes, fit_labels
+from meanshiftpp.windows import Window
 
 LAB_BANDWIDTH = (20.0, 8.0, 8.0)
 RGB_BANDWIDTH = 16.0
 TOLERANCE = 1e-3  # Algorithm 3's window rests when its centre moves less than this, in pixels
 MAX_ITER = 100
 RING = 0.5  # surroundings of a window: this part of its size on every side
-
-Window = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
