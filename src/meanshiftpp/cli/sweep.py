@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from meanshiftpp.bandwidth.sweeps import Sweep
     from meanshiftpp.formats.sources import Source
 
-CRUMB = 0.01  # clusters of a smaller share are counted, not listed
-
-
 SIDES_SHOWN = 2  # bandwidths in a line of the table
 
 
@@ -117,15 +114,14 @@ def sweep(
 
 def _report(source: Source, points: int, found: Sweep) -> Report:
     entries = []
-    each = zip(found.bandwidths, found.multiples, found.modes, found.stability, strict=True)
-    for h, steps, modes, stability in each:
-        large = modes.weights[modes.weights >= CRUMB * modes.weights.sum()]
+    numbers = (found.bandwidths, found.multiples, found.n_large, found.stability)
+    for h, steps, large, stability, modes in zip(*numbers, found.modes, strict=True):
         entries.append(
             Entry(
                 h.tolist(),
                 int(steps),
                 len(modes),
-                [int(size) for size in large],
+                [int(size) for size in modes.weights[:large]],
                 None if math.isnan(stability) else float(stability),
                 modes.n_iter,
                 modes.converged,

@@ -159,7 +159,7 @@ class TableView:
             "step": found.step.tolist(),
             "multiples": found.multiples.tolist(),
             "clusters": found.n_clusters.tolist(),
-            "large": [int((w >= 0.01 * w.sum()).sum()) for w in found.weights],
+            "large": found.n_large.tolist(),
             "stability": [None if math.isnan(s) else round(float(s), 4) for s in found.stability],
             "best": found.best,
             "auto": _rounded(plot.auto),
