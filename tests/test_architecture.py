@@ -127,8 +127,11 @@ MAY_IMPORT = {
     "cli": set(),
     "cli.console": {"errors"},
     "cli.studio": {"errors", "cli.console", "files", "studio.server"},
-    "cli.image": {"errors", "cli.console", "files", "draw", "picture", "frames", "image", "video"},
     "cli.options": {"errors", "cli.console", "files", "grid", "formats.sources", "stream"},
+    "cli.image": {
+        *("errors", "cli.console", "cli.options", "files", "draw", "picture", "frames"),
+        *("image", "video"),
+    },
     "cli.track": {
         *("errors", "cli.console", "cli.options", "windows"),
         *("files", "marks", "picture", "frames", "track"),

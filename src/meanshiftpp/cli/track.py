@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from meanshiftpp.cli.console import counted, duration, errors_in_words, progress, say, show_facts
-from meanshiftpp.cli.options import read_sides
+from meanshiftpp.cli.options import AsJson, read_sides
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.windows import COLUMNS, Window, row
 
@@ -117,7 +117,7 @@ def track(
     frames: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop after so many frames.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Follow an object through a video.
 
