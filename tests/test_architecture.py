@@ -112,7 +112,8 @@ MAY_IMPORT = {
         *("studio.session", "studio.wire"),
     },
     "studio.table_view": {
-        *("errors", "modes", "bandwidth.sweeps", "bandwidth.choice", "stream", "formats.tables"),
+        *("errors", "chunks", "modes", "bandwidth.sweeps", "bandwidth.choice"),
+        *("stream", "formats.tables"),
         *("studio.session", "studio.wire"),
     },
     "studio.video_view": {
