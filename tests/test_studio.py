@@ -10,12 +10,16 @@ import zlib
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from meanshiftpp import MeanShiftPP, picture, segment
+from meanshiftpp.cli.app import app
 from meanshiftpp.clips import leaving
+from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.frames import write_frames
+from meanshiftpp.studio.server import serve
 from meanshiftpp.track import Tracker
 
 from .studio_server import running
@@ -94,6 +98,19 @@ def test_it_listens_on_one_address_of_this_machine(studio):
     socket.create_connection(("127.0.0.1", port), 5).close()
     with pytest.raises(OSError, match=r"refused|unreachable|timed out"):
         socket.create_connection(("127.0.0.2", port), 5)
+
+
+def test_a_port_in_use_is_named_with_what_to_do():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InvalidInputError, match=f"cannot listen on port {port}: .*port 0"):
+            serve(port=port)
+        result = CliRunner().invoke(app, ["studio", "--no-open", "--port", str(port)])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"error: cannot listen on port {port}: ")
+    assert len(result.stderr.splitlines()) == 1
 
 
 # What is taken
