@@ -183,7 +183,7 @@ class VideoView:
             "type": "colours",
             "view": "video",
             "frame": start.frame,
-            "clusters": [{"colour": each.colour, "share": each.share} for each in found],
+            "clusters": [{"color": each.color, "share": each.share} for each in found],
         }
         return pack(words, {"which": _thinned(which)})
 
