@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from meanshiftpp import MeanShiftPP, picture, segment
+from meanshiftpp import MeanShiftPP, picture, segment, sweep
 from meanshiftpp.cli.app import app
 from meanshiftpp.clips import leaving
 from meanshiftpp.errors import InvalidInputError
@@ -380,6 +380,7 @@ def test_the_table_s_labels_are_those_of_the_estimator(tab, points, tmp_path):
         tab.say(do="show", view="table", n=1, columns=columns, bandwidth=h)
         swept, found = tab.hear("points"), tab.hear("clusters")
         assert len(swept["clusters"]) == len(swept["multiples"]) > 5
+        assert swept["large"] == sweep(points[:, : len(columns)]).n_large.tolist()
         truth = MeanShiftPP(h).fit_predict(points[:, : len(columns)])
         np.testing.assert_array_equal(found["labels"], truth)
         _, _, data = tab.export(view="table", kind="npy", columns=columns, bandwidth=h)
@@ -431,6 +432,7 @@ def test_a_clip_is_followed_as_the_tracker_does(tab, tmp_path):
         frames = list(clip)
     truth = Tracker().clusters(frames[2], window)
     assert [each["share"] for each in colours] == [each.share for each in truth]
+    assert [tuple(each["color"]) for each in colours] == [each.color for each in truth]
 
     tracker, rows = Tracker(), []
     for number, frame in enumerate(frames[2:], 2):
