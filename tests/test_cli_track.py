@@ -19,7 +19,7 @@ from meanshiftpp import Tracker, picture
 from meanshiftpp.cli.app import app
 from meanshiftpp.clips import leaving
 from meanshiftpp.frames import Frames, read_frames, write_frames
-from meanshiftpp.marks import FOLLOWED, LOST, box, ruled, tint
+from meanshiftpp.marks import FOLLOWED, LOST, box, ruled, tint, tracked
 
 pytest.importorskip("av", reason="PyAV reads and writes videos")
 
@@ -335,6 +335,17 @@ def test_a_box_stays_in_the_picture_and_leaves_the_rest_alone():
     dashed = box(plain, (20, 10, 15, 12), dashed=True)
     whole, parts = ((each == FOLLOWED).all(axis=2).sum() for each in (drawn, dashed))
     assert 0.2 * whole < parts < 0.8 * whole
+
+
+def test_what_is_lost_is_marked_and_not_tinted():
+    plain, where = np.full((60, 80, 3), 100, np.uint8), (30, 30, 12, 9)
+    mask = np.zeros((60, 80), bool)
+    mask[32:36, 32:36] = True
+    assert np.array_equal(tracked(plain, where, True), box(plain, where))
+    assert np.array_equal(tracked(plain, where, True, mask), box(tint(plain, mask), where))
+    lost = tracked(plain, where, False, mask)
+    assert np.array_equal(lost, box(plain, where, LOST, dashed=True, words="lost"))
+    assert np.array_equal(lost[32:36, 32:36], plain[32:36, 32:36])
 
 
 def test_a_tint_colours_the_mask_alone():

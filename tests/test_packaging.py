@@ -25,7 +25,7 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTED = [
     *("chunks", "grid", "modes", "cluster", "image", "video", "draw", "frames", "picture", "files"),
     *("formats.sources", "stream", "dask", "plot", "reference", "errors", "density", "geo"),
-    *("track", "clips", "marks", "bandwidth.sweeps", "bandwidth.choice", "demo"),
+    *("track", "windows", "clips", "marks", "bandwidth.sweeps", "bandwidth.choice", "demo"),
     *(f"studio.{name}" for name in ("guard", "wire", "session", "samples", "server")),
 ]
 

@@ -33,6 +33,7 @@ from meanshiftpp.cli.options import (
     Every,
     Files,
     Periods,
+    Resolution,
     Threads,
     check_picture,
     first_pass,
@@ -123,10 +124,7 @@ def cluster(
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the clusters; also .svg and .pdf.")
     ] = None,
-    resolution: Annotated[
-        int,
-        typer.Option(min=1, max=64, metavar="R", help="Cells from a window's middle to its edge."),
-    ] = 1,
+    resolution: Resolution = 1,
     periodic: Periods = None,
     tol: Annotated[
         float, typer.Option(min=0, metavar="T", help="Stop once all points together move less.")

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from meanshiftpp.cli.console import counted, duration, errors_in_words, progress, say, show_facts
-from meanshiftpp.cli.options import read_sides
+from meanshiftpp.cli.options import AsJson, read_sides
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.windows import COLUMNS, Window, row
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from meanshiftpp.frames import Frames
     from meanshiftpp.track import Tracker
 
-Window = tuple[int, int, int, int]
-COLUMNS = "frame,x,y,w,h,ok,score"
 STRETCHES_SHOWN = 4
 
 
@@ -118,7 +117,7 @@ def track(
     frames: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop after so many frames.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Follow an object through a video.
 
@@ -227,6 +226,7 @@ def _run(
     endless: bool,
 ) -> Summary:
     """Track, and write what was asked for; from a camera, until Ctrl-C."""
+    from meanshiftpp import marks
     from meanshiftpp.frames import write_frames
 
     summary = Summary(name, list(clip.size), float(clip.fps))
@@ -245,7 +245,8 @@ def _run(
                 if note:
                     note(summary.frames - 1, window, ok, summary.score)
                 if write:
-                    write(_drawn(frame, tracker, ok, window, files.show_mask))
+                    mask = tracker.mask if files.show_mask else None
+                    write(marks.tracked(frame, window, ok, mask))
                 bar.advance(task)
         except KeyboardInterrupt:
             if not endless:
@@ -273,16 +274,6 @@ def _tracked(
         yield ok, window, frame
 
 
-def _drawn(
-    frame: NDArray[np.uint8], tracker: Tracker, ok: bool, window: Window, show_mask: bool
-) -> NDArray[np.uint8]:
-    from meanshiftpp import marks
-
-    if ok:
-        return marks.box(marks.tint(frame, tracker.mask) if show_mask else frame, window)
-    return marks.box(frame, window, marks.LOST, dashed=True, words="lost")
-
-
 @contextmanager
 def _table(path: Path) -> Iterator[Callable[[int, Window, bool, float], None]]:
     """Write a line a frame."""
@@ -292,7 +283,7 @@ def _table(path: Path) -> Iterator[Callable[[int, Window, bool, float], None]]:
         file.write(f"{COLUMNS}\n")
 
         def note(frame: int, window: Window, ok: bool, score: float) -> None:
-            file.write(f"{frame},{','.join(map(str, window))},{ok:d},{score:.4f}\n")
+            file.write(f"{row(frame, window, ok, score)}\n")
 
         yield note
 
