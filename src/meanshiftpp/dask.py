@@ -184,10 +184,11 @@ class MeanShiftPP(cluster.MeanShiftPP):
                 )
             checked_points(self, np.empty((0, X.shape[1])), reset=reset, ensure_min_samples=0)
             return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-        if not (dask.is_dask_collection(X) and hasattr(X, "columns")):
+        if not (dask.is_dask_collection(X) and hasattr(X, "columns") and X.ndim == 2):
             raise InvalidInputError(
-                f"X must be a dask array or data frame, got {type(X).__name__}; "
-                "for data in memory there is meanshiftpp.MeanShiftPP"
+                f"X must be a dask array or data frame of 2 dimensions, got {type(X).__name__}; "
+                'of one column, df[["x"]] is a frame; for data in memory there is '
+                "meanshiftpp.MeanShiftPP"
             )
         checked_points(self, _empty_frame(X), reset=reset, ensure_min_samples=0)
         # Columns that may hold missing values are objects in an array; as floats they hold NaN.
