@@ -230,6 +230,25 @@ def test_what_is_masked_has_no_influence(image, regions):
     assert np.array_equal(segment(ill, **options), segment(well, **options))
 
 
+@pytest.mark.parametrize("alpha", [False, True])
+def test_hidden_pixels_are_in_no_measure_of_texture_or_edges(alpha):
+    rng = np.random.default_rng(1)
+    clouds = sum(
+        ndimage.gaussian_filter(rng.normal(size=(120, 120, 3)), (s, s, 0)) * s for s in (2, 9)
+    )
+    clouds = (127 + 90 * clouds / np.abs(clouds).max()).astype(np.uint8)
+    y, x = np.ogrid[:120, :120]
+    mask = (y - 60) ** 2 + (x - 60) ** 2 < 45**2
+    found = []
+    for hidden in (clouds, 0, 255):
+        image = np.where(mask[..., None], clouds, hidden).astype(np.uint8)
+        image = np.dstack([image, mask * np.uint8(255)]) if alpha else image
+        found.append(segment(image, mask=None if alpha else mask))
+    assert found[0].max() > 3
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+
+
 def test_a_full_mask_is_none(image):
     assert np.array_equal(segment(image, mask=np.ones((60, 80))), segment(image))
 
