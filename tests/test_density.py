@@ -505,3 +505,11 @@ def test_every_dimension_works():
     X = np.random.default_rng(0).normal(size=(200, MAX_FEATURES + 6))
     model = GridDensity(resolution=1).fit(X)
     assert np.isfinite(model.score_samples(X)).all()
+
+
+def test_a_chunk_of_no_weight_is_not_counted():
+    X = [[0.0], [0.1], [0.2]]
+    model = GridDensity(1.0).partial_fit([[7.0]], sample_weight=[0])
+    assert not hasattr(model, "grid_")
+    model.partial_fit(X).partial_fit([[7.0]], sample_weight=[0])
+    assert model.grid_ == GridDensity(1.0).fit(X).grid_

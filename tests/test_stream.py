@@ -663,3 +663,15 @@ def test_the_benchmark_compares_what_it_measures(tmp_path):
     write(labelled, table.set_column(3, "label", pa.array(np.zeros(30_000, np.int32) + 7)))
     with pytest.raises(AssertionError, match="labels differ from those in memory"):
         scale.prefix(path)
+
+
+def test_a_sample_of_very_many_chunks_ends(tmp_path):
+    path = tmp_path / "logged.arrow"
+    rows = pa.table({"x": np.arange(1000.0)})
+    with pa.ipc.new_file(path, rows.schema) as file:
+        for batch in rows.to_batches(max_chunksize=1):
+            file.write_batch(batch)
+    sample, total = open_points(path).sample(10)
+    assert total == 1000
+    assert 10 <= len(sample) <= 20
+    assert np.ptp(np.diff(sample[:, 0])) <= 1  # every so many rows

@@ -128,12 +128,12 @@ class Source(ABC):
         """Take about `size` points, evenly over all the data, and say how many there are."""
         step, taken, seen, parts = 1, 0, 0, []
         for chunk in self._spread(size):
+            parts.append(np.array(chunk.points[-seen % step :: step]))  # every step-th of all
             seen += len(chunk)
-            parts.append(np.array(chunk.points[::step]))
             taken += len(parts[-1])
-            while taken > 2 * size:
-                step, parts = 2 * step, [part[::2] for part in parts]
-                taken = sum(map(len, parts))
+            if taken > 2 * size:
+                step, parts = 2 * step, [np.concatenate([part for part in parts if len(part)])[::2]]
+                taken = len(parts[0])
         if not taken:
             raise InvalidInputError(f"{self.name!r} has no rows")
         sampled = np.concatenate([part for part in parts if len(part)])
