@@ -10,8 +10,7 @@ from meanshiftpp import Grid, MeanShiftPP, _kernel, reference, seek
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.modes import fine_bandwidth, fit_labels
 
-from .test_against_reference import KINDS, THREADS, Maker, around, make
-from .test_laws import assert_same_modes
+from .helpers import KINDS, THREADS, Maker, around, assert_same_modes, make
 
 REACHES = (2, 3, 4)
 CENTER_TOLERANCE = 1e-6  # of a cell
