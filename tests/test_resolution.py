@@ -128,11 +128,15 @@ def test_the_estimator_keeps_the_bandwidth_and_bins_finer():
 
 
 def test_the_automatic_bandwidth_holds_for_all_chunks():
-    X = np.random.default_rng(2).normal(size=(600, 2))
-    model = MeanShiftPP(resolution=3)
-    for chunk in np.array_split(X, 3):
+    first, *others = np.array_split(np.random.default_rng(2).normal(size=(600, 2)), 3)
+    model = MeanShiftPP(resolution=3).partial_fit(first)
+    chosen = model.bandwidth_
+    for chunk in others:
         model.partial_fit(chunk)
-    assert model.grid_.total == 600
+        assert_array_equal(model.bandwidth_, chosen)
+    whole = MeanShiftPP(chosen, resolution=3).fit(np.vstack([first, *others]))
+    assert model.grid_ == whole.grid_
+    assert_array_equal(model.cluster_centers_, whole.cluster_centers_)
 
 
 @pytest.mark.parametrize("resolution", [0, -1, 65, 1.5, True, "4", None])
