@@ -11,18 +11,18 @@ import numpy as np
 
 from meanshiftpp import Tracker
 from meanshiftpp.clips import leaving
-from meanshiftpp.marks import LOST, box
+from meanshiftpp.marks import tracked
 
 frames, truth = zip(*leaving(), strict=True)
 tracker = Tracker()
 tracker.init(frames[0], truth[0])
 
-scores, oks, drawn = [1.0], [True], [box(frames[0], truth[0])]
+scores, oks, drawn = [1.0], [True], [tracked(frames[0], truth[0], True)]
 for frame in frames[1:]:
     ok, window = tracker.update(frame)
     oks.append(ok)
     scores.append(tracker.score)
-    drawn.append(box(frame, window) if ok else box(frame, window, LOST, dashed=True))
+    drawn.append(tracked(frame, window, ok))
 
 # %%
 # Frames from before, during and after its absence; below, what the tracker believed.

@@ -22,7 +22,8 @@ MAY_IMPORT = {
     "errors": set(),
     "_kernel": set(),
     "reference": set(),
-    "clips": set(),
+    "windows": set(),
+    "clips": {"windows"},
     "_arrays": {"errors"},
     "_input": {"errors", "_arrays"},
     "backends.host": {"_kernel"},
@@ -51,7 +52,7 @@ MAY_IMPORT = {
     "plot": {"errors"},
     "files": {"errors"},
     "draw": {"errors"},
-    "marks": {"errors"},
+    "marks": {"errors", "windows"},
     "picture": {"errors", "files"},
     "frames": {"errors", "files", "draw", "picture"},
     "chunks": {"errors", "_arrays"},
@@ -78,7 +79,7 @@ MAY_IMPORT = {
     "_pixels": {"errors", "_kernel", "_arrays", "_input"},
     "image": {"errors", "_kernel", "_arrays", "_input", "_pixels", "modes", "bandwidth.choice"},
     "video": {"errors", "_kernel", "_input", "_pixels", "grid", "modes", "image", "draw", "frames"},
-    "track": {"errors", "_kernel", "_arrays", "_input", "modes"},
+    "track": {"errors", "_kernel", "_arrays", "_input", "modes", "windows"},
     "formats": set(),
     "formats.sources": {"errors", "chunks"},
     "formats.tables": {"errors", "files", "chunks", "formats.sources"},
@@ -92,10 +93,12 @@ MAY_IMPORT = {
         "formats.clouds",
     },
     "_spark": {"errors", "chunks", "grid", "modes"},
-    "spark": {"errors", "_input", "_spark", "grid", "modes", "bandwidth.spread"},
+    "spark": {
+        *("errors", "_input", "_spark", "grid", "modes", "bandwidth.spread", "bandwidth.choice"),
+    },
     "dask": {
-        *("errors", "_input", "_estimator", "chunks", "grid", "modes", "bandwidth.spread"),
-        "cluster",
+        *("errors", "_arrays", "_input", "_estimator", "chunks", "grid", "modes"),
+        *("bandwidth.spread", "bandwidth.choice", "cluster"),
     },
     "demo": {
         *("errors", "files", "cluster", "plot", "image", "draw", "picture"),
@@ -111,11 +114,12 @@ MAY_IMPORT = {
         *("studio.session", "studio.wire"),
     },
     "studio.table_view": {
-        *("errors", "modes", "bandwidth.sweeps", "bandwidth.choice", "stream", "formats.tables"),
+        *("errors", "chunks", "modes", "bandwidth.sweeps", "bandwidth.choice"),
+        *("stream", "formats.tables"),
         *("studio.session", "studio.wire"),
     },
     "studio.video_view": {
-        *("errors", "frames", "track", "marks"),
+        *("errors", "windows", "frames", "track", "marks"),
         *("studio.session", "studio.wire"),
     },
     "studio.server": {
@@ -126,10 +130,14 @@ MAY_IMPORT = {
     "cli": set(),
     "cli.console": {"errors"},
     "cli.studio": {"errors", "cli.console", "files", "studio.server"},
-    "cli.image": {"errors", "cli.console", "files", "draw", "picture", "frames", "image", "video"},
     "cli.options": {"errors", "cli.console", "files", "grid", "formats.sources", "stream"},
+    "cli.image": {
+        *("errors", "cli.console", "cli.options", "files", "draw", "picture", "frames"),
+        *("image", "video"),
+    },
     "cli.track": {
-        *("errors", "cli.console", "cli.options", "files", "marks", "picture", "frames", "track"),
+        *("errors", "cli.console", "cli.options", "windows"),
+        *("files", "marks", "picture", "frames", "track"),
     },
     "cli.sweep": {"cli.console", "cli.options", "files", "formats.sources", "bandwidth.sweeps"},
     "cli.cluster": {

@@ -276,6 +276,15 @@ def test_few_points(method, X):
     MeanShiftPP(h).fit(X)
 
 
+def test_one_bandwidth_for_all_features_also_where_none_varies():
+    assert select_bandwidth([[1.5, 42.5]] * 5, per_feature=False).tolist() == [42.5, 42.5]
+
+
+def test_values_too_large_for_a_choice_are_named():
+    with pytest.raises(InvalidInputError, match=r"values up to 2e\+200, too large .* give one"):
+        select_bandwidth([[1e200], [2e200]])
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float16, bool])
 def test_numbers_of_any_type(dtype):
     X = np.random.default_rng(0).integers(0, 2 if dtype is bool else 100, (300, 2)).astype(dtype)

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from meanshiftpp import MeanShiftPP, __version__
 from meanshiftpp.cli.app import app
+from meanshiftpp.modes import MAX_RESOLUTION
 
 
 def run(*arguments: object) -> tuple[int, str, str]:
@@ -119,6 +120,14 @@ def test_a_bandwidth_that_is_none_is_wrong_usage(tmp_path, points, bandwidth):
 def test_wrong_usage(tmp_path, arguments):
     file = [] if not arguments else [tmp_path / "points.npy"]
     assert run("cluster", *file, *arguments)[0] == 2
+
+
+@pytest.mark.parametrize("resolution", [0, MAX_RESOLUTION + 1])
+def test_a_resolution_out_of_range_is_wrong_usage(tmp_path, points, resolution):
+    for command in ("cluster", "sweep"):
+        code, text, words = run(command, tmp_path / "points.npy", "--resolution", resolution)
+        assert (code, text) == (2, "")
+        assert "--resolution" in words
 
 
 def test_data_and_files_that_are_wrong_are_one_line_and_1(tmp_path, points):

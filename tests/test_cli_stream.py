@@ -108,7 +108,7 @@ def test_without_a_bandwidth_a_sample_decides_and_is_said(tmp_path, points, whol
     picture = tmp_path / "p.png"
     _, text, words = run("cluster", whole, "--stream", "--json", "--plot", picture)
     chosen = json.loads(text)["bandwidth"]
-    assert np.allclose(chosen, select_bandwidth(points), rtol=0.5)  # of another sample
+    assert np.allclose(chosen, select_bandwidth(points), rtol=0.2)  # of another sample
     assert "-b " + ",".join(map(repr, chosen)) in words
     assert picture.read_bytes().startswith(b"\x89PNG")
 

@@ -19,7 +19,7 @@ from meanshiftpp import Tracker, picture
 from meanshiftpp.cli.app import app
 from meanshiftpp.clips import leaving
 from meanshiftpp.frames import Frames, read_frames, write_frames
-from meanshiftpp.marks import FOLLOWED, LOST, box, ruled, tint
+from meanshiftpp.marks import FOLLOWED, LOST, box, ruled, tint, tracked
 
 pytest.importorskip("av", reason="PyAV reads and writes videos")
 
@@ -202,12 +202,20 @@ def test_the_first_frame_with_rulers(tmp_path, frames):
     assert shown[top - 1, left + 55].tolist() == [255, 255, 255]
 
 
-@pytest.mark.parametrize("text", ["1,2,3", "a,b,c,d", "", "1,2,3,4,5", "1.5,2,3,4", "nan,1,1,1"])
+@pytest.mark.parametrize("text", ["1,2,3", "a,b,c,d", "", "1,2,3,4,5", "1,2,inf,4", "nan,1,1,1"])
 def test_a_window_that_is_none_is_wrong_usage(tmp_path, video, text):
     code, out, words = run(video, "--window", text, "-o", tmp_path / "out.mp4")
     assert code == 2
     assert out == ""
-    assert "four whole numbers" in " ".join(words.replace("│", " ").split())
+    assert "four numbers" in " ".join(words.replace("│", " ").split())
+
+
+def test_a_window_of_decimals_is_rounded_to_pixels(tmp_path, video):
+    x, y, w, h = map(int, window().split(","))
+    whole, decimal = tmp_path / "whole.csv", tmp_path / "decimal.csv"
+    run(video, "--window", window(), "--csv", whole)
+    assert run(video, "--window", f"{x - 0.4},{y + 0.3},{w}.2,{h}", "--csv", decimal)[0] == 0
+    assert decimal.read_text() == whole.read_text()
 
 
 # -- what goes wrong -------------------------------------------------------------------------------
@@ -335,6 +343,17 @@ def test_a_box_stays_in_the_picture_and_leaves_the_rest_alone():
     dashed = box(plain, (20, 10, 15, 12), dashed=True)
     whole, parts = ((each == FOLLOWED).all(axis=2).sum() for each in (drawn, dashed))
     assert 0.2 * whole < parts < 0.8 * whole
+
+
+def test_what_is_lost_is_marked_and_not_tinted():
+    plain, where = np.full((60, 80, 3), 100, np.uint8), (30, 30, 12, 9)
+    mask = np.zeros((60, 80), bool)
+    mask[32:36, 32:36] = True
+    assert np.array_equal(tracked(plain, where, True), box(plain, where))
+    assert np.array_equal(tracked(plain, where, True, mask), box(tint(plain, mask), where))
+    lost = tracked(plain, where, False, mask)
+    assert np.array_equal(lost, box(plain, where, LOST, dashed=True, words="lost"))
+    assert np.array_equal(lost[32:36, 32:36], plain[32:36, 32:36])
 
 
 def test_a_tint_colours_the_mask_alone():

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import meanshiftpp
 from meanshiftpp._input import thread_count
-from meanshiftpp.bandwidth.spread import scale_of_points
+from meanshiftpp.bandwidth.spread import SAMPLE
 from meanshiftpp.dask import MeanShiftPP, _task_threads
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
 
@@ -105,12 +105,39 @@ def test_columns_of_several_types_and_missing_values():
     assert_same(model, np.array([[1, 1], [30, 3]]), bandwidth=5.0)
 
 
-def test_without_a_bandwidth_the_moments_of_all_the_data_decide():
-    expected = scale_of_points(X).rule_of_thumb()
-    for lazy in (da.from_array(X, chunks=(700, 2)), dd.from_pandas(FRAME, npartitions=3)):
-        model = MeanShiftPP().fit(lazy)
-        assert np.array_equal(model.bandwidth_, expected)
-        assert_same(model, bandwidth=expected)
+def test_a_series_is_no_frame():
+    with pytest.raises(InvalidInputError, match=r"2 dimensions, got Series; .* is a frame"):
+        MeanShiftPP(bandwidth=1.0).fit(dd.from_pandas(FRAME, npartitions=2)["x"])
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_without_a_bandwidth_it_is_that_of_one_process(times):
+    points = np.concatenate([X + k / 7 for k in range(times)])
+    points[5] = 1e6  # no absurd value decides
+    assert (len(points) > SAMPLE) == (times > 1)
+    frame = pd.DataFrame(points, columns=["x", "y", "z"])
+    for lazy in (da.from_array(points, chunks=(700, 2)), dd.from_pandas(frame, npartitions=3)):
+        assert_same(MeanShiftPP().fit(lazy), points)
+
+
+def test_without_a_bandwidth_weights_count_as_in_one_process():
+    points = np.concatenate([X + k / 7 for k in range(6)])
+    weight = rng.integers(0, 3, len(points))
+    points[weight == 0] = 1e9  # which has no say
+    lazy = da.from_array(points, chunks=(1100, 3)), da.from_array(weight, chunks=1100)
+    model = MeanShiftPP().fit(lazy[0], sample_weight=lazy[1])
+    one = meanshiftpp.MeanShiftPP().fit(points, sample_weight=weight)
+    assert model.grid_ == one.grid_
+    np.testing.assert_array_equal(model.bandwidth_, one.bandwidth_)
+
+
+def test_without_a_bandwidth_bad_values_are_still_named():
+    points = X.copy()
+    points[1500, 1] = np.nan
+    with pytest.raises(InvalidInputError, match=r"X.blocks\[2\], row 101, column 2 is NaN"):
+        MeanShiftPP().fit(da.from_array(points, chunks=(700, 3)))
+    with pytest.raises(InvalidInputError, match="at least one row"):
+        MeanShiftPP().fit(da.from_array(points[:0]))
 
 
 def test_resolution_and_periods():
@@ -175,7 +202,7 @@ def test_a_task_takes_one_thread_unless_told():
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        (X, "dask array or data frame, got ndarray; .* meanshiftpp.MeanShiftPP"),
+        (X, "dask array or data frame of 2 dimensions, got ndarray; .* meanshiftpp.MeanShiftPP"),
         (da.ones(5), "2 dimensions"),
         (da.ones((0, 3)), "at least one row"),
         (dd.from_pandas(pd.DataFrame({"x": [1.0], "name": ["a"]}), npartitions=1), "'name' holds"),

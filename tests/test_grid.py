@@ -492,24 +492,6 @@ def test_the_file_is_plain_npz(saved):
     assert names == {"format", "version", *fields}
 
 
-def test_a_file_of_version_1_still_loads(saved):
-    """The first version had no periods."""
-    grid, path = saved
-    with path.open("wb") as file:
-        np.savez(
-            file,
-            format=np.array("meanshiftpp grid"),
-            version=np.array(1),
-            unit=np.array(grid.unit),
-            bandwidth=grid.bandwidth,
-            cells=grid.cells,
-            counts=grid.counts,
-            sums=grid.sums,
-        )
-    assert Grid.load(path) == grid
-    assert not Grid.load(path).period.any()
-
-
 @pytest.mark.parametrize("period", [[-3, 0, 0], [3, 3], [1, 1, 1], "x"])
 def test_a_period_that_cannot_be_is_refused(saved, period):
     _, path = saved

@@ -15,7 +15,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import meanshiftpp
-from meanshiftpp.bandwidth.spread import scale_of_points
+from meanshiftpp.bandwidth.spread import SAMPLE
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
 
 pytestmark = [
@@ -119,18 +119,29 @@ def test_a_bad_value_is_named_by_partition_row_and_column(session):
         model.transform(df).collect()
 
 
-def test_weights_and_the_rule_for_the_bandwidth(session):
+def test_weights_and_the_choice_of_a_bandwidth(session):
     from meanshiftpp import spark
 
     weight = rng.integers(0, 4, len(X))
     df = session.createDataFrame(table(w=weight))
     model = spark.fit(df, NAMES, 1.0, weight="w")
     assert model.grid == meanshiftpp.Grid.from_points(X, 1.0, sample_weight=weight)
-    side = scale_of_points(X).rule_of_thumb()
+    side = meanshiftpp.select_bandwidth(X)
     assert spark.fit(df, NAMES).grid == meanshiftpp.Grid.from_points(X, side)
 
 
-def test_the_rule_for_the_bandwidth_uses_the_weights(session):
+def test_of_many_rows_some_are_looked_at(session):
+    from meanshiftpp import spark
+
+    many = np.concatenate([X + np.float32([k / 7, k / 7, k]) for k in range(5)])
+    many[7] = 1e6  # no absurd value decides
+    assert len(many) > SAMPLE
+    df = session.createDataFrame(table(many)).repartition(3)
+    side = spark.fit(df, NAMES).grid.bandwidth
+    np.testing.assert_allclose(side, meanshiftpp.select_bandwidth(many), rtol=0.2)
+
+
+def test_the_choice_of_a_bandwidth_uses_the_weights(session):
     from meanshiftpp import spark
 
     far = X + np.float32([1 << 20, 0, 0])  # where squares of coordinates would lose the spread
@@ -138,8 +149,8 @@ def test_the_rule_for_the_bandwidth_uses_the_weights(session):
     some = rng.integers(0, 3, len(X))
     for points, weight in [(X, heavy_left), (X, some), (far, heavy_left)]:
         df = session.createDataFrame(table(points, w=weight)).repartition(3)
-        side = scale_of_points(points, weight).rule_of_thumb()
-        assert side.tolist() != scale_of_points(points).rule_of_thumb().tolist()
+        side = meanshiftpp.select_bandwidth(points, sample_weight=weight)
+        assert side.tolist() != meanshiftpp.select_bandwidth(points).tolist()
         np.testing.assert_array_equal(spark.fit(df, NAMES, weight="w").grid.bandwidth, side)
     idle = session.createDataFrame(table(w=np.zeros(len(X))))
     with pytest.raises(InvalidInputError, match="at least one row of some weight"):
@@ -175,8 +186,18 @@ def test_vectors_must_have_one_length(session):
     df = session.createDataFrame([([1.0, 2.0],), (None,)], "features array<double>").coalesce(1)
     with pytest.raises(InvalidInputError, match="partition 0, row 2 has no vector"):
         spark.MeanShiftPP(bandwidth=1.0).fit(df)
-    with pytest.raises(InvalidInputError, match="vectors need a bandwidth"):
+    with pytest.raises(InvalidInputError, match="partition 0, row 2 has no vector"):
         spark.MeanShiftPP().fit(df)
+
+
+def test_vectors_need_no_bandwidth(session):
+    from pyspark.ml.feature import VectorAssembler
+
+    from meanshiftpp import spark
+
+    df = session.createDataFrame(table())
+    vectors = VectorAssembler(inputCols=NAMES, outputCol="features").transform(df)
+    assert spark.MeanShiftPP().fit(vectors).grid == spark.fit(df, NAMES).grid
 
 
 @pytest.mark.parametrize("fan_in", [16, 2])  # grids meet on the driver, or in a task

@@ -165,11 +165,12 @@ def test_a_sample_is_spread_over_all_the_data(tmp_path, small_chunks):
     write(tmp_path / "a.parquet", pa.table({"x": X[:, 0]}), row_group_size=5000)
     write(tmp_path / "a.csv", pa.table({"x": X[:, 0]}))
     for suffix in (".npy", ".parquet", ".csv"):
-        sample = open_points(tmp_path / f"a{suffix}").sample(2000)
+        sample, rows = open_points(tmp_path / f"a{suffix}").sample(2000)
+        assert rows == len(X)
         assert 2000 <= len(sample) <= 4000
         shares = np.histogram(sample, 10, (0, 90_000))[0] / len(sample)
         assert 0.05 < shares.min() <= shares.max() < 0.15
-        assert np.array_equal(sample, open_points(tmp_path / f"a{suffix}").sample(2000))
+        assert np.array_equal(sample, open_points(tmp_path / f"a{suffix}").sample(2000)[0])
 
 
 def peak_of(path: Path) -> int:

@@ -10,12 +10,16 @@ import zlib
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from meanshiftpp import MeanShiftPP, picture, segment
+from meanshiftpp import MeanShiftPP, picture, segment, sweep
+from meanshiftpp.cli.app import app
 from meanshiftpp.clips import leaving
+from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.frames import write_frames
+from meanshiftpp.studio.server import serve
 from meanshiftpp.track import Tracker
 
 from .studio_server import running
@@ -94,6 +98,19 @@ def test_it_listens_on_one_address_of_this_machine(studio):
     socket.create_connection(("127.0.0.1", port), 5).close()
     with pytest.raises(OSError, match=r"refused|unreachable|timed out"):
         socket.create_connection(("127.0.0.2", port), 5)
+
+
+def test_a_port_in_use_is_named_with_what_to_do():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InvalidInputError, match=f"cannot listen on port {port}: .*port 0"):
+            serve(port=port)
+        result = CliRunner().invoke(app, ["studio", "--no-open", "--port", str(port)])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"error: cannot listen on port {port}: ")
+    assert len(result.stderr.splitlines()) == 1
 
 
 # What is taken
@@ -363,6 +380,7 @@ def test_the_table_s_labels_are_those_of_the_estimator(tab, points, tmp_path):
         tab.say(do="show", view="table", n=1, columns=columns, bandwidth=h)
         swept, found = tab.hear("points"), tab.hear("clusters")
         assert len(swept["clusters"]) == len(swept["multiples"]) > 5
+        assert swept["large"] == sweep(points[:, : len(columns)]).n_large.tolist()
         truth = MeanShiftPP(h).fit_predict(points[:, : len(columns)])
         np.testing.assert_array_equal(found["labels"], truth)
         _, _, data = tab.export(view="table", kind="npy", columns=columns, bandwidth=h)
@@ -414,6 +432,7 @@ def test_a_clip_is_followed_as_the_tracker_does(tab, tmp_path):
         frames = list(clip)
     truth = Tracker().clusters(frames[2], window)
     assert [each["share"] for each in colours] == [each.share for each in truth]
+    assert [tuple(each["color"]) for each in colours] == [each.color for each in truth]
 
     tracker, rows = Tracker(), []
     for number, frame in enumerate(frames[2:], 2):

@@ -332,6 +332,11 @@ def test_what_it_holds(blobs):
     assert isinstance(found, Sweep)
     assert found.n_clusters.tolist() == [len(modes) for modes in found.modes]
     assert [weights.sum() for weights in found.weights] == [len(blobs)] * 3
+    large = [weights[:n] for weights, n in zip(found.weights, found.n_large)]
+    rest = [weights[n:] for weights, n in zip(found.weights, found.n_large)]
+    assert all((weights >= 0.01 * len(blobs)).all() for weights in large)
+    assert all((weights < 0.01 * len(blobs)).all() for weights in rest)
+    assert sum(map(len, rest)), "there are small ones too"
     assert len(found) == 3
     assert repr(found).startswith("Sweep(3 bandwidths from 0.5 to 2, of Grid(")
     assert "0.5" in repr(sweep(blobs, [[0.5, 1, 1]]))
@@ -348,6 +353,7 @@ def test_the_picture_has_both_curves_and_the_best(blobs, tmp_path, bandwidths):
     ax = found.plot()
     right = ax.figure.axes[1]
     assert ax.lines[0].get_ydata().tolist() == found.n_clusters.tolist()
+    assert ax.lines[1].get_ydata().tolist() == found.n_large.tolist()
     assert np.array_equal(right.lines[0].get_ydata(), found.stability, equal_nan=True)
     (note,) = right.texts
     assert f"{found.n_clusters[found.best]:,} cluster" in note.get_text()

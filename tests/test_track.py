@@ -280,7 +280,7 @@ def test_clusters_share_out_the_window():
         np.testing.assert_array_equal(together, expected)
         for cluster in clusters:
             mean = frame[cluster.mask].mean(axis=0)
-            np.testing.assert_allclose(cluster.colour, mean, atol=0.5)
+            np.testing.assert_allclose(cluster.color, mean, atol=0.5)
 
 
 @pytest.mark.parametrize("adapt", ["robust", None])
@@ -297,7 +297,7 @@ def test_a_person_can_choose_what_to_follow(adapt, colour):
     frames = [frame(k) for k in range(12)]
     window = (100, 80, 40, 30)
     tracker = Tracker(60 if adapt is None else None, adapt=adapt)
-    names = [np.subtract(c.colour, colour) for c in tracker.clusters(frames[0], window)]
+    names = [np.subtract(c.color, colour) for c in tracker.clusters(frames[0], window)]
     chosen = [k for k, difference in enumerate(names) if np.abs(difference).max() < 60]
     assert chosen
     _, (x, _, w, _) = follow(tracker, frames, window, chosen)[-1]

@@ -1,4 +1,7 @@
-"""What the estimators share: scikit-learn's checks, for arrays on the host and on a GPU."""
+"""What the estimators share: scikit-learn's checks, for arrays on the host and on a GPU.
+
+What scikit-learn has no public name for is imported here, and nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_n_features, validate_data
 
@@ -15,6 +18,17 @@ from meanshiftpp._arrays import as_array, on_gpu
 from meanshiftpp._input import as_points
 from meanshiftpp.errors import InvalidInputError
 
+__all__ = [
+    "CONSTRAINTS",
+    "Estimator",
+    "Interval",
+    "checked_points",
+    "checked_weight",
+    "parameters_checked",
+    "threads_of",
+]
+
+parameters_checked = _fit_context(prefer_skip_nested_validation=True)  # before a fit
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 CONSTRAINTS: dict[str, list[Any]] = {
     "bandwidth": [_POSITIVE, "array-like", None],

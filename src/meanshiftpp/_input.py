@@ -17,6 +17,7 @@ from meanshiftpp.errors import InvalidInputError
 
 OFFSET_BITS = 32  # of a point's place in its cell
 COUNT_LIMIT = 2**32 - 1  # a fuller cell could overflow its 64-bit sums of 32-bit offsets
+MAX_RESOLUTION = 64
 _REAL_WEIGHT_BITS = 31
 
 
@@ -115,6 +116,15 @@ def snap(
     return h, period
 
 
+def refuse_short_periods(period: NDArray[np.int64], window: int, advice: str) -> None:
+    """Refuse a window that would see a cell twice."""
+    if any(0 < cells < window for cells in period.tolist()):
+        raise InvalidInputError(
+            f"a period must be as long as a window, {window} cells, but periods have "
+            f"{period[period > 0].tolist()}; {advice}"
+        )
+
+
 def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], float]:
     """Check weights and give them as whole multiples of a unit."""
     w = as_array(sample_weight)
@@ -151,16 +161,19 @@ def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
     return counts.astype(np.uint64), unit
 
 
+def as_whole(value: object, name: str, low: int, high: int | None = None) -> int:
+    """Check a whole number."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < low or (high is not None and value > high):  # type: ignore[operator]
+        upto = "" if high is None else f" to {high:,}"
+        raise InvalidInputError(f"{name} must be a whole number from {low}{upto}, got {value!r}")
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
 def thread_count(n_threads: int | None) -> int:
     """Resolve a number of threads: by default the cores this process may use."""
     if n_threads is not None:
-        if (
-            isinstance(n_threads, bool)
-            or not isinstance(n_threads, int | np.integer)
-            or n_threads < 1
-        ):
-            raise InvalidInputError(f"n_threads must be a whole number from 1, got {n_threads!r}")
-        return min(int(n_threads), 256)
+        return min(as_whole(n_threads, "n_threads", 1), 256)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     limit = os.environ.get("OMP_NUM_THREADS", "")  # how schedulers and joblib ask for restraint
     return max(1, min(cores or 1, int(limit) if limit.isdigit() and int(limit) else 256))

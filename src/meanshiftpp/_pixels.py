@@ -65,17 +65,13 @@ def read_pixels(
     channel_axis: int | None,
     n_threads: int | None,
 ) -> Pixels:
+    """Check an image and read it as a table of pixels, with features in a colour space.
+
+    Four channels in a colour space are RGBA: the pixels that cannot be seen are masked.
+    """
     if space is not None and space not in SPACES:
         raise InvalidInputError(f"space must be one of {', '.join(SPACES)} or None, got {space!r}")
-    array = _as_image(image)
-    if array.ndim == 2:
-        channel_axis = None
-    if channel_axis is not None:
-        if not -array.ndim <= channel_axis < array.ndim:
-            raise InvalidInputError(
-                f"channel_axis {channel_axis} is not an axis of an image of shape {array.shape}"
-            )
-        array = np.moveaxis(array, channel_axis, -1)
+    array, channel_axis = _channels_last(_as_image(image), channel_axis)
     shape = array.shape if channel_axis is None else array.shape[:-1]
     if len(shape) not in (2, 3):
         raise InvalidInputError(
@@ -85,22 +81,40 @@ def read_pixels(
     if 0 in array.shape:
         raise InvalidInputError(f"the image is empty: shape {np.shape(image)}")
     values = array.reshape(math.prod(shape), -1)
-    inside = _as_mask(mask, shape)
-    colours = values.shape[1]
-    if space is not None and colours == 4:  # RGBA
-        colours = 3
-        opaque = values[:, 3] > 0
-        inside = opaque if inside is None else inside & opaque
-    if inside is not None and inside.all():
-        inside = None
-    if inside is not None and not inside.any():
-        raise InvalidInputError("the mask leaves no pixel of the image")
+    alpha = space is not None and values.shape[1] == 4
+    colours = 3 if alpha else values.shape[1]
+    inside = _inside(_as_mask(mask, shape), values[:, 3] > 0 if alpha else None)
     _refuse_not_finite(values, inside, shape)
     if space is not None and colours not in (1, 3):
         space = None
     features = _features(values[:, :colours], space, inside, thread_count(n_threads))
     given = as_array(image).dtype
     return Pixels(values, features, space, shape, inside, channel_axis, colours, given)
+
+
+def _channels_last(
+    array: NDArray[Any], channel_axis: int | None
+) -> tuple[NDArray[Any], int | None]:
+    """Move the channels to the end; an image of two dimensions has none."""
+    if array.ndim == 2 or channel_axis is None:
+        return array, None
+    if not -array.ndim <= channel_axis < array.ndim:
+        raise InvalidInputError(
+            f"channel_axis {channel_axis} is not an axis of an image of shape {array.shape}"
+        )
+    return np.moveaxis(array, channel_axis, -1), channel_axis
+
+
+def _inside(
+    mask: NDArray[np.bool_] | None, opaque: NDArray[np.bool_] | None
+) -> NDArray[np.bool_] | None:
+    """Say which pixels count; None where all do."""
+    both = mask if opaque is None else opaque if mask is None else mask & opaque
+    if both is None or both.all():
+        return None
+    if not both.any():
+        raise InvalidInputError("the mask leaves no pixel of the image")
+    return both
 
 
 def _as_image(image: ArrayLike) -> NDArray[Any]:

@@ -54,7 +54,7 @@ class Checkpoint:
             note: dict[str, Any] = json.loads(text or "none")
             position, rows = int(note["position"]), int(note["rows"])
             columns, files = list(note["columns"]), [list(file) for file in note["files"]]
-            unit = str(note.get("unit", Source.unit))  # which older ones do not say
+            unit = str(note["unit"])
         except (ValueError, TypeError, KeyError):
             raise GridFileError(f"{path} is no checkpoint, and stays as it is") from None
         grid = Grid(**fields)

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp.windows import Window
+
 __all__ = ["CLIPS", "leaving", "light", "lookalike", "occlusion", "overlap"]
 
 Frame = NDArray[np.uint8]  # (height, width, 3)
-Window = tuple[int, int, int, int]  # x, y, width, height
 Clip = Iterator[tuple[Frame, Window | None]]
 Values = NDArray[np.float64]
 

@@ -13,23 +13,24 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClusterMixin, _fit_context
+from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp._arrays import module_of
 from meanshiftpp._estimator import (
     CONSTRAINTS,
     Estimator,
+    Interval,
     checked_points,
     checked_weight,
+    parameters_checked,
     threads_of,
 )
-from meanshiftpp._input import as_bandwidth
+from meanshiftpp._input import MAX_RESOLUTION, as_bandwidth
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.grid import Periodic, bin_points
-from meanshiftpp.modes import MAX_RESOLUTION, Modes, fine_cells, fit_labels, seek
+from meanshiftpp.modes import Modes, fine_cells, fit_labels, seek
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -145,7 +146,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         self.min_cluster_size = min_cluster_size
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @parameters_checked  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the modes of `X` and label its points.
 
@@ -180,7 +181,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         )
         return self._keep(modes, labels, bandwidth)
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @parameters_checked  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a chunk of points and find the modes of all seen so far.
 

@@ -13,13 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp import cluster
-from meanshiftpp._estimator import checked_points, threads_of
-from meanshiftpp._input import as_bandwidth, thread_count
-from meanshiftpp.bandwidth.spread import Scale, merged_scale, scale_of_points
+from meanshiftpp._arrays import on_host
+from meanshiftpp._estimator import checked_points, parameters_checked, threads_of
+from meanshiftpp._input import as_bandwidth, as_points, thread_count
+from meanshiftpp.bandwidth.choice import bandwidth_from_sample
+from meanshiftpp.bandwidth.spread import SAMPLE, rows_of_sample
 from meanshiftpp.chunks import Chunk
 from meanshiftpp.errors import InvalidInputError, need
 from meanshiftpp.grid import Grid, GridSum, bin_chunk
@@ -39,14 +40,17 @@ SPLIT_EVERY = 8  # results that one task of the tree combines
 class MeanShiftPP(cluster.MeanShiftPP):
     """`meanshiftpp.MeanShiftPP` for Dask arrays and data frames.
 
-    `fit` runs at once: it reads the data once to bin it (and once before that to choose a
-    bandwidth, where none is given). Labels are lazy and are computed block by block when they are
-    asked for; reading the data a second time is cheaper than keeping a label for every point.
+    `fit` runs at once: it reads the data once to bin it. Where no bandwidth is given it reads the
+    data before that, once to look at some rows, and once to count them where that is not known (of
+    a data frame) or where there are weights. Labels are lazy and are computed block by block when
+    they are asked for; reading the data a second time is cheaper than keeping a label for every
+    point.
 
     Parameters
     ----------
     bandwidth : float or array-like of shape (n_features,), default=None
-        Side of a grid cell. ``None`` takes a rule of thumb from the moments of all the data.
+        Side of a grid cell. ``None`` chooses one for each feature by `select_bandwidth`, from the
+        rows that it would look at if the data were in memory: the answer is the same.
     resolution, periodic, tol, max_iter
         As those of `meanshiftpp.MeanShiftPP`.
     cluster_all : bool, default=True
@@ -88,7 +92,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
     array([0, 1], dtype=int32)
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @parameters_checked  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
         """Find the modes of `X`. Runs on the active client, and waits for the result.
 
@@ -111,8 +115,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
         weight = _lazy_weight(sample_weight, points)
         bandwidth = self.bandwidth
         if bandwidth is None:
-            scale = _reduced(_block_scale, merged_scale, points, weight)
-            bandwidth = scale.rule_of_thumb()
+            bandwidth = _chosen(points, weight, threads_of(self.n_jobs))
         wanted = as_bandwidth(bandwidth, points.shape[1])
         fine, period = fine_cells(wanted, self.periodic, points.shape[1], self.resolution)
         grid = _reduced(
@@ -181,10 +184,11 @@ class MeanShiftPP(cluster.MeanShiftPP):
                 )
             checked_points(self, np.empty((0, X.shape[1])), reset=reset, ensure_min_samples=0)
             return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-        if not (dask.is_dask_collection(X) and hasattr(X, "columns")):
+        if not (dask.is_dask_collection(X) and hasattr(X, "columns") and X.ndim == 2):
             raise InvalidInputError(
-                f"X must be a dask array or data frame, got {type(X).__name__}; "
-                "for data in memory there is meanshiftpp.MeanShiftPP"
+                f"X must be a dask array or data frame of 2 dimensions, got {type(X).__name__}; "
+                'of one column, df[["x"]] is a frame; for data in memory there is '
+                "meanshiftpp.MeanShiftPP"
             )
         checked_points(self, _empty_frame(X), reset=reset, ensure_min_samples=0)
         # Columns that may hold missing values are objects in an array; as floats they hold NaN.
@@ -328,8 +332,48 @@ def _add(grids: Sequence[Grid]) -> Grid:
     return total.grid()
 
 
-def _block_scale(points: NDArray[Any], weight: NDArray[Any] | None, number: int) -> Scale:
-    return scale_of_points(points, weight)
+def _chosen(points: Any, weight: Any, threads: int | None) -> NDArray[np.float64]:
+    """Choose a bandwidth from the rows that would be looked at in memory."""
+    known = weight is None and not np.isnan(points.shape[0])
+    sizes = [(n, n) for n in points.chunks[0]] if known else _each(_block_size, points, weight)
+    counts, weights = zip(*sizes, strict=True)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    rows, of_rows = zip(*_each(_block_sample, points, weight, starts=starts), strict=True)
+    each = None if weight is None else np.concatenate(of_rows)
+    sample = np.concatenate(rows)
+    return bandwidth_from_sample(sample, sum(weights), sample_weight=each, n_threads=threads)
+
+
+def _each(task: Callable[..., Any], points: Any, weight: Any, **how: Any) -> list[Any]:
+    """Do a task with each block of rows, and give the results in order."""
+    found: list[Any] = _reduced(task, _joined, points, weight, **how)
+    return found
+
+
+def _joined(lists: Sequence[list[Any]]) -> list[Any]:
+    return [item for each in lists for item in each]
+
+
+def _block_size(
+    points: NDArray[Any], weight: NDArray[Any] | None, number: int
+) -> list[tuple[int, float]]:
+    """Count the rows that have a say, and their weight. What is wrong, binning will say."""
+    if weight is None:
+        return [(len(points), len(points))]
+    counted = weight[weight > 0]
+    return [(len(counted), float(counted.sum()))]
+
+
+def _block_sample(
+    points: NDArray[Any], weight: NDArray[Any] | None, number: int, *, starts: NDArray[np.int64]
+) -> list[tuple[NDArray[Any], NDArray[np.float64] | None]]:
+    points = as_points(points)
+    if weight is not None:
+        points, weight = points[weight > 0], weight[weight > 0]
+    rows = rows_of_sample(int(starts[-1]), SAMPLE)
+    mine = rows[(rows >= starts[number]) & (rows < starts[number + 1])] - starts[number]
+    of_rows = None if weight is None else on_host(weight[mine]).astype(np.float64)
+    return [(on_host(points[mine]), of_rows)]
 
 
 def _label_block(

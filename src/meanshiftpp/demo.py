@@ -318,19 +318,18 @@ def _track(name: str) -> Tracked:
 
 def _strips(tracked: Sequence[Tracked], picture: Path) -> None:
     """Draw some frames of each clip, a row each."""
+    from meanshiftpp import marks
     from meanshiftpp.draw import contact_sheet
-    from meanshiftpp.marks import LOST, box
     from meanshiftpp.picture import write
 
     panels = []
     for each in tracked:
         for at in SHOWN_FRAMES[each.name]:
             frame, window, ok = each.frames[at], each.windows[at], each.oks[at]
-            drawn = box(frame, window) if ok else box(frame, window, LOST, dashed=True)
             words = "followed" if ok else "lost"
             if each.truth[at] is None:
                 words += " (hidden)"
-            panels.append((f"{each.name}, frame {at}", words, drawn))
+            panels.append((f"{each.name}, frame {at}", words, marks.tracked(frame, window, ok)))
     write(picture, contact_sheet(panels, columns=len(panels) // len(tracked)))
 
 

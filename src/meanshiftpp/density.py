@@ -12,14 +12,30 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import DensityMixin, _fit_context
+from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp._arrays import as_array, beside, device_of, module_of
-from meanshiftpp._estimator import CONSTRAINTS, Estimator, checked_points, threads_of
-from meanshiftpp._input import as_bandwidth, as_periods, as_weights, snap, thread_count
+from meanshiftpp._estimator import (
+    CONSTRAINTS,
+    Estimator,
+    Interval,
+    checked_points,
+    checked_weight,
+    parameters_checked,
+    threads_of,
+)
+from meanshiftpp._input import (
+    MAX_RESOLUTION,
+    as_bandwidth,
+    as_periods,
+    as_weights,
+    as_whole,
+    refuse_short_periods,
+    snap,
+    thread_count,
+)
 from meanshiftpp.backends import backend_of
 from meanshiftpp.bandwidth.spread import normal_reference, reach_of, scale_of_points
 from meanshiftpp.errors import InvalidInputError
@@ -29,8 +45,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["GridDensity", "density_bandwidth"]
-
-MAX_RESOLUTION = 64
 
 
 class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
@@ -144,11 +158,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         model = cls(resolution=resolution)
         model._validate_params()
         window, period = 2 * resolution + 1, grid.period
-        if ((period > 0) & (period < window)).any():
-            raise InvalidInputError(
-                f"a period must be as long as a window, {window} cells, but periods have "
-                f"{period[period > 0].tolist()}; take a lower resolution"
-            )
+        refuse_short_periods(period, window, "take a lower resolution")
         model.bandwidth = grid.bandwidth * window
         if period.any():
             lengths = zip(period, grid.bandwidth, strict=True)
@@ -156,7 +166,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         model.n_features_in_ = grid.n_features
         return model._keep(grid)
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @parameters_checked  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Count the points of `X`.
 
@@ -177,7 +187,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         X, weight = _weighted(checked_points(self, X, reset=True), sample_weight)
         return self._keep(self._binned(X, *self._cells(self._window(X, weight)), weight))
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @parameters_checked  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a chunk of points to those counted so far.
 
@@ -282,12 +292,11 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
             The points.
         """
         check_is_fitted(self, "grid_")
-        if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or n_samples < 0:
-            raise InvalidInputError(f"n_samples must be a whole number from 0, got {n_samples!r}")
+        size = as_whole(n_samples, "n_samples", 0)
         random, reach = check_random_state(random_state), self.resolution_
         grid = self.grid_.to("cpu")
         upto = np.cumsum(grid.counts).astype(np.int64)
-        drawn = random.randint(0, upto[-1], n_samples, dtype=np.int64)
+        drawn = random.randint(0, upto[-1], size, dtype=np.int64)
         cells = grid.cells[np.searchsorted(upto, drawn, side="right")]
         cells = cells + random.randint(-reach, reach + 1, cells.shape)
         cells = np.where(grid.period > 0, cells % np.maximum(grid.period, 1), cells)
@@ -385,11 +394,10 @@ def _weighted(
     X: NDArray[Any], sample_weight: ArrayLike | None
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Check weights, and leave out the points of no weight: they are as if not there."""
-    if sample_weight is None:
+    weight = checked_weight(sample_weight, len(X))
+    if weight is None:
         return X, None
-    weight = beside(X, sample_weight)
+    weight = beside(X, weight)
     as_weights(weight, len(X))
     counted = weight > 0
-    if not counted.any():
-        raise InvalidInputError("sample_weight must have a weight above zero, but all are zero")
     return (X, weight) if counted.all() else (X[counted], weight[counted])

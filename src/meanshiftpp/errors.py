@@ -81,7 +81,7 @@ class FileAccessError(MeanShiftPPError, OSError):
     >>> Grid.load("nowhere.grid")
     Traceback (most recent call last):
     ...
-    meanshiftpp.errors.FileAccessError: cannot read nowhere.grid: No such file or directory
+    meanshiftpp.errors.FileAccessError: cannot read 'nowhere.grid': No such file or directory
     """
 
 

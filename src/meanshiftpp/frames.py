@@ -251,7 +251,7 @@ def _decoded(container: Any, stream: Any, name: str, expected: int) -> Iterator[
     av, seen = need("av", "video"), 0
     try:
         for frame in container.decode(stream):
-            yield _as_rgb(frame)
+            yield _upright(frame)
             seen += 1
     except av.FFmpegError as error:
         raise InvalidInputError(
@@ -262,7 +262,8 @@ def _decoded(container: Any, stream: Any, name: str, expected: int) -> Iterator[
         raise InvalidInputError(f"{name} is cut off: it has {seen} of {expected} frames")
 
 
-def _as_rgb(frame: Any) -> Frame:
+def _upright(frame: Any) -> Frame:
+    """Give a decoded frame as RGB bytes, turned as the file says."""
     source = None
     if frame.colorspace not in (1, 4, 5, 6, 7, 9) and frame.height >= _HIGH_DEFINITION:
         source = _BT709  # where a file does not say, this is what it means

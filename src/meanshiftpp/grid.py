@@ -29,6 +29,7 @@ from meanshiftpp._input import (
     as_bandwidth,
     as_points,
     as_weights,
+    as_whole,
     snap,
     thread_count,
 )
@@ -323,11 +324,7 @@ class Grid:
         >>> Grid.from_points([[0.1], [0.7], [1.2]], bandwidth=0.25).coarsen(4)
         Grid(2 cells, 1 feature, weight 3, bandwidth 1)
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < 2**31:
-            raise InvalidInputError(
-                f"coarsen expects a whole number from 1 to 2**31 - 1, got {k!r}"
-            )
-        k = int(k)
+        k = as_whole(k, "the factor of coarsen", 1, 2**31 - 1)
         if (self.period % k).any():
             raise InvalidInputError(
                 f"coarsen expects a number that divides the cells in each period, "
@@ -343,10 +340,7 @@ class Grid:
         merged = merge_cells((cells, self.counts, sums))
         if not np.isfinite(self.bandwidth * k).all():
             raise InvalidInputError(f"{k} times the bandwidth {self.bandwidth} is not finite")
-        if len(merged[1]) and int(merged[1].max()) > COUNT_LIMIT:
-            raise InvalidInputError(
-                f"with {k} times the bandwidth a cell would hold more than {COUNT_LIMIT:,} points"
-            )
+        _refuse_overflow(merged[1], f"the grid of {k} times the bandwidth")
         return Grid(self.bandwidth * k, *merged, self.unit, self.period // k)
 
     def save(self, path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) -> None:

@@ -1,9 +1,8 @@
 """The file of a grid: an .npz archive, whole or not there, and trusted in nothing when read.
 
-A file has the format's name, its version, and one array for each field of a grid. Version 2 has the
-periods, version 1 had none. Files of older releases stay readable; those of newer ones are refused
-with that reason. A checkpoint is such a file with a note; a file may also name the columns its
-points were.
+A file has the format's name, its version, and one array for each field of a grid. Files of newer
+releases are refused with that reason. A checkpoint is such a file with a note; a file may also name
+the columns its points were.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._input import COUNT_LIMIT, OFFSET_BITS, as_bandwidth
-from meanshiftpp.errors import FileAccessError, GridFileError
-from meanshiftpp.files import atomic_path
+from meanshiftpp.errors import GridFileError
+from meanshiftpp.files import atomic_path, check_readable
 
-_FORMAT, _VERSION = "meanshiftpp grid", 2
+_FORMAT, _VERSION = "meanshiftpp grid", 1
 _ZIP = b"PK\x03\x04"  # what an archive begins with
 
 
@@ -64,14 +63,12 @@ def _read_archive(
     path: str | os.PathLike[str], what: str, only: Sequence[str] | None = None
 ) -> dict[str, NDArray[Any]]:
     """Read all arrays of a file, or some of those it has."""
-    try:
-        with Path(path).open("rb") as file:
-            if file.read(len(_ZIP)) != _ZIP:
-                raise GridFileError(f"{path} is not a {what}")
-            file.seek(0)
-            return _arrays(file, path, what, only)
-    except OSError as error:
-        raise FileAccessError(f"cannot read {path}: {error.strerror or error}") from error
+    check_readable(path)
+    with Path(path).open("rb") as file:
+        if file.read(len(_ZIP)) != _ZIP:
+            raise GridFileError(f"{path} is not a {what}")
+        file.seek(0)
+        return _arrays(file, path, what, only)
 
 
 def _arrays(
@@ -101,8 +98,7 @@ def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
         sums = np.ascontiguousarray(fields["sums"], np.uint64)
         unit = float(fields["unit"])
         as_bandwidth(bandwidth, cells.shape[1])
-        none = np.zeros(cells.shape[1], np.int64)
-        period = np.ascontiguousarray(fields["period"] if version >= 2 else none, np.int64)
+        period = np.ascontiguousarray(fields["period"], np.int64)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise GridFileError(f"{path} is damaged: {error}") from error
     _check_content(cells, counts, sums, unit, period, path)

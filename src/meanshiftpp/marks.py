@@ -8,15 +8,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp.errors import need
+from meanshiftpp.windows import Window
 
-__all__ = ["box", "ruled", "tint"]
+__all__ = ["box", "ruled", "tint", "tracked"]
 
 Picture = NDArray[np.uint8]  # (height, width, 3)
 Color = tuple[int, int, int]
-Window = tuple[int, int, int, int]  # x, y, width, height
 
 FOLLOWED, LOST = (86, 180, 233), (240, 150, 0)
 LINE = 240  # one pixel of line for so many of the picture's side
+
+
+def tracked(
+    rgb: Picture, window: Window, ok: bool, mask: NDArray[np.bool_] | None = None
+) -> Picture:
+    """Draw what a tracker says of a frame: a line around the object, dashed where it is lost.
+
+    Parameters
+    ----------
+    rgb : ndarray of uint8, shape (height, width, 3)
+        The frame; it is not changed.
+    window : tuple of int
+        x, y, width and height.
+    ok : bool
+        Whether the object is there; else the window is the best guess, and marked as lost.
+    mask : ndarray of bool, shape (height, width), optional
+        Pixels to tint, if the object is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.marks import FOLLOWED, tracked
+    >>> drawn = tracked(np.full((9, 9, 3), 100, np.uint8), (4, 4, 1, 1), True)
+    >>> tuple(drawn[4, 3].tolist()) == FOLLOWED
+    True
+    """
+    if not ok:
+        return box(rgb, window, LOST, dashed=True, words="lost")
+    return box(rgb if mask is None else tint(rgb, mask), window)
 
 
 def box(

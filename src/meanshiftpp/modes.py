@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._arrays import beside, device_of, module_of, on_gpu, on_host, working_on
-from meanshiftpp._input import as_bandwidth, as_points, snap, thread_count
+from meanshiftpp._input import (
+    MAX_RESOLUTION,
+    as_bandwidth,
+    as_points,
+    as_whole,
+    refuse_short_periods,
+    snap,
+    thread_count,
+)
 from meanshiftpp.backends import backend_of, gpu_of
 from meanshiftpp.chunks import Chunk
 from meanshiftpp.errors import InvalidInputError
@@ -22,7 +30,6 @@ from meanshiftpp.grid import Grid, Periodic, bin_points
 
 DEFAULT_TOL = 1e-3
 DEFAULT_MAX_ITER = 300
-MAX_RESOLUTION = 64
 _FAR = np.int32(-2)  # a cell that neither is nor touches an occupied one
 
 
@@ -228,15 +235,10 @@ def seek(
     if len(grid) == 0:
         raise InvalidInputError("an empty grid has no modes: bin some points first")
     reach = as_resolution(resolution)
-    if any(0 < cells < 2 * reach + 1 for cells in grid.period.tolist()):
-        raise InvalidInputError(
-            f"a period must be as long as a window, {2 * reach + 1} cells, but periods have "
-            f"{grid.period[grid.period > 0].tolist()}; take a smaller bandwidth"
-        )
+    refuse_short_periods(grid.period, 2 * reach + 1, "take a smaller bandwidth")
     if not isinstance(tol, int | float | np.number) or not tol >= 0:
         raise InvalidInputError(f"tol must be a number from 0, got {tol!r}")
-    if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
-        raise InvalidInputError(f"max_iter must be a whole number from 1, got {max_iter!r}")
+    steps = as_whole(max_iter, "max_iter", 1)
     labels, cells, fractions, weights, n_iter, converged = backend_of(grid.cells).seek_modes(
         grid.cells,
         grid.counts,
@@ -244,7 +246,7 @@ def seek(
         grid.period,
         reach,
         float(tol) * ((2 * reach + 1) / 3),
-        min(int(max_iter), 2**31 - 1),
+        min(steps, 2**31 - 1),
         thread_count(n_threads),
     )
     weight = weights.astype(np.float64, copy=False)
@@ -255,15 +257,7 @@ def seek(
 
 def as_resolution(resolution: int) -> int:
     """Check a resolution."""
-    if (
-        isinstance(resolution, bool)
-        or not isinstance(resolution, int | np.integer)
-        or not 1 <= resolution <= MAX_RESOLUTION
-    ):
-        raise InvalidInputError(
-            f"resolution must be a whole number from 1 to {MAX_RESOLUTION}, got {resolution!r}"
-        )
-    return int(resolution)
+    return as_whole(resolution, "resolution", 1, MAX_RESOLUTION)
 
 
 def fine_bandwidth(bandwidth: float | ArrayLike, resolution: int) -> NDArray[np.float64]:

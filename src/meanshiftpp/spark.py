@@ -50,7 +50,8 @@ from pyspark.sql.types import ArrayType, NumericType
 
 from meanshiftpp._input import as_bandwidth
 from meanshiftpp._spark import PARTIAL, WEIGHT, add_up, adding, binning, labelling
-from meanshiftpp.bandwidth.spread import Scale
+from meanshiftpp.bandwidth.choice import bandwidth_from_sample
+from meanshiftpp.bandwidth.spread import SAMPLE
 from meanshiftpp.grid import Grid
 from meanshiftpp.modes import DEFAULT_MAX_ITER, DEFAULT_TOL, Modes, seek
 
@@ -83,8 +84,8 @@ def fit(
     columns : sequence of str
         The columns to cluster by, of any numeric type.
     bandwidth : float or array-like of shape (n_features,), default=None
-        Side of a grid cell. ``None`` takes a rule of thumb from the moments of all the data,
-        for which Spark reads it once more, or twice where there are weights.
+        Side of a grid cell. ``None`` chooses one for each feature as `select_bandwidth` does, for
+        which Spark counts the rows, and reads the data once to look at some 16,384 of them.
     weight : str, default=None
         The column of weights. Whole numbers are exact; others are rounded part by part.
     label : str, default="label"
@@ -204,7 +205,7 @@ class MeanShiftPP(
     weightCol : str
         The column of weights, if there is one.
     bandwidth : float or list of float
-        Side of a grid cell; where it is not set, the rule of thumb as in `fit`.
+        Side of a grid cell; where it is not set, it is chosen as in `fit`.
     tol, maxIter, minClusterSize, clusterAll
         As tol, max_iter, min_cluster_size and cluster_all of `meanshiftpp.MeanShiftPP`.
 
@@ -236,11 +237,7 @@ class MeanShiftPP(
         weight = _number(df, self.getWeightCol()) if self.isSet(self.weightCol) else None
         bandwidth: Any = self.getBandwidth()
         if bandwidth is None:
-            if not self._names():
-                words = "vectors need a bandwidth; without one, name columns in inputCols"
-                raise InvalidInputError(words)
-            moments = _moments(df, points) if weight is None else _weighted(df, points, weight)
-            bandwidth = moments.rule_of_thumb()
+            bandwidth = _chosen(df, points, weight)
         bandwidth = bandwidth[0] if len(bandwidth) == 1 else bandwidth
         if self._names():  # vectors are known only when they are read
             bandwidth = as_bandwidth(bandwidth, len(points))
@@ -366,32 +363,26 @@ def _number(df: Any, name: str) -> Any:
     return _column(name)
 
 
-def _moments(df: Any, points: list[Any]) -> Scale:
-    """Let Spark find the moments, in a pass of its own."""
-    wanted = [moment(column) for moment in (sql.avg, sql.stddev_pop) for column in points]
-    total, *found = df.agg(sql.count("*"), *wanted).first()
-    return Scale(float(total), *_floats(found).reshape(2, -1))
+def _chosen(df: Any, points: list[Any], weight: Any) -> NDArray[np.float64]:
+    """Choose a bandwidth from some of the rows, all of them where they are not many.
 
-
-def _weighted(df: Any, points: list[Any], weight: Any) -> Scale:
-    """Find weighted moments, for which Spark has no word, in two passes.
-
-    The second is around the mean of the first: squares taken from 0 would lose a small spread far
-    away. Rows without weight have no say, whatever they hold.
+    Rows without weight have no say, whatever they hold.
     """
-    w, columns = weight.cast("double"), [column.cast("double") for column in points]
-    rows = df.where(weight > 0)
-    total, *sums = _floats(rows.agg(sql.sum(w), *(sql.sum(w * x) for x in columns)).first())
-    with np.errstate(all="ignore"):  # of NaN and infinity the binning will say where they are
-        mean = np.array(sums) / total
-        away = [x - sql.lit(float(m)) for x, m in zip(columns, mean, strict=True)]
-        wanted = [sql.sum(w * power) for power in (*away, *(x * x for x in away))]
-        first, second = _floats(rows.agg(*wanted).first()).reshape(2, -1) / total
-        return Scale(float(total), mean + first, np.sqrt(second - first**2))
+    rows = df if weight is None else df.where(weight > 0)
+    one = sql.lit(1) if weight is None else weight.cast("double")
+    n, total = rows.agg(sql.count("*"), sql.sum(one)).first()
+    some = rows.select(*points, one.alias(WEIGHT))
+    found = (some.sample(SAMPLE / n, seed=0) if n > SAMPLE else some).collect()
+    values = [row[0] if isinstance(row[0], list) else row[:-1] for row in found]
+    if len({len(value) for value in values}) != 1:
+        return np.ones(1)  # no rows, or vectors of several lengths: the binning will say so
+    sample = np.stack([_floats(value) for value in values])
+    each = None if weight is None else np.array([row[-1] for row in found])
+    return bandwidth_from_sample(sample, total, sample_weight=each)
 
 
 def _floats(row: Sequence[Any]) -> NDArray[np.float64]:
-    """Take the numbers of a row; where there were none to aggregate, Spark says nothing."""
+    """Take the numbers of a row; those that are missing are NaN."""
     return np.array([np.nan if value is None else value for value in row], np.float64)
 
 

@@ -24,14 +24,13 @@ from meanshiftpp._arrays import on_gpu
 from meanshiftpp._input import as_bandwidth
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.modes import Modes, fit_labels
+from meanshiftpp.windows import Window
 
 LAB_BANDWIDTH = (20.0, 8.0, 8.0)
 RGB_BANDWIDTH = 16.0
 TOLERANCE = 1e-3  # Algorithm 3's window rests when its centre moves less than this, in pixels
 MAX_ITER = 100
 RING = 0.5  # surroundings of a window: this part of its size on every side
-
-Window = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,7 @@ class Cluster:
 
     Attributes
     ----------
-    colour : tuple of int
+    color : tuple of int
         Mean of its pixels, RGB.
     share : float
         Part of the window's pixels.
@@ -48,7 +47,7 @@ class Cluster:
         Its pixels in the frame.
     """
 
-    colour: tuple[int, int, int]
+    color: tuple[int, int, int]
     share: float
     mask: NDArray[np.bool_]
 
@@ -152,7 +151,7 @@ class Tracker:
         >>> frame = np.full((40, 60, 3), 90, np.uint8)
         >>> frame[10:20, 20:40] = 200, 40, 40
         >>> for cluster in Tracker().clusters(frame, (20, 10, 20, 15)):
-        ...     print(cluster.colour, round(cluster.share, 3))
+        ...     print(cluster.color, round(cluster.share, 3))
         (200, 40, 40) 0.667
         (90, 90, 90) 0.333
         """
@@ -165,8 +164,8 @@ class Tracker:
             mask = np.zeros(pixels.shape[:2], np.bool_)
             _crop(mask, box)[:] = labels == k
             mean = np.rint(inside[labels == k].mean(axis=0))
-            colour = (int(mean[0]), int(mean[1]), int(mean[2]))
-            found.append(Cluster(colour, float((labels == k).mean()), mask))
+            color = (int(mean[0]), int(mean[1]), int(mean[2]))
+            found.append(Cluster(color, float((labels == k).mean()), mask))
         return found
 
     @property

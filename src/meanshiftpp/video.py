@@ -12,6 +12,7 @@ Frames segmented one by one flicker: noise tips borders that are weak. What stea
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -252,17 +253,14 @@ def fade(grid: Grid, keep: float) -> Grid:
     >>> fade(grid, 0.5)
     Grid(1 cell, 1 feature, weight 2, bandwidth 0.5)
     """
+    if not 0 <= keep <= 1:
+        raise InvalidInputError(f"fade keeps a part between 0 and 1, got {keep!r}")
     counts = (grid.counts * keep).astype(np.uint64)
     left = counts > 0
     old, new, sums = grid.counts[left, None], counts[left, None], grid.sums[left]
     whole, rest = sums // old, sums % old  # the product of sums and counts would not fit
-    return Grid(
-        grid.bandwidth.copy(),
-        grid.cells[left],
-        counts[left],
-        whole * new + rest * new // old,
-        grid.unit,
-    )
+    sums = whole * new + rest * new // old
+    return replace(grid, cells=grid.cells[left], counts=counts[left], sums=sums)
 
 
 def _overlaps(a: Labels, b: Labels) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:

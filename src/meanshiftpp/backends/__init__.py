@@ -15,14 +15,48 @@ from meanshiftpp.errors import InvalidInputError
 
 
 class Backend(Protocol):
-    """What a backend does; see `_kernel.pyi` for the arguments."""
+    """What a backend does; `_kernel.pyi` says more of the arguments. Arrays are in one place."""
 
-    bin_points: Any
-    merge_cells: Any
-    seek_modes: Any
-    find_cells: Any
-    window_counts: Any
-    nearest_modes: Any
+    def bin_points(
+        self,
+        points: Any,
+        bandwidth: Any,
+        weights: Any,
+        ids: Any,
+        n_threads: int,
+        way: str,
+        isa: str | None,
+    ) -> Any:
+        """Give cells, counts, sums, and the assignment of points to cells; OUT `ids` for that."""
+
+    def merge_cells(self, cells: Any, counts: Any, sums: Any) -> Any:
+        """Give rows sorted, those of the same cell added up, and where each row went."""
+
+    def seek_modes(
+        self,
+        cells: Any,
+        counts: Any,
+        sums: Any,
+        period: Any,
+        reach: int,
+        tol: float,
+        max_iter: int,
+        n_threads: int,
+    ) -> Any:
+        """Give cell labels, the modes' cells, places and weights, steps, and whether it ended."""
+
+    def find_cells(
+        self, cells: Any, counts: Any, query: Any, period: Any, reach: int, n_threads: int
+    ) -> Any:
+        """Give the index of each query cell, else of the heaviest within reach, else -1."""
+
+    def window_counts(
+        self, cells: Any, counts: Any, query: Any, period: Any, reach: int, n_threads: int
+    ) -> Any:
+        """Give the sum of the counts within reach of each query cell."""
+
+    def nearest_modes(self, places: Any, modes: Any, period: Any) -> Any:
+        """Give the nearest mode of each place, the first of equals; both in cells."""
 
 
 def backend_of(array: Any) -> Backend:

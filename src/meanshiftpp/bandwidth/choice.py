@@ -41,7 +41,7 @@ from meanshiftpp.modes import Modes, seek
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["select_bandwidth"]
+__all__ = ["bandwidth_from_sample", "select_bandwidth"]
 
 # In references for the gradient. Above 0.65 bumps merge; below 0.45 noise has modes of its own, and
 # clusters must stand apart so much better to be believed.
@@ -124,6 +124,24 @@ def select_bandwidth(
     return _METHODS[method](_Cells(X, scale_of_grid(X), n_threads))
 
 
+def bandwidth_from_sample(
+    rows: NDArray[np.generic],
+    total: float,
+    *,
+    sample_weight: NDArray[np.floating] | None = None,
+    n_threads: int | None = None,
+) -> NDArray[np.float64]:
+    """Choose as `select_bandwidth` does, for data of weight `total` of which this is a sample.
+
+    Of no rows, or of one that is not finite, the answer is 1: whoever bins the data will say where
+    it is.
+    """
+    rows, weight = sample_rows(rows, sample_weight, SAMPLE)
+    if not len(rows) or not np.isfinite(rows).all():
+        return np.ones(rows.shape[1])
+    return _auto(_looked_at(rows, weight, total, True, n_threads))
+
+
 # -- what the methods look at: bandwidths are in standard deviations --------------------------
 
 
@@ -202,10 +220,26 @@ def _read(
         raise InvalidInputError("a bandwidth needs points: there are none, or none with a weight")
     rows, weight = sample_rows(points, weight, SAMPLE)
     rows, weight = on_host(rows), None if weight is None else on_host(weight)
+    if not np.isfinite(rows).all():
+        Grid.from_points(points, 1.0, n_threads=n_threads)  # which says where the bad value is
+    return _looked_at(rows, weight, total, per_feature, n_threads)
+
+
+def _looked_at(
+    rows: NDArray[np.generic],
+    weight: NDArray[np.floating] | None,
+    total: float,
+    per_feature: bool,
+    n_threads: int | None,
+) -> _Points:
+    """Take the spread of a sample, with the values that are far from all others brought nearer."""
     within = reach_of(rows, weight)
     scale = scale_of_points(rows, weight, within)
-    if not (np.isfinite(rows).all() and np.isfinite(scale.spread).all()):
-        Grid.from_points(points, 1.0, n_threads=n_threads)  # which says where the bad value is
+    if not np.isfinite(scale.spread).all():
+        raise InvalidInputError(
+            f"X has values up to {np.abs(rows).max():g}, too large for a bandwidth to be chosen; "
+            "give one, or scale the data down"
+        )
     if (rows < within[0]).any() or (rows > within[1]).any():
         rows = np.clip(rows.astype(np.float64), *within)
     return _Points(rows, weight, scale if per_feature else scale.common(), total, n_threads)

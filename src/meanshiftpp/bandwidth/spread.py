@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from meanshiftpp._arrays import module_of, on_gpu, on_host
 from meanshiftpp.grid import Grid
 
-NARROWED = 0.45
 SAMPLE = 1 << 14  # rows that are looked at
 TAIL = 0.01  # on either side: what may be far from all the rest
 BLOCK = 1 << 16  # rows whose moments are taken at a time: no copy of the data is made
@@ -43,10 +42,13 @@ class Scale:
     def common(self) -> Scale:
         """Give all features the same spread, for features in the same unit: their quadratic mean.
 
-        Constant ones do not count.
+        Constant ones do not count. Where all are, the largest in magnitude stands for them.
         """
         varying = self.spread[self.varies]
-        alike = math.sqrt(float(np.mean(varying**2))) if varying.size else 0.0
+        if not varying.size:
+            most = np.full_like(self.mean, np.abs(self.mean).max())
+            return Scale(self.total, most, np.zeros_like(self.spread))
+        alike = math.sqrt(float(np.mean(varying**2)))
         return Scale(self.total, self.mean, np.full_like(self.spread, alike))
 
     def bandwidth(self, factor: float) -> NDArray[np.float64]:
@@ -60,13 +62,6 @@ class Scale:
         mantissa, exponent = np.frexp(h)
         rounded: NDArray[np.float64] = np.ldexp(np.rint(np.ldexp(mantissa, 24)), exponent - 24)
         return rounded
-
-    def rule_of_thumb(self) -> NDArray[np.float64]:
-        """Give a bandwidth without looking at the data again.
-
-        Narrower than the reference, because data worth clustering is not one normal bump.
-        """
-        return self.bandwidth(NARROWED * gradient_reference(len(self.mean), self.total))
 
 
 def reach_of(X: NDArray[Any], weight: NDArray[Any] | None = None) -> NDArray[np.float64]:
@@ -185,13 +180,19 @@ def gradient_reference(d: int, n: float) -> float:
 def sample_rows(
     X: NDArray[Any], weight: NDArray[Any] | None, limit: int
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Take one row from each of `limit` equal parts, always the same; all where there are fewer.
+    """Take some rows and their weights: all, or where there are more than `limit`, a sample."""
+    if len(X) <= limit:
+        return X, weight
+    rows = rows_of_sample(len(X), limit)
+    return X[rows], None if weight is None else weight[rows]
+
+
+def rows_of_sample(n: int, limit: int) -> NDArray[np.int64]:
+    """Name one row in each of `limit` equal parts, always the same; all where there are fewer.
 
     Not the first or the middle of each part: rows may repeat with a period, as those of images do.
     """
-    n = len(X)
     if n <= limit:
-        return X, weight
+        return np.arange(n)
     edges = np.arange(limit + 1) * n // limit
-    rows = edges[:-1] + (np.random.default_rng(0).random(limit) * np.diff(edges)).astype(np.int64)
-    return X[rows], None if weight is None else weight[rows]
+    return edges[:-1] + (np.random.default_rng(0).random(limit) * np.diff(edges)).astype(np.int64)

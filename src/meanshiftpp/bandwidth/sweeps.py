@@ -61,6 +61,8 @@ class Sweep:
         The bandwidths used, rising: whole multiples of `step`.
     n_clusters : ndarray of shape (n_bandwidths,)
         Number of clusters at each.
+    n_large : ndarray of shape (n_bandwidths,)
+        Number of those with at least 1 % of the points.
     modes : list of Modes
         The result at each, as `seek` gives it.
     weights : list of ndarray
@@ -108,6 +110,23 @@ class Sweep:
     def n_clusters(self) -> NDArray[np.int64]:
         """Number of clusters at each bandwidth."""
         return np.array([len(modes) for modes in self.modes], np.int64)
+
+    @property
+    def n_large(self) -> NDArray[np.int64]:
+        """Number of clusters of 1 % of the points or more at each bandwidth.
+
+        They are the first of their clustering: ``weights[i][: n_large[i]]`` are their weights.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from meanshiftpp import sweep
+        >>> X = np.random.default_rng(0).normal([[0, 0]] * 500 + [[9, 9]] * 500)
+        >>> found = sweep(X, [0.5, 1, 2, 4])
+        >>> found.n_clusters.tolist(), found.n_large.tolist()
+        ([11, 2, 2, 1], [3, 2, 2, 1])
+        """
+        return np.array([large(modes, CRUMB) for modes in self.modes], np.int64)
 
     @property
     def weights(self) -> list[NDArray[np.float64]]:
@@ -203,7 +222,7 @@ class Sweep:
             self.multiples,
             self.step,
             self.n_clusters,
-            np.array([large(modes, CRUMB) for modes in self.modes]),
+            self.n_large,
             self.stability,
             self.best,
         )

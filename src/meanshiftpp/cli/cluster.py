@@ -33,6 +33,7 @@ from meanshiftpp.cli.options import (
     Every,
     Files,
     Periods,
+    Resolution,
     Threads,
     check_picture,
     first_pass,
@@ -123,10 +124,7 @@ def cluster(
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the clusters; also .svg and .pdf.")
     ] = None,
-    resolution: Annotated[
-        int,
-        typer.Option(min=1, max=64, metavar="R", help="Cells from a window's middle to its edge."),
-    ] = 1,
+    resolution: Resolution = 1,
     periodic: Periods = None,
     tol: Annotated[
         float, typer.Option(min=0, metavar="T", help="Stop once all points together move less.")
@@ -225,6 +223,7 @@ def _refuse_idle_options(
 
 def _kept(task: Task) -> Found:
     """Read all points, and keep them."""
+    from meanshiftpp.bandwidth.choice import select_bandwidth
     from meanshiftpp.modes import fit_labels
 
     source = task.source
@@ -234,7 +233,7 @@ def _kept(task: Task) -> Found:
         task.seconds["read"] = perf_counter() - start
     with status(f"clustering {len(points):,} points"), source.named():
         start = perf_counter()
-        bandwidth = _given(task) if task.sides else _chosen(points, len(points), task.threads)
+        bandwidth = _given(task) if task.sides else select_bandwidth(points, n_threads=task.threads)
         options: Any = {"tol": task.tol, "max_iter": task.max_iter, "n_threads": task.threads}
         cells: Any = {"resolution": task.resolution, "periodic": task.periods}
         modes, labels = fit_labels(points, bandwidth, **cells, **options)
@@ -246,6 +245,7 @@ def _kept(task: Task) -> Found:
 
 def _streamed(task: Task, checkpoint: Path | None, every: float) -> Found:
     """Build the grid in a pass over the points, and search it."""
+    from meanshiftpp.bandwidth.choice import bandwidth_from_sample
     from meanshiftpp.modes import fine_cells
 
     source = task.source
@@ -254,8 +254,8 @@ def _streamed(task: Task, checkpoint: Path | None, every: float) -> Found:
         bandwidth = _given(task)
     else:
         with status(f"choosing a bandwidth for {source.name}"):
-            sample = source.sample(SAMPLE)
-            bandwidth = _chosen(sample, source.rows or len(sample), task.threads)
+            sample, rows = source.sample(SAMPLE)
+            bandwidth = bandwidth_from_sample(sample, rows, n_threads=task.threads)
         chosen = ",".join(f"{side!r}" for side in bandwidth.tolist())
         say(f"bandwidth chosen from {len(sample):,} points: -b {chosen}")
     fine, _ = fine_cells(bandwidth, task.periods, len(source.columns), task.resolution)
@@ -320,16 +320,6 @@ def _given(task: Task) -> Any:
     return task.sides[0] if task.sides and len(task.sides) == 1 else task.sides
 
 
-def _chosen(points: NDArray[Any], rows: int, threads: int | None) -> Any:
-    """Choose a bandwidth for `rows` points of which these are some."""
-    import numpy as np
-
-    from meanshiftpp.bandwidth.choice import select_bandwidth
-
-    each = None if rows == len(points) else np.full(len(points), rows / len(points))
-    return select_bandwidth(points, sample_weight=each, n_threads=threads)
-
-
 def _checked(modes: Modes, task: Task) -> Modes:
     if not modes.converged:
         say(f"warning: points still moved after {modes.n_iter} iterations; see --max-iter")
@@ -365,7 +355,7 @@ def _draw(path: Path, task: Task, found: Found, summary: Summary) -> None:
     from meanshiftpp.files import atomic_path
     from meanshiftpp.plot import clusters
 
-    points = task.source.sample(SAMPLE) if found.points is None else found.points
+    points = task.source.sample(SAMPLE)[0] if found.points is None else found.points
     figure = clusters(
         points,
         found.modes.label(points, n_threads=task.threads),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from meanshiftpp.cli.console import counted, duration, errors_in_words, progress, say
+from meanshiftpp.cli.options import AsJson, Threads
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError, need
 
 if TYPE_CHECKING:
@@ -162,10 +163,8 @@ def segment(
         typer.Option("--labels", help="Write a label image, from 1: 16-bit .png, or .tif."),
     ] = False,
     palette: Annotated[bool, typer.Option("--palette", help="Colours and their shares.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Threads. Without it, all cores.")
-    ] = None,
+    as_json: AsJson = False,
+    threads: Threads = None,
 ) -> None:
     """Segment photographs and videos into regions.
 

@@ -1,4 +1,4 @@
-"""What the commands on points have in common: options, how they are read, the first pass."""
+"""What the commands have in common: options, how they are read, the first pass over points."""
 
 from __future__ import annotations
 
@@ -45,6 +45,10 @@ Columns = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Threads = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Threads. Without it, all cores.")
+]
+Resolution = Annotated[
+    int,
+    typer.Option(min=1, max=64, metavar="R", help="Cells from a window's middle to its edge."),
 ]
 Periods = Annotated[
     str | None,

@@ -12,14 +12,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meanshiftpp.cli.console import counted, duration, errors_in_words, say, status
-from meanshiftpp.cli.options import check_picture, open_source, read_sides
+from meanshiftpp.cli.options import (
+    AsJson,
+    Columns,
+    Resolution,
+    Threads,
+    check_picture,
+    open_source,
+    read_sides,
+)
 
 if TYPE_CHECKING:
     from meanshiftpp.bandwidth.sweeps import Sweep
     from meanshiftpp.formats.sources import Source
-
-CRUMB = 0.01  # clusters of a smaller share are counted, not listed
-
 
 SIDES_SHOWN = 2  # bandwidths in a line of the table
 
@@ -68,20 +73,13 @@ def sweep(
             help="Bandwidths, each for all columns. Without it, 17 from the data.",
         ),
     ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="Columns to use. Without it, all of numbers."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    columns: Columns = None,
+    as_json: AsJson = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the curves; also .svg and .pdf.")
     ] = None,
-    resolution: Annotated[
-        int, typer.Option(min=1, metavar="R", help="Cells from the middle of a window to its edge.")
-    ] = 1,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Threads. Without it, all cores.")
-    ] = None,
+    resolution: Resolution = 1,
+    threads: Threads = None,
 ) -> None:
     """Cluster the points in FILE at many bandwidths, reading it once.
 
@@ -117,15 +115,14 @@ def sweep(
 
 def _report(source: Source, points: int, found: Sweep) -> Report:
     entries = []
-    each = zip(found.bandwidths, found.multiples, found.modes, found.stability, strict=True)
-    for h, steps, modes, stability in each:
-        large = modes.weights[modes.weights >= CRUMB * modes.weights.sum()]
+    numbers = (found.bandwidths, found.multiples, found.n_large, found.stability)
+    for h, steps, large, stability, modes in zip(*numbers, found.modes, strict=True):
         entries.append(
             Entry(
                 h.tolist(),
                 int(steps),
                 len(modes),
-                [int(size) for size in large],
+                [int(size) for size in modes.weights[:large]],
                 None if math.isnan(stability) else float(stability),
                 modes.n_iter,
                 modes.converged,

@@ -7,6 +7,7 @@ written as it goes, and the files take their names at the end.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -19,8 +20,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from meanshiftpp.cli.console import counted, duration, errors_in_words, progress, say, show_facts
-from meanshiftpp.cli.options import read_sides
+from meanshiftpp.cli.options import AsJson, read_sides
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.windows import COLUMNS, Window, row
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from meanshiftpp.frames import Frames
     from meanshiftpp.track import Tracker
 
-Window = tuple[int, int, int, int]
-COLUMNS = "frame,x,y,w,h,ok,score"
 STRETCHES_SHOWN = 4
 
 
@@ -118,7 +118,7 @@ def track(
     frames: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop after so many frames.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Follow an object through a video.
 
@@ -153,16 +153,18 @@ def track(
 # -- what is asked for ----------------------------------------------------------------------------
 
 
-def _window(text: str) -> Window:
-    """Read `130,90,48,54`."""
+def _window(text: str) -> tuple[float, ...]:
+    """Read `130,90,48,54`; the tracker rounds to pixels."""
     try:
-        x, y, w, h = (int(part) for part in text.split(","))
+        values = tuple(map(float, text.split(",")))
     except ValueError:
+        values = ()
+    if len(values) != 4 or not all(map(math.isfinite, values)):
         raise typer.BadParameter(
-            f"expected four whole numbers, x,y,width,height, as 130,90,48,54; got {text!r}",
+            f"expected four numbers, x,y,width,height, as 130,90,48,54; got {text!r}",
             param_hint="'--window'",
-        ) from None
-    return x, y, w, h
+        )
+    return values
 
 
 def _source(video: str) -> str | int:
@@ -220,13 +222,14 @@ def _write_first(clip: Frames, path: Path) -> None:
 def _run(
     clip: Frames,
     tracker: Tracker,
-    start: Window,
+    start: tuple[float, ...],
     files: Files,
     name: str,
     most: int | None,
     endless: bool,
 ) -> Summary:
     """Track, and write what was asked for; from a camera, until Ctrl-C."""
+    from meanshiftpp import marks
     from meanshiftpp.frames import write_frames
 
     summary = Summary(name, list(clip.size), float(clip.fps))
@@ -245,7 +248,8 @@ def _run(
                 if note:
                     note(summary.frames - 1, window, ok, summary.score)
                 if write:
-                    write(_drawn(frame, tracker, ok, window, files.show_mask))
+                    mask = tracker.mask if files.show_mask else None
+                    write(marks.tracked(frame, window, ok, mask))
                 bar.advance(task)
         except KeyboardInterrupt:
             if not endless:
@@ -256,7 +260,10 @@ def _run(
 
 
 def _tracked(
-    frames: Iterator[NDArray[np.uint8]], tracker: Tracker, start: Window, summary: Summary
+    frames: Iterator[NDArray[np.uint8]],
+    tracker: Tracker,
+    start: tuple[float, ...],
+    summary: Summary,
 ) -> Iterator[tuple[bool, Window, NDArray[np.uint8]]]:
     """Give what is found in each frame; in the first, that is what was given."""
     for frame in frames:
@@ -273,16 +280,6 @@ def _tracked(
         yield ok, window, frame
 
 
-def _drawn(
-    frame: NDArray[np.uint8], tracker: Tracker, ok: bool, window: Window, show_mask: bool
-) -> NDArray[np.uint8]:
-    from meanshiftpp import marks
-
-    if ok:
-        return marks.box(marks.tint(frame, tracker.mask) if show_mask else frame, window)
-    return marks.box(frame, window, marks.LOST, dashed=True, words="lost")
-
-
 @contextmanager
 def _table(path: Path) -> Iterator[Callable[[int, Window, bool, float], None]]:
     """Write a line a frame."""
@@ -292,7 +289,7 @@ def _table(path: Path) -> Iterator[Callable[[int, Window, bool, float], None]]:
         file.write(f"{COLUMNS}\n")
 
         def note(frame: int, window: Window, ok: bool, score: float) -> None:
-            file.write(f"{frame},{','.join(map(str, window))},{ok:d},{score:.4f}\n")
+            file.write(f"{row(frame, window, ok, score)}\n")
 
         yield note
 

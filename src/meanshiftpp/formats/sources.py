@@ -124,10 +124,11 @@ class Source(ABC):
                 before += len(chunk)
         return f"X[{row}, {column}]"
 
-    def sample(self, size: int) -> NDArray[Any]:
-        """Take about `size` points, evenly over all the data."""
-        step, taken, parts = 1, 0, []
+    def sample(self, size: int) -> tuple[NDArray[Any], int]:
+        """Take about `size` points, evenly over all the data, and say how many there are."""
+        step, taken, seen, parts = 1, 0, 0, []
         for chunk in self._spread(size):
+            seen += len(chunk)
             parts.append(np.array(chunk.points[::step]))
             taken += len(parts[-1])
             while taken > 2 * size:
@@ -135,11 +136,15 @@ class Source(ABC):
                 taken = sum(map(len, parts))
         if not taken:
             raise InvalidInputError(f"{self.name!r} has no rows")
-        return np.concatenate([part for part in parts if len(part)])
+        sampled = np.concatenate([part for part in parts if len(part)])
+        return sampled, seen if self._is_read_whole(size) else self.rows or 0
+
+    def _is_read_whole(self, size: int) -> bool:
+        return self.rows is None or self.rows <= 4 * size
 
     def _spread(self, size: int) -> Iterator[Chunk]:
         """Give chunks that stand for all: every one, or some from places all over a large file."""
-        if self.rows is None or self.rows <= 4 * size:
+        if self._is_read_whole(size):
             yield from self.chunks()
             return
         for k in range(_JUMPS):

@@ -102,6 +102,14 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    def joined(self, table: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Give the number of pixels and the mean colour of each label in a table."""
+        n = int(table.max()) + 1
+        counts = np.bincount(table, self.sizes, n)
+        sums = np.stack([np.bincount(table, channel, n) for channel in self.sums], axis=1)
+        colours = np.rint(sums / np.maximum(counts, 1)[:, None])
+        return counts.astype(np.int64), colours.astype(np.uint8)
+
     def first(self) -> NDArray[np.intp]:
         """Find one pixel of each piece."""
         place = np.zeros(len(self), np.intp)
@@ -274,13 +282,10 @@ class ImageView:
         pieces, table = still.result(settings)
         if still is self._full:
             self._done = wish.get("n"), settings
-        n = int(table.max())
-        counts = np.bincount(table, pieces.sizes, n + 1)
-        sums = np.stack([np.bincount(table, channel, n + 1) for channel in pieces.sums], axis=1)
-        colours = np.rint(sums / np.maximum(counts, 1)[:, None])
+        counts, colours = pieces.joined(table)
         arrays = {
-            "table": narrow(table, n),
-            "colours": colours.astype(np.uint8),
+            "table": narrow(table, len(counts) - 1),
+            "colours": colours,
             "counts": counts.astype(np.uint32),
         }
         if pieces.number not in wish.get("has", []):
@@ -346,14 +351,11 @@ def _jpeg(rgb: NDArray[np.uint8]) -> bytes:
 
 
 def _palette(pieces: Pieces, table: NDArray[np.intp]) -> list[dict[str, Any]]:
-    n = int(table.max())
-    counts = np.bincount(table, pieces.sizes, n + 1)[1:]
-    sums = np.stack([np.bincount(table, channel, n + 1)[1:] for channel in pieces.sums], axis=1)
-    colours = np.rint(sums / counts[:, None]).astype(int)
+    counts, colours = (values[1:] for values in pieces.joined(table))  # without masked pixels
     return [
         {
             "label": label,
-            "color": f"#{bytes(colour.tolist()).hex()}",
+            "color": f"#{colour.tobytes().hex()}",
             "rgb": colour.tolist(),
             "pixels": int(pixels),
             "share": float(pixels / counts.sum()),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import json
-import logging
 import secrets
 import socket
 from collections.abc import Callable, Iterator
@@ -26,22 +25,30 @@ from fastapi import FastAPI, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.responses import JSONResponse
 
 from meanshiftpp import __version__
-from meanshiftpp.errors import FileAccessError, InvalidInputError
+from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.frames import VIDEO_FORMATS, is_video
 from meanshiftpp.picture import PICTURE_FORMATS
 from meanshiftpp.studio import samples
 from meanshiftpp.studio.guard import App, Guard, new_token
 from meanshiftpp.studio.image_view import ImageView
-from meanshiftpp.studio.session import Answer, Job, Session, Source, Stopped, Wish
+from meanshiftpp.studio.session import (
+    Answer,
+    Job,
+    Meet,
+    Previewing,
+    Session,
+    Source,
+    Stopped,
+    View,
+    Wish,
+)
 from meanshiftpp.studio.table_view import FORMATS as TABLE_FORMATS
 from meanshiftpp.studio.table_view import TableView
 from meanshiftpp.studio.video_view import VideoView
 
 __all__ = ["Studio", "make_app", "serve"]
 
-log = logging.getLogger(__name__)
-
-VIEWS: dict[str, Callable[[], Any]] = {"image": ImageView, "table": TableView, "video": VideoView}
+VIEWS: dict[str, Callable[[], View]] = {"image": ImageView, "table": TableView, "video": VideoView}
 MAX_UPLOAD = 2 * 2**30
 THREADS = 8
 _M_MMAP_THRESHOLD, _LARGE = -3, 2**20  # mallopt's name for it; bytes
@@ -128,14 +135,14 @@ class Studio:
                 session.quick.put(wish, self._opener(session))
             elif do == "show" and view is not None:
                 session.quick.put(wish, view.show)
-                if wish.get("final") and hasattr(view, "finish"):
+                if wish.get("final") and isinstance(view, Previewing):
                     session.slow.put(wish, view.finish)
             else:
                 raise KeyError(do)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             await session.say({"type": "error", "view": None, "words": f"not understood: {error}"})
 
-    def _opener(self, session: Session) -> Callable[[Wish, Job], Iterator[Answer]]:
+    def _opener(self, session: Session) -> Meet:
         def opened(wish: Wish, job: Job) -> Iterator[Answer]:
             source = self._source(session, wish, job)
             name = view_of(source.name)
@@ -262,13 +269,15 @@ def serve(
     """Serve until interrupted; `ready` is told the address."""
     if startup is not None:
         view_of(startup.name)
-    _return_freed_memory()
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind(("127.0.0.1", port))
         except OSError as error:
-            raise FileAccessError(f"cannot listen on port {port}: {error.strerror}") from error
+            raise InvalidInputError(
+                f"cannot listen on port {port}: {error.strerror}; port 0 is any that is free"
+            ) from error
+        _return_freed_memory()
         port = listening.getsockname()[1]
         token, studio = new_token(), Studio(startup, max_upload)
         app: App = Guard(make_app(studio), token, port)
@@ -350,9 +359,7 @@ def _page_files() -> Iterator[Any]:
     )
 
 
-def _exporting(
-    view: Any, made: asyncio.Future[tuple[str, bytes]]
-) -> Callable[[Wish, Job], Iterator[Answer]]:
+def _exporting(view: View, made: asyncio.Future[tuple[str, bytes]]) -> Meet:
     """Make a file in a thread; whatever comes of it goes to the request that waits for it."""
     loop = asyncio.get_running_loop()
 

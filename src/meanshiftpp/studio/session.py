@@ -16,12 +16,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
 
 from meanshiftpp.errors import MeanShiftPPError
 
-__all__ = ["Job", "Lane", "Session", "Source", "Stopped"]
+__all__ = ["Job", "Lane", "Previewing", "Session", "Source", "Stopped", "View"]
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +93,33 @@ class Source:
 Meet = Callable[[Wish, Job], Iterator[Answer]]
 
 
+class View(Protocol):
+    """What a tab shows of a kind of file.
+
+    It works in a thread and knows nothing of the network. Answers are sent as they come. An error
+    of this package goes to the page in its own words, and `Job.step` ends what is not wanted any
+    more. Of one view, `open` and `show` never run at the same time; `finish` and `export`, in the
+    other lane, may run beside them.
+    """
+
+    def open(self, source: Source, job: Job) -> Iterator[Answer]:
+        """Read a file, which takes the place of the one before."""
+
+    def show(self, wish: Wish, job: Job) -> Iterator[Answer]:
+        """Answer what the page asks for, soon."""
+
+    def export(self, wish: Wish, job: Job) -> tuple[str, bytes]:
+        """Make a file of what the page asks for: its name and its content."""
+
+
+@runtime_checkable
+class Previewing(View, Protocol):
+    """A view that shows a preview while a slider is dragged, and more when it is at rest."""
+
+    def finish(self, wish: Wish, job: Job) -> Iterator[Answer]:
+        """Answer in full, where `show` has not."""
+
+
 class Lane:
     """Wishes met one after the other; a newer one takes the place of one that waits."""
 
@@ -152,7 +179,7 @@ class Session:
     say: Callable[[dict[str, Any]], Awaitable[None]]
     send: Callable[[bytes], Awaitable[None]]
     pool: Executor
-    views: dict[str, Any] = field(default_factory=dict)
+    views: dict[str, View] = field(default_factory=dict)
     uploads: dict[str, Source] = field(default_factory=dict)
     opened: dict[str, Source] = field(default_factory=dict)  # by view
     exports: set[asyncio.Future[Any]] = field(default_factory=set)

@@ -8,7 +8,6 @@ points, of which an even part stands for all.
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.bandwidth.sweeps import Sweep, sweep
+from meanshiftpp.chunks import placed
 from meanshiftpp.errors import InvalidInputError, need
 from meanshiftpp.formats.tables import FORMATS as TABLES
 from meanshiftpp.modes import Modes, fit_labels
@@ -132,14 +132,12 @@ class TableView:
 
     def _plotted(self, columns: tuple[str, ...], job: Job) -> Plot:
         points = self._chosen(columns)
-        try:
+        with placed(lambda row, column: f"row {row + 1}, column {columns[column]!r}"):
             job.step(words=f"sweeping over bandwidths of {len(points):,} points")
             found = sweep(points)
             job.step(words="choosing a bandwidth")
             auto = select_bandwidth(points)
             _ = found.stability, found.best
-        except InvalidInputError as error:
-            raise InvalidInputError(self._cell_named(str(error), columns)) from error
         job.step(words="drawing")
         low, high = _range(points)
         shown, arrays = _seen(points, low, high)
@@ -159,7 +157,7 @@ class TableView:
             "step": found.step.tolist(),
             "multiples": found.multiples.tolist(),
             "clusters": found.n_clusters.tolist(),
-            "large": [int((w >= 0.01 * w.sum()).sum()) for w in found.weights],
+            "large": found.n_large.tolist(),
             "stability": [None if math.isnan(s) else round(float(s), 4) for s in found.stability],
             "best": found.best,
             "auto": _rounded(plot.auto),
@@ -190,13 +188,6 @@ class TableView:
         self, points: NDArray[Any], h: list[float] | None
     ) -> tuple[Modes, NDArray[np.int32]]:
         return fit_labels(points, select_bandwidth(points) if h is None else h)
-
-    def _cell_named(self, words: str, columns: tuple[str, ...]) -> str:
-        place = re.match(r"X\[(\d+), (\d+)\]", words)
-        if not place:
-            return words
-        where = f"row {int(place[1]) + 1}, column {columns[int(place[2])]!r}"
-        return where + words[place.end() :]
 
 
 def _range(points: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

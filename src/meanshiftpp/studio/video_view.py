@@ -25,13 +25,13 @@ from meanshiftpp.errors import InvalidInputError, need
 from meanshiftpp.frames import Frames, read_frames, write_frames
 from meanshiftpp.studio.session import Answer, Job, Source, Wish
 from meanshiftpp.studio.wire import pack
-from meanshiftpp.track import Tracker, Window
+from meanshiftpp.track import Tracker
+from meanshiftpp.windows import COLUMNS, Window, row
 
 __all__ = ["VideoView"]
 
 LARGEST = 64_000_000  # pixels a frame may have
 SHOWN = 600_000  # pixels of a frame that go to the page
-COLUMNS = "frame,x,y,w,h,ok,score"  # as `meanshiftpp track --csv` writes them
 Frame = NDArray[np.uint8]
 
 
@@ -144,7 +144,7 @@ class VideoView:
         stem = source.name.rpartition(".")[0] or "clip"
         if kind == "csv":
             rows = [
-                f"{number},{','.join(map(str, window))},{ok:d},{score:.4f}"
+                row(number, window, ok, score)
                 for number, _, _, ok, window, score in self._followed(Start.of(wish), job)
             ]
             return f"{stem}-windows.csv", "\n".join([COLUMNS, *rows, ""]).encode()
@@ -156,7 +156,8 @@ class VideoView:
                 size = clip.size
             with write_frames(path, self._fps, size) as put:
                 for _, frame, tracker, ok, window, _ in self._followed(Start.of(wish), job):
-                    put(_drawn(frame, tracker, ok, window, bool(wish.get("mask"))))
+                    mask = tracker.mask if wish.get("mask") else None
+                    put(marks.tracked(frame, window, ok, mask))
             return f"{stem}-tracked.mp4", path.read_bytes()
         finally:
             path.unlink(missing_ok=True)
@@ -182,7 +183,7 @@ class VideoView:
             "type": "colours",
             "view": "video",
             "frame": start.frame,
-            "clusters": [{"colour": each.colour, "share": each.share} for each in found],
+            "clusters": [{"color": each.color, "share": each.share} for each in found],
         }
         return pack(words, {"which": _thinned(which)})
 
@@ -237,12 +238,6 @@ def _thinned(values: NDArray[Any]) -> NDArray[Any]:
     """Take every k-th pixel, so that few enough are left for the page."""
     step = math.ceil(math.sqrt(values.shape[0] * values.shape[1] / SHOWN))
     return values[::step, ::step]
-
-
-def _drawn(frame: Frame, tracker: Tracker, ok: bool, window: Window, show_mask: bool) -> Frame:
-    if ok:
-        return marks.box(marks.tint(frame, tracker.mask) if show_mask else frame, window)
-    return marks.box(frame, window, marks.LOST, dashed=True, words="lost")
 
 
 def _counted(clip: Frames, job: Job) -> int:

@@ -124,12 +124,12 @@ export function videoView(host) {
   on("colours", "video", (words) => {
     if (!start || words.frame !== start.frame) return;
     which = words.which;
-    list.replaceChildren(...words.clusters.map(({ colour, share }, k) => {
+    list.replaceChildren(...words.clusters.map(({ color, share }, k) => {
       const tick = make("input", { type: "checkbox", onchange: () => {
         start.clusters = tick.checked ? [...start.clusters, k].sort((a, b) => a - b) : start.clusters.filter((each) => each !== k);
         drawMarks();
       } });
-      const item = make("li", {}, make("label", {}, tick, make("i", { style: { background: hex(...colour) } }), make("b", { textContent: hex(...colour) }), make("em", { textContent: percent(share) })));
+      const item = make("li", {}, make("label", {}, tick, make("i", { style: { background: hex(...color) } }), make("b", { textContent: hex(...color) }), make("em", { textContent: percent(share) })));
       item.onpointerenter = () => { hovered = k; drawMarks(); };
       item.onpointerleave = () => { hovered = null; drawMarks(); };
       return item;
