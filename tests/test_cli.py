@@ -191,19 +191,6 @@ def test_version():
     assert run("--version")[:2] == (0, f"meanshiftpp {__version__}\n")
 
 
-def test_help_answers_without_the_heavy_libraries():
-    done = python(
-        "import sys; sys.argv = ['meanshiftpp', '--help']\n"
-        "from meanshiftpp.__main__ import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "heavy = {'sklearn', 'scipy', 'matplotlib', 'pyarrow', 'pandas', 'numpy'}\n"
-        "print('loaded:', *sorted(heavy & set(sys.modules)))"
-    )
-    assert "cluster" in done.stdout
-    assert done.stdout.splitlines()[-1].strip() == "loaded:"
-
-
 @pytest.mark.parametrize(
     ("missing", "extra"), [("typer", "cli"), ("rich", "cli"), ("pyarrow", "io")]
 )
