@@ -383,6 +383,19 @@ def test_resolution_and_periods_are_the_same_in_a_stream(tmp_path):
         assert "--periodic" in words
 
 
+@pytest.mark.parametrize("how", ["--no-stream", "--stream", "--grid"])
+def test_centers_are_in_the_period_that_the_points_are_in(tmp_path, how):
+    places = np.random.default_rng(0).normal([[-100, 40]] * 300 + [[20, 5]] * 200, 1)
+    source, grid, picture = tmp_path / "p.npy", tmp_path / "g", tmp_path / "p.png"
+    np.save(source, np.r_[places, [[-179.5, 0], [179.5, 0]]])
+    cells = ("-b", 3, "--periodic", "360,-")
+    assert run("grid", "build", source, *cells, "-o", grid)[0] == 0
+    more = ("--grid", grid) if how == "--grid" else (*cells, how)
+    code, text, words = run("cluster", source, *more, "--json", "--plot", picture)
+    assert code == 0, words
+    assert np.allclose(json.loads(text)["centers"][:2], [[-100, 40], [20, 5]], atol=0.5)
+
+
 # -- nothing is written over what is read ----------------------------------------------------------
 
 

@@ -93,6 +93,16 @@ def test_modes_are_marked_where_they_are_said_to_be():
     assert (panel.get_xlabel(), panel.get_ylabel()) == ("east", "north")
 
 
+def test_modes_are_drawn_in_the_period_that_the_points_are_in():
+    X, labels = np.array([[-179.0, 1.0], [-20.0, 2.0], [170.0, 3.0]]), [2, 1, 0]
+    centers = [[170.0, 3.0], [340.0, 2.0], [181.0, 1.0]]
+    panel = plot.clusters(X, labels, centers=centers, periodic=[360, None]).axes[0]
+    assert np.array_equal(panel.collections[-1].get_offsets(), X[::-1])
+    assert centers[1] == [340, 2]  # what was handed in stays as it is
+    with pytest.raises(InvalidInputError, match="periodic must be None or 2 values"):
+        plot.clusters(X, labels, centers=centers, periodic=[360])
+
+
 def test_a_colour_is_used_again_only_when_all_are_and_far_away():
     centers = np.c_[np.arange(12.0), np.zeros(12)]
     colours = plot._colours(centers, 12)

@@ -1,6 +1,6 @@
 """Pictures of a clustering that one would show to others.
 
-One function, `clusters`: two features are a plane, more are a corner of planes with a histogram
+`clusters` draws them: two features are a plane, more are a corner of planes with a histogram
 of each feature, one is a histogram. Up to 100,000 points are drawn one by one, more as a density.
 Mode seeking finds every bump, and a thousand clusters in a thousand colours are confetti: those
 that matter get a colour, the rest are grey and counted as one in the panel of sizes.
@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meanshiftpp._input import as_periods
 from meanshiftpp.errors import InvalidInputError, need
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["clusters"]
+__all__ = ["beside", "clusters"]
 
 # Okabe and Ito's colours, which people with any colour vision tell apart, without the yellow that
 # paper swallows, and with three dark ones of Paul Tol's after them.
@@ -89,6 +90,7 @@ def clusters(
     centers: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     columns: Sequence[str] | None = None,
+    periodic: Sequence[float | None] | None = None,
     title: str | None = None,
     subtitle: str | None = None,
 ) -> Any:
@@ -106,6 +108,8 @@ def clusters(
         The clusters' sizes; None counts the points.
     columns : sequence of str, default=None
         Names of the features.
+    periodic : sequence of d periods, each a number or None, default=None
+        As in `Grid.from_points`: the modes are drawn in the period that the points are in.
     title, subtitle : str, default=None
         Two lines over the picture.
 
@@ -126,12 +130,48 @@ def clusters(
     2
     """
     matplotlib = need("matplotlib", "plot")
+    if centers is not None:
+        centers = beside(centers, X, periodic)
     scene = _scene(np.asarray(X), np.asarray(labels), centers, weights, columns)
     with matplotlib.rc_context(STYLE):
         d = scene.X.shape[1]
         figure = _corner(scene) if d > 2 else _plane(scene) if d == 2 else _line(scene)
         _heading(figure, title, subtitle or _summary(scene))
     return figure
+
+
+def beside(
+    centers: ArrayLike, X: ArrayLike, periodic: Sequence[float | None] | None
+) -> NDArray[np.float64]:
+    """Bring modes into the period that the points are in: half of one to each side of their middle.
+
+    Parameters
+    ----------
+    centers : array-like of shape (k, d)
+        Where the modes are, in any period.
+    X : array-like of shape (n, d)
+        The points.
+    periodic : sequence of d periods, each a number or None
+        As in `Grid.from_points`.
+
+    Returns
+    -------
+    ndarray of shape (k, d)
+        The same places.
+
+    Examples
+    --------
+    >>> from meanshiftpp.plot import beside
+    >>> beside([[350.0, 5.0], [20.0, 5.0]], [[-170.0, 0.0], [175.0, 9.0]], [360, None])
+    array([[-10.,   5.],
+           [ 20.,   5.]])
+    """
+    points, places = np.asarray(X), np.array(centers, float)
+    for j, period in enumerate(as_periods(periodic, points.shape[1])):
+        if period and len(points):
+            start = (float(points[:, j].min()) + float(points[:, j].max()) - period) / 2
+            places[:, j] -= period * np.floor((places[:, j] - start) / period)
+    return places
 
 
 def _scene(

@@ -102,7 +102,7 @@ class Found:
 
     modes: Modes
     label: Callable[[NDArray[Any]], NDArray[np.int32]]
-    points: NDArray[Any] | None = None
+    points: NDArray[Any] | None = None  # all of them, or a sample
     tally: NDArray[np.int64] | None = None  # points labelled so far: noise, then each cluster
 
 
@@ -187,7 +187,9 @@ def cluster(
             found = _streamed(task, checkpoint, every)
         else:
             found = _kept(task)
-        summary = _summary(task, found.modes, streamed)
+        if found.points is None and (plot or any(_periods(found.modes))):
+            found.points = source.sample(SAMPLE)[0]
+        summary = _summary(task, found, streamed)
         if output:
             summary.label_column = _write(output, task, found)
             summary.output = str(output)
@@ -355,11 +357,11 @@ def _draw(path: Path, task: Task, found: Found, summary: Summary) -> None:
     from meanshiftpp.files import atomic_path
     from meanshiftpp.plot import clusters
 
-    points = task.source.sample(SAMPLE)[0] if found.points is None else found.points
+    assert found.points is not None  # were sampled for this
     figure = clusters(
-        points,
-        found.modes.label(points, n_threads=task.threads),
-        centers=found.modes.centers,
+        found.points,
+        found.modes.label(found.points, n_threads=task.threads),
+        centers=summary.centers,
         weights=summary.sizes,
         columns=task.source.columns,
         title=task.source.paths[0].name,
@@ -370,7 +372,16 @@ def _draw(path: Path, task: Task, found: Found, summary: Summary) -> None:
         figure.savefig(target)
 
 
-def _summary(task: Task, modes: Modes, streamed: bool) -> Summary:
+def _periods(modes: Modes) -> list[float | None]:
+    return [length or None for length in (modes.grid.period * modes.grid.bandwidth).tolist()]
+
+
+def _summary(task: Task, found: Found, streamed: bool) -> Summary:
+    from meanshiftpp.plot import beside
+
+    modes, centers = found.modes, found.modes.centers
+    if found.points is not None:
+        centers = beside(centers, found.points, _periods(modes))
     total, kept = int(modes.grid.total), int(modes.weights.sum())
     return Summary(
         file=task.source.name,
@@ -382,7 +393,7 @@ def _summary(task: Task, modes: Modes, streamed: bool) -> Summary:
         converged=modes.converged,
         clusters=len(modes),
         sizes=[int(weight) for weight in modes.weights],
-        centers=modes.centers.tolist(),
+        centers=centers.tolist(),
         noise=total - kept,
         streamed=streamed,
     )
