@@ -87,6 +87,16 @@ def test_without_a_bandwidth_one_is_chosen_from_the_data(tmp_path, points):
     assert json.loads(text)["bandwidth"] == MeanShiftPP().fit(points).bandwidth_.tolist()
 
 
+def test_the_chosen_bandwidth_is_said_so_that_it_can_be_given_again(tmp_path, points):
+    file = tmp_path / "points.csv"
+    code, text, words = run("cluster", file, "--json")
+    assert code == 0
+    said = words.splitlines()[-1]
+    assert said.startswith("bandwidth chosen from 550 points: -b ")
+    again = json.loads(run("cluster", file, "-b", said.split()[-1], "--json")[1])
+    assert {**again, "seconds": 0} == {**json.loads(text), "seconds": 0}
+
+
 def test_columns_sizes_and_threads(tmp_path, points):
     file, options = tmp_path / "points.csv", ("--min-cluster-size", 100, "--threads", 1)
     code, text, _ = run("cluster", file, "-b", 2, "--columns", "north,east", *options, "--json")

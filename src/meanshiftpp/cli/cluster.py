@@ -225,7 +225,6 @@ def _refuse_idle_options(
 
 def _kept(task: Task) -> Found:
     """Read all points, and keep them."""
-    from meanshiftpp.bandwidth.choice import select_bandwidth
     from meanshiftpp.modes import fit_labels
 
     source = task.source
@@ -233,9 +232,10 @@ def _kept(task: Task) -> Found:
         start = perf_counter()
         points = source.read()
         task.seconds["read"] = perf_counter() - start
+    start = perf_counter()
+    with source.named():
+        bandwidth = _bandwidth(task, lambda: (points, len(points)))
     with status(f"clustering {len(points):,} points"), source.named():
-        start = perf_counter()
-        bandwidth = _given(task) if task.sides else select_bandwidth(points, n_threads=task.threads)
         options: Any = {"tol": task.tol, "max_iter": task.max_iter, "n_threads": task.threads}
         cells: Any = {"resolution": task.resolution, "periodic": task.periods}
         modes, labels = fit_labels(points, bandwidth, **cells, **options)
@@ -247,19 +247,11 @@ def _kept(task: Task) -> Found:
 
 def _streamed(task: Task, checkpoint: Path | None, every: float) -> Found:
     """Build the grid in a pass over the points, and search it."""
-    from meanshiftpp.bandwidth.choice import bandwidth_from_sample
     from meanshiftpp.modes import fine_cells
 
     source = task.source
     start = perf_counter()
-    if task.sides:
-        bandwidth = _given(task)
-    else:
-        with status(f"choosing a bandwidth for {source.name}"):
-            sample, rows = source.sample(SAMPLE)
-            bandwidth = bandwidth_from_sample(sample, rows, n_threads=task.threads)
-        chosen = ",".join(f"{side!r}" for side in bandwidth.tolist())
-        say(f"bandwidth chosen from {len(sample):,} points: -b {chosen}")
+    bandwidth = _bandwidth(task, lambda: source.sample(SAMPLE))
     fine, _ = fine_cells(bandwidth, task.periods, len(source.columns), task.resolution)
     grid = first_pass(source, fine, task.periods, checkpoint, every, task.threads)
     task.seconds["read"] = perf_counter() - start
@@ -318,8 +310,26 @@ def _searched(task: Task, grid: Any) -> Found:
     return Found(modes, lambda points: modes.label(points, n_threads=task.threads))
 
 
-def _given(task: Task) -> Any:
-    return task.sides[0] if task.sides and len(task.sides) == 1 else task.sides
+def _bandwidth(task: Task, sample: Callable[[], tuple[NDArray[Any], int]]) -> Any:
+    """Take the bandwidth that was given, or choose one and say it, to the last digit.
+
+    Parameters
+    ----------
+    task : Task
+        What is asked for.
+    sample : callable
+        Gives points, and how many there are in all.
+    """
+    from meanshiftpp.bandwidth.choice import bandwidth_from_sample
+
+    if task.sides:
+        return task.sides[0] if len(task.sides) == 1 else task.sides
+    with status(f"choosing a bandwidth for {task.source.name}"):
+        points, total = sample()
+        bandwidth = bandwidth_from_sample(points, total, n_threads=task.threads)
+    chosen = ",".join(f"{side!r}" for side in bandwidth.tolist())
+    say(f"bandwidth chosen from {counted(len(points), 'point')}: -b {chosen}")
+    return bandwidth
 
 
 def _checked(modes: Modes, task: Task) -> Modes:
@@ -366,7 +376,7 @@ def _draw(path: Path, task: Task, found: Found, summary: Summary) -> None:
         columns=task.source.columns,
         title=task.source.paths[0].name,
         subtitle=f"{summary.points:,} points, {counted(summary.clusters, 'cluster')}, "
-        f"bandwidth {_bandwidth(summary)}",
+        f"bandwidth {_sides(summary)}",
     )
     with atomic_path(path) as target:
         figure.savefig(target)
@@ -411,7 +421,7 @@ def _show(summary: Summary, as_json: bool) -> None:
 
 def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "points", f"{summary.points:,} in {', '.join(summary.columns)}"
-    yield "bandwidth", _bandwidth(summary)
+    yield "bandwidth", _sides(summary)
     weight = "" if summary.grid_weight is None else f", of a grid of weight {summary.grid_weight:,}"
     yield "cells", f"{summary.cells:,}{weight}"
     yield "iterations", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
@@ -429,7 +439,7 @@ def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "picture", summary.plot
 
 
-def _bandwidth(summary: Summary) -> str:
+def _sides(summary: Summary) -> str:
     distinct = dict.fromkeys(f"{side:.4g}" for side in summary.bandwidth)
     return ", ".join(distinct if len(distinct) == 1 else [f"{h:.4g}" for h in summary.bandwidth])
 
