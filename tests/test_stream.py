@@ -302,6 +302,40 @@ def test_a_column_that_turns_from_integers_to_reals_late_is_real(tmp_path, small
     assert read(tmp_path / "p.parquet").equals(back)
 
 
+def test_columns_that_are_no_features_are_passed_on_as_they_stand(tmp_path, small_chunks):
+    path, rest = tmp_path / "in.csv", "7,5,True,2020-01-01 10:00:00,1.50,,south"
+    lines = [f"{rest},1.5"] * 2000
+    lines[1] = "8,12345678901234567890123,False,2021-01-01,-2,NA,h\xf6he,2.5"
+    lines[1999] = "00123,7,True,2020-01-01,1.0,3,x,3.5"  # far behind the first block
+    path.write_text("\n".join(["zip,id,on,at,r,gap,t,x", *lines]), encoding="latin-1")
+    source = open_points(path, ["x"])
+    for _ in range(2):
+        write_labels(tmp_path / "o.csv", source, _zeros)
+        text = (tmp_path / "o.csv").read_text(encoding="latin-1").replace('"', "")
+        assert text.split("\n")[1:-1] == [f"{line},0" for line in lines]
+        # A format with types has them, where they say the same.
+        write_labels(tmp_path / "o.parquet", source, _zeros)
+        back = read(tmp_path / "o.parquet")
+        assert back["zip"].to_pylist()[-3:] == ["7", "7", "00123"]
+        assert back["id"][1].as_py() == "12345678901234567890123"
+        kinds = {name: str(back.schema.field(name).type) for name in ("on", "r", "gap", "x")}
+        assert kinds == {"on": "bool", "r": "double", "gap": "double", "x": "double"}
+        assert back["gap"].null_count == 1999
+
+
+def test_files_of_csv_agree_on_what_is_text(tmp_path):
+    (tmp_path / "a.csv").write_text("zip,n,x\n7,1,1.5\n")
+    (tmp_path / "b.csv").write_text("zip,n,x\n007,2,1.5\n")
+    source = open_points([tmp_path / "a.csv", tmp_path / "b.csv"], ["x"])
+    write_labels(tmp_path / "o.parquet", source, _zeros)
+    back = read(tmp_path / "o.parquet").to_pydict()
+    assert (back["zip"], back["n"]) == (["7", "007"], [1, 2])
+    write(tmp_path / "c.parquet", pa.table({"zip": [7], "n": [3], "x": [1.5]}))
+    mixed = open_points([tmp_path / "c.parquet", tmp_path / "a.csv"], ["x"])
+    write_labels(tmp_path / "o.csv", mixed, _zeros)
+    assert (tmp_path / "o.csv").read_text().splitlines()[1:] == ["7,3,1.5,0", "7,1,1.5,0"]
+
+
 def test_whole_numbers_are_not_rounded_for_reals_that_come_late(tmp_path, small_chunks):
     path = tmp_path / "late.csv"
     path.write_text("x\n1\n9007199254740993\n" + "12\n" * 20_000 + "0.5\n")

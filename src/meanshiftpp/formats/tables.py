@@ -2,14 +2,14 @@
 
 A file is read batch by batch, only the columns that are needed. CSV files do not say their types:
 these are guessed from the first block, and a column that turns out to be wider is read on from
-that row with a wider type.
+that row with a wider type. What is not a feature is passed on as text, as it stands.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ _PACKED = 4  # how many times smaller a table of numbers is when compressed, abo
 _CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # what pyarrow writes
 _PANDAS_INDEX = "__index_level_"  # row numbers and the like, which pandas stores as a column
 _VALUE_SHOWN = 40  # characters of a value that is no number
+_LEADING_ZERO = r"^\s*[-+]?0\d"  # 007 is no 7
+_MANY_DIGITS = r"^\s*[-+]?\d{17}"  # more than a floating number holds
 _READ_BUFFER = 1 << 20  # without one, pyarrow reads a whole column of a row group at once
 
 
@@ -110,6 +112,30 @@ class TableSource(Source):
                     f"the columns of {str(file.path)!r} do not fit those before: {error}"
                 ) from error
         return schema
+
+    def settled(self, *, typed: bool) -> Any:
+        """Return the schema of the rows as they are to be written, and read them so from now on.
+
+        Columns of .csv files that are no features are read as text. For a format that has types,
+        `typed`, only those are whose text says more than their numbers would.
+        """
+        arrow = need("pyarrow", "io")
+        files = [file for file in self._files if isinstance(file, _Csv)]
+        for file in files:
+            file.as_text = frozenset()
+        schema = self.schema(final=True)
+        if len(files) < len(self._files):  # others know the types
+            return schema
+        others = {field.name: field.type for field in schema if field.name not in self.columns}
+        if typed:
+            numbers = {name: kind for name, kind in others.items() if is_number(kind)}
+            as_text = frozenset[str]().union(*(file.saying_more(numbers) for file in files))
+        else:
+            as_text = frozenset(others)
+        for file in files:
+            file.as_text = as_text
+        text = arrow.string()
+        return arrow.schema([f.with_type(text) if f.name in as_text else f for f in schema])
 
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
         before = 0
@@ -239,6 +265,7 @@ class _Csv(_File):
         self.path = path
         self.rows = None
         self.types_are_known = False
+        self.as_text: frozenset[str] = frozenset()  # columns that are read as they stand
         self._types: dict[str, Any] = {}
         with self._reading():
             self._size = path.stat().st_size
@@ -255,12 +282,35 @@ class _Csv(_File):
         return self._size * (_PACKED if packed else 1)  # a number takes about as much as its text
 
     def _open(self) -> Any:
-        csv = need("pyarrow.csv", "io")
+        return self._open_as(self._types, self.as_text)
+
+    def _open_as(self, types: dict[str, Any], as_text: Iterable[str]) -> Any:
+        arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")
+        texts = dict.fromkeys(as_text, arrow.string())  # of any encoding
         return csv.open_csv(
             self.path,
             read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
-            convert_options=csv.ConvertOptions(column_types=self._types),
+            convert_options=csv.ConvertOptions(
+                column_types={**types, **texts}, check_utf8=not texts
+            ),
         )
+
+    def saying_more(self, numbers: dict[str, Any]) -> set[str]:
+        """Name the columns, of these types, whose text says more than a number: 007."""
+        arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
+        found: set[str] = set()
+        if not numbers:
+            return found
+        with self._reading(), self._open_as({}, self.schema.names) as reader:
+            for batch in reader:
+                for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                    if name in found or name not in numbers:
+                        continue
+                    real = arrow.types.is_floating(numbers[name])
+                    pattern = f"{_LEADING_ZERO}|{_MANY_DIGITS}" if real else _LEADING_ZERO
+                    if compute.any(compute.match_substring_regex(column, pattern)).as_py():
+                        found.add(name)
+        return found
 
     def holds(self, name: str) -> str:
         """Find the first value that is no number: in a column of numbers it may be a slip."""
@@ -299,7 +349,8 @@ class _Csv(_File):
 
     def _from_the_top(self) -> Iterator[Any]:
         with self._open() as reader:
-            self.schema = reader.schema
+            if not self.types_are_known:
+                self.schema = reader.schema
             yield from reader
 
     def _widen(self, error: Exception) -> None:
@@ -359,7 +410,8 @@ class TableLabels(LabelWriter):
         self._final, self._suffix = final, path.suffix.lower()
         self._from_table, self._compression = isinstance(source, TableSource), _File.compression
         if isinstance(source, TableSource):
-            schema, self._compression = source.schema(final=True), source.compression
+            schema = source.settled(typed=self._suffix != ".csv")
+            self._compression = source.compression
         else:
             assert source.dtype is not None  # only a table can have columns of several types
             kind = arrow.from_numpy_dtype(source.dtype.newbyteorder("="))
