@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
@@ -187,6 +188,25 @@ def test_columns_left_out_are_said(tmp_path, points, suffix):
         assert f"left out, not numbers: 'name' ({why})" in words
         code, _, words = run(*command, file, *more, "--columns", "east,north")
         assert (code, "left out" in words) == (0, False)
+
+
+def test_the_index_of_pandas_is_no_feature_and_is_said(tmp_path, points):
+    frame = pd.DataFrame(points, columns=["a", "b"])
+    expected = MeanShiftPP(2).fit_predict(points)
+    out = tmp_path / "o.npy"
+    csv, named = tmp_path / "index.csv", tmp_path / "index.parquet"
+    frame.to_csv(csv)
+    frame.set_index(pd.Index(np.arange(550) * 3 % 551, name="id")).to_parquet(named)
+    for file, said in [
+        (csv, "left out, a column without a name: name it in the first line to take it\n"),
+        (named, "left out, the names of rows of pandas: 'id'; --columns takes it\n"),
+    ]:
+        code, text, words = run("cluster", file, "-b", 2, "-o", out, "--json")
+        assert (code, words) == (0, said)
+        assert json.loads(text)["columns"] == ["a", "b"]
+        assert np.array_equal(np.load(out), expected)
+    code, text, words = run("cluster", named, "-b", 2, "--columns", "id,a", "--json")
+    assert (code, words, json.loads(text)["columns"]) == (0, "", ["id", "a"])
 
 
 def test_an_output_that_cannot_be_written_is_found_before_the_work(tmp_path, monkeypatch):

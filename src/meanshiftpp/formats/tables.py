@@ -55,10 +55,18 @@ class TableSource(Source):
                     f"but {str(paths[0])!r} has {listed(names)}"
                 )
         self._all_asked_for = columns is None
+        self.index = self._row_names() if columns is None else ()
         self.columns = self._chosen(columns)
         sizes = [file.rows for file in self._files]
         self.rows = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
         self.nbytes = sum(file.nbytes(self.columns) for file in self._files)
+
+    def _row_names(self) -> tuple[str, ...]:
+        """Find the columns that pandas writes for the names of rows, in a .csv without a name."""
+        names = [field.name for field in self.schema() if is_number(field.type)]
+        index = {name for file in self._files for name in file.pandas_index()}
+        index.update(name for name in names if not name or name.startswith(_PANDAS_INDEX))
+        return tuple(dict.fromkeys(name for name in names if name in index))
 
     def _chosen(self, columns: Sequence[str] | None) -> tuple[str, ...]:
         for name in columns or ():
@@ -66,7 +74,7 @@ class TableSource(Source):
         schema = self.schema()
         if columns is None:
             names = [field.name for field in schema if is_number(field.type)]
-            chosen = tuple(name for name in names if not name.startswith(_PANDAS_INDEX))
+            chosen = tuple(name for name in names if name not in self.index)
         else:
             chosen = tuple(columns)
         for name in chosen:
@@ -85,7 +93,7 @@ class TableSource(Source):
             return {}
         found: dict[str, str] = {}
         for name in self.schema().names:
-            if name not in self.columns and not name.startswith(_PANDAS_INDEX):
+            if name not in self.columns and name not in self.index:
                 file = next((f for f in self._files if not is_number(f.kind(name))), self._files[0])
                 found[name] = file.holds(name)
         return found
@@ -173,6 +181,11 @@ class _File(ABC):
     def kind(self, name: str) -> Any:
         """Return the type of a column, the first of that name."""
         return self.schema.types[self.schema.names.index(name)]
+
+    def pandas_index(self) -> list[str]:
+        """Name the columns that pandas has written as the names of rows."""
+        known = self.schema.pandas_metadata or {}
+        return [name for name in known.get("index_columns", ()) if isinstance(name, str)]
 
     def holds(self, name: str) -> str:
         """Say what a column holds instead of numbers."""
