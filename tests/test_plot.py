@@ -34,12 +34,20 @@ def test_every_number_of_features_draws(tmp_path, d, panels):
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
-@pytest.mark.parametrize(("scale", "shift"), [(60, 481_000), (9e-5, 1e-3), (4e5, 6e6), (1e-2, 7)])
+@pytest.mark.parametrize(
+    ("scale", "shift"),
+    [
+        *((60, 481_000), (9e-5, 1e-3), (4e5, 6e6), (1e-2, 7)),
+        *((1e-3, 116.3), (1e-4, -116.3), (40, 5_400_000), (1e-2, 481_000), (1e3, 1e9)),
+    ],
+)
 def test_numbers_on_the_axes_do_not_run_into_each_other(d, scale, shift):
     X, labels = mixture(300, d)
     figure = plot.clusters(X * scale + shift, labels)
     figure.draw_without_rendering()
     for panel in figure.axes:
+        for axis in (panel.xaxis, panel.yaxis):
+            assert "+" not in axis.get_offset_text().get_text()  # numbers are read as they are
         shown = [tick.label1 for tick in panel.xaxis.get_major_ticks() if tick.label1.get_visible()]
         boxes = sorted(
             (text.get_window_extent() for text in shown if text.get_text()), key=lambda box: box.x0
