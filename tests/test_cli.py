@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -316,6 +317,20 @@ def test_column_names_are_only_names(tmp_path):
     code, text, _ = run("cluster", source, "-b", 2, "--columns", "x[/], $a_$", "--json")
     assert code == 0
     assert '"columns": ["x[/]", "$a_$"]' in text
+
+
+def test_names_that_the_terminal_cannot_write_end_no_work(tmp_path, points):
+    (tmp_path / "points.csv").rename(tmp_path / "ñ数据.csv")
+    command = [sys.executable, "-m", "meanshiftpp", "cluster", "ñ数据.csv", "-b2", "-o", "o.npy"]
+    how = {"env": {**os.environ, "PYTHONIOENCODING": "cp1252"}, "capture_output": True}
+    done = subprocess.run(command, **how, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "ñ??.csv" in done.stdout.decode("cp1252")
+    assert (tmp_path / "o.npy").exists()
+    (tmp_path / "ñ数据.csv").unlink()
+    done = subprocess.run(command, **how, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"error: cannot read")
 
 
 def test_a_header_in_another_encoding_is_refused_in_words(tmp_path):
