@@ -379,7 +379,12 @@ def test_a_column_is_asked_for_once(tmp_path):
 
 BROKEN = {
     "empty": (b"", "is no .csv table"),
-    "only names": (b"x,y\n", "has no column of numbers|has no rows"),
+    "only names": (b"x,y\n", "t.csv' has no rows"),
+    "only names, no end": (b"x,y", "t.csv' has no rows"),
+    "semicolons": (b"x;y\n1;2\n", r"commas must separate .*t.csv', but ';' seems to: .* 'x;y'"),
+    "decimal commas": (b"x;y\n1,5;2,5\n", "commas must separate .* but ';' seems to"),
+    "tabs": (b"x\ty\n1\t2\n", r"but '\\t' seems to: it begins with 'x\\ty'"),
+    "only names, tabs": (b"x\ty\n", r"but '\\t' seems to"),
     "uneven": (b"x,y\n1,2\n3\n", "is no .csv table"),
     "no numbers": (b"x,y\na,b\n", "no column of numbers, only 'x', 'y'"),
     "no names": (b"1.5,2\n3,4\n", "must name its columns, but holds '1.5', '2'"),
@@ -392,6 +397,13 @@ def test_a_broken_csv_is_refused_in_words(tmp_path, content, words):
     (tmp_path / "t.csv").write_bytes(content)
     with pytest.raises(InvalidInputError, match=words):
         open_points(tmp_path / "t.csv").read()
+
+
+def test_a_name_may_hold_what_could_separate(tmp_path):
+    (tmp_path / "a.csv").write_text("speed; max\n1.5\n")
+    (tmp_path / "b.csv").write_text("a|b,c\n1.5,2\n")
+    assert open_points(tmp_path / "a.csv").columns == ("speed; max",)
+    assert open_points(tmp_path / "b.csv").columns == ("a|b", "c")
 
 
 # -- files that are wrong --------------------------------------------------------------------------

@@ -35,6 +35,7 @@ _CSV_BLOCK = 1 << 23
 _PACKED = 4  # how many times smaller a table of numbers is when compressed, about
 _CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # what pyarrow writes
 _PANDAS_INDEX = "__index_level_"  # row numbers and the like, which pandas stores as a column
+_HEAD = 1 << 14  # bytes of a .csv to see by what its columns are separated
 _VALUE_SHOWN = 40  # characters of a value that is no number
 _LEADING_ZERO = r"^\s*[-+]?0\d"  # 007 is no 7
 _MANY_DIGITS = r"^\s*[-+]?\d{17}"  # more than a floating number holds
@@ -81,7 +82,9 @@ class TableSource(Source):
             for file in self._files:
                 position(name, file.schema.names, file.path)
                 file.refuse_text(name)
-        if not chosen and any(file.rows != 0 for file in self._files):
+        if not chosen and all(file.rows == 0 for file in self._files):
+            raise InvalidInputError(f"{self.name!r} has no rows")
+        if not chosen:
             there = listed(schema.names)
             raise InvalidInputError(f"{self.name!r} has no column of numbers, only {there}")
         return chosen
@@ -282,13 +285,31 @@ class _Csv(_File):
         self._types: dict[str, Any] = {}
         with self._reading():
             self._size = path.stat().st_size
+            self._look_at_the_head()
             with self._open() as reader:
                 self.schema = reader.schema
+                if not next(iter(reader), self.schema.empty_table()).num_rows:
+                    self.rows, self.types_are_known = 0, True
             names = self.schema.names  # fails here if they are in another encoding than UTF-8
         if all(map(_reads_as_number, names)) and names != [*map(str, range(len(names)))]:
             raise InvalidInputError(
                 f"the first line of {str(path)!r} must name its columns, but holds {listed(names)}"
             )
+
+    def _look_at_the_head(self) -> None:
+        """Refuse what pyarrow would in words that do not help."""
+        with need("pyarrow", "io").input_stream(str(self.path)) as file:  # unpacks by the name
+            head = file.read(_HEAD)
+        lines = head.splitlines()[:2]
+        if len(head) < _HEAD and lines == [head]:  # not even the end of a line
+            raise InvalidInputError(f"{str(self.path)!r} has no rows")
+        for separator in b";", b"\t", b"|":
+            if lines and b"," not in lines[0] and all(separator in line for line in lines):
+                first = lines[0].decode(errors="replace")[:_VALUE_SHOWN]
+                raise InvalidInputError(
+                    f"commas must separate the columns of {str(self.path)!r}, but "
+                    f"{separator.decode()!r} seems to: it begins with {first!r}"
+                )
 
     def nbytes(self, columns: Sequence[str]) -> int:
         packed = suffix_of(self.path) == ".csv.gz"
