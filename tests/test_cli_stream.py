@@ -260,10 +260,15 @@ def test_grids_are_built_apart_and_merged(tmp_path, points):
         "heaviest": int(grid.counts.max()),
         "unit": 1.0,
         "bandwidth": [0.9, 1, 1.1],
-        "lowest": grid.means.min(axis=0).tolist(),
-        "highest": grid.means.max(axis=0).tolist(),
+        "lowest": (grid.cells.min(axis=0) * [0.9, 1, 1.1]).tolist(),
+        "highest": ((grid.cells.max(axis=0) + 1) * [0.9, 1, 1.1]).tolist(),
         "bytes": merged.stat().st_size,
     }
+    said = json.loads(text)  # between its lowest and its highest is all the data
+    assert (said["lowest"] <= points.min(axis=0)).all()
+    assert (said["highest"] > points.max(axis=0)).all()
+    _, text, _ = run("grid", "info", merged)
+    assert f"cells from {said['lowest'][1]:g} to {said['highest'][1]:g} in steps of 1" in text
     out = tmp_path / "labels.npy"
     assert run("cluster", tmp_path / "b.npy", "--grid", merged, "-o", out)[0] == 0
     assert np.array_equal(np.load(out), seek(grid).label(points[20_000:]))
