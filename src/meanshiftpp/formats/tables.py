@@ -124,6 +124,19 @@ class TableSource(Source):
                 ) from error
         return schema
 
+    def check_fits(self, path: Path) -> None:
+        """Refuse columns that a .csv has no place for: before the work, and by name."""
+        arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")
+        for field in self.schema() if suffix_of(path) == ".csv" else ():
+            alone = arrow.schema([field])
+            try:
+                csv.write_csv(alone.empty_table(), arrow.BufferOutputStream())
+            except arrow.ArrowInvalid as error:
+                raise InvalidInputError(
+                    f"cannot write {str(path)!r}: column {field.name!r} holds {field.type}, which "
+                    "has no place in a .csv; .parquet and .arrow hold it"
+                ) from error
+
     def settled(self, *, typed: bool) -> Any:
         """Return the schema of the rows as they are to be written, and read them so from now on.
 
@@ -495,5 +508,4 @@ class TableLabels(LabelWriter):
         except need("pyarrow", "io").ArrowException as error:
             if isinstance(error, OSError):
                 raise
-            message = f"cannot write {str(self._final)!r}: {error}"  # a list has no place in a .csv
-            raise InvalidInputError(message) from error
+            raise InvalidInputError(f"cannot write {str(self._final)!r}: {error}") from error
