@@ -133,6 +133,10 @@ def test_of_many_features_the_telling_ones_are_shown():
     X[:, [1, 3, 4, 6, 7]] += 9 * labels[:, None]
     figure = plot.clusters(X, labels, columns=list("abcdefgh"))
     assert [panel.get_xlabel() for panel in figure.axes if panel.get_xlabel()] == list("bdegh")
+    assert figure.texts[-1].get_text() == "1,000 points, 2 clusters; 5 of 8 features"
+    figure = plot.clusters(X, labels, title="T", subtitle="of last week")
+    assert figure.texts[-1].get_text() == "of last week; 5 of 8 features"
+    assert plot.clusters(X[:, :5], labels, subtitle="all").texts[-1].get_text() == "all"
 
 
 def test_pyplot_is_left_alone():

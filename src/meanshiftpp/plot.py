@@ -113,7 +113,7 @@ def clusters(
     periodic : sequence of d periods, each a number or None, default=None
         As in `Grid.from_points`: the modes are drawn in the period that the points are in.
     title, subtitle : str, default=None
-        Two lines over the picture.
+        Two lines over the picture. Where features are left out, the second says so.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def clusters(
     with matplotlib.rc_context(STYLE):
         d = scene.X.shape[1]
         figure = _corner(scene) if d > 2 else _plane(scene) if d == 2 else _line(scene)
-        _heading(figure, title, subtitle or _summary(scene))
+        _heading(figure, title, (subtitle or _summary(scene)) + _some(scene))
     return figure
 
 
@@ -490,6 +490,10 @@ def _heading(figure: Any, title: str | None, subtitle: str) -> None:
 
 
 def _summary(scene: _Scene) -> str:
-    (n, d), k = scene.X.shape, len(scene.sizes)
-    some = f"; {d} of {scene.features} features" if d < scene.features else ""
-    return f"{n:,} points, {k:,} cluster{'' if k == 1 else 's'}{some}"
+    n, k = len(scene.X), len(scene.sizes)
+    return f"{n:,} points, {k:,} cluster{'' if k == 1 else 's'}"
+
+
+def _some(scene: _Scene) -> str:
+    shown = len(scene.names)
+    return f"; {shown} of {scene.features} features" if shown < scene.features else ""
