@@ -345,7 +345,7 @@ def test_grids_that_are_wrong_are_one_line_and_1(tmp_path, points):
     np.savez(tmp_path / "objects.npz", points=np.array([{}, None]))
     half, one, flat, text = (tmp_path / name for name in ("half", "one", "flat", "text"))
     for arguments, expected in [
-        (("grid", "merge", half, one, "-o", tmp_path / "o"), "do not add up"),
+        (("grid", "merge", half, one, "-o", tmp_path / "o"), "in Python (Grid.coarsen)"),
         (("grid", "merge", one, flat, "-o", tmp_path / "o"), "flat has 2 features, others have 3"),
         (("grid", "merge", one, text, "-o", tmp_path / "o"), "is not a grid file"),
         (("grid", "info", tmp_path / "none"), "No such file"),
