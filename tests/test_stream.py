@@ -629,6 +629,20 @@ def test_an_output_that_cannot_be_is_found_out_before(tmp_path):
         check_output(tmp_path / "o.tif", source)
 
 
+def test_a_file_that_may_only_be_read_is_not_replaced(tmp_path):
+    """By its mode, which keeps root off as well."""
+    out = tmp_path / "o.csv"
+    out.write_text("old")
+    out.chmod(0o444)
+    for attempt in (lambda: check_output(out), lambda: atomic_path(out).__enter__()):
+        with pytest.raises(FileAccessError, match=r"o.csv': it is there and may only be read; nam"):
+            attempt()
+    assert out.read_text() == "old"
+    assert [*tmp_path.iterdir()] == [out]
+    out.chmod(0o644)
+    check_output(out)
+
+
 # -- checkpoints -----------------------------------------------------------------------------------
 
 
