@@ -202,6 +202,11 @@ def cluster(
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
         summary.seconds = task.seconds
+    if 2 * summary.sizes.count(1) > summary.points:
+        say(
+            "more than half of the points are alone in their cluster: a larger bandwidth joins "
+            "them, and meanshiftpp sweep shows what there is at which"
+        )
     _show(summary, as_json)
 
 
