@@ -342,6 +342,15 @@ def test_names_that_the_terminal_cannot_write_end_no_work(tmp_path, points):
     assert done.stderr.startswith(b"error: cannot read")
 
 
+def test_a_picture_of_names_in_any_script_is_drawn_without_a_word(tmp_path, points):
+    file, picture = tmp_path / "数据 \ue123.npy", tmp_path / "p.png"
+    np.save(file, points)
+    assert run("cluster", file, "-b", 2, "--plot", picture)[::2] == (0, "")
+    command = [sys.executable, "-m", "meanshiftpp", "cluster", file, "-b2", "--plot", picture]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
 def test_a_header_in_another_encoding_is_refused_in_words(tmp_path):
     source = tmp_path / "latin.csv"
     source.write_bytes("höhe,breite\n1,2\n".encode("latin-1"))

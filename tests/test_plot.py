@@ -139,6 +139,12 @@ def test_of_many_features_the_telling_ones_are_shown():
     assert plot.clusters(X[:, :5], labels, subtitle="all").texts[-1].get_text() == "all"
 
 
+def test_fonts_of_other_scripts_help_out_where_they_are(monkeypatch):
+    monkeypatch.setattr("matplotlib.font_manager.get_font_names", lambda: ["Yu Gothic", "Arial"])
+    figure = plot.clusters(*mixture(50, 2), title="数据")
+    assert figure.texts[0].get_fontfamily() == ["sans-serif", "Yu Gothic"]
+
+
 def test_pyplot_is_left_alone():
     code = (
         "import sys; from meanshiftpp.plot import clusters; clusters([[1, 2], [3, 4]], [0, 1])\n"

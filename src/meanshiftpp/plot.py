@@ -62,6 +62,11 @@ STYLE = {
     "figure.dpi": 160,
     "svg.fonttype": "none",
 }
+# Names may be in any script. Of these fonts those that are there help out.
+FONTS = (
+    *("Noto Sans CJK JP", "Noto Sans CJK SC", "PingFang SC", "Hiragino Sans", "Microsoft YaHei"),
+    *("Yu Gothic", "Malgun Gothic", "WenQuanYi Micro Hei", "Arial Unicode MS", "Noto Sans"),
+)
 DIGIT = 0.075  # inches that a digit on an axis takes
 DIGITS = 6  # longer numbers keep away from the ends of their axis
 MAX_DOTS = 100_000  # more points than this are drawn as a density
@@ -135,7 +140,7 @@ def clusters(
     if centers is not None:
         centers = beside(centers, X, periodic)
     scene = _scene(np.asarray(X), np.asarray(labels), centers, weights, columns)
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context({**STYLE, "font.family": _fonts()}):
         d = scene.X.shape[1]
         figure = _corner(scene) if d > 2 else _plane(scene) if d == 2 else _line(scene)
         _heading(figure, title, (subtitle or _summary(scene)) + _some(scene))
@@ -203,6 +208,11 @@ def _scene(
     shown_names = tuple(names[j] for j in chosen)
     centres = middle[:, chosen]
     return _Scene(points, tags, centres, sizes, colours, shown, shown_names, limits, X.shape[1])
+
+
+def _fonts() -> list[str]:
+    there = set(need("matplotlib.font_manager", "plot").get_font_names())
+    return ["sans-serif", *(name for name in FONTS if name in there)]
 
 
 def _limits(x: NDArray[np.float64]) -> tuple[float, float]:

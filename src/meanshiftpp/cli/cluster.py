@@ -8,6 +8,7 @@ ways give the same labels; without one, a stream's is chosen from a sample.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -383,7 +384,8 @@ def _draw(path: Path, task: Task, found: Found, summary: Summary) -> None:
         subtitle=f"{summary.points:,} points, {counted(summary.clusters, 'cluster')}, "
         f"bandwidth {_sides(summary)}",
     )
-    with atomic_path(path) as target:
+    with atomic_path(path) as target, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # no font has it: the picture has a box instead
         figure.savefig(target)
 
 
