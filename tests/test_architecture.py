@@ -49,7 +49,7 @@ MAY_IMPORT = {
     "backends": {"errors", "_arrays"},  # and its host or cuda, when it is known which
     "_estimator": {"errors", "_arrays", "_input"},
     "geo": {"errors"},
-    "plot": {"errors"},
+    "plot": {"errors", "_input"},
     "files": {"errors"},
     "draw": {"errors"},
     "marks": {"errors", "windows"},

@@ -44,6 +44,9 @@ class Source(ABC):
         other chunks would be another place.
     left_out : dict of str
         Columns that were not taken because they hold no numbers, and what they hold.
+    index : tuple of str
+        Columns of numbers that were not taken because they only name the rows: an index of pandas,
+        or a column of a .csv without a name.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class Source(ABC):
     nbytes: int
     dtype: np.dtype[Any] | None = None
     unit: str = "rows"
+    index: tuple[str, ...] = ()
 
     @abstractmethod
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
