@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from meanshiftpp.errors import FileAccessError, InvalidInputError
@@ -49,16 +49,14 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     [file.name for file in Path(folder).iterdir()]
     ['a.txt']
     """
-    target = _new_file_beside(path)
-    try:
-        yield target
-        target.replace(Path(path).resolve())
-    except FileAccessError:  # has its own words, perhaps about another file
-        raise
-    except OSError as error:
-        raise _cannot("write", path, error) from error
-    finally:
-        target.unlink(missing_ok=True)
+    with _new_file_beside(path) as target:
+        try:
+            yield target
+            target.replace(Path(path).resolve())
+        except FileAccessError:  # has its own words, perhaps about another file
+            raise
+        except OSError as error:
+            raise _cannot("write", path, error) from error
 
 
 def check_readable(path: str | os.PathLike[str]) -> None:
@@ -72,7 +70,8 @@ def check_readable(path: str | os.PathLike[str]) -> None:
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Find out before the work whether its result can be written; makes and changes nothing."""
-    _new_file_beside(path).unlink()
+    with _new_file_beside(path):
+        pass
 
 
 def check_apart(
@@ -144,8 +143,12 @@ def _same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> b
     return one.resolve() == two.resolve()
 
 
-def _new_file_beside(path: str | os.PathLike[str]) -> Path:
-    """Make an empty file in the folder of `path`: the one sure way to learn that it can be done."""
+@contextmanager
+def _new_file_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Make an empty file in the folder of `path`: the one sure way to learn that it can be done.
+
+    It is gone in the end, whenever that comes.
+    """
     final = Path(path).resolve()
     target = final.with_name(f".{final.stem[:100]}-{uuid.uuid4().hex[:12]}{final.suffix}")
     if final.is_dir():
@@ -158,10 +161,14 @@ def _new_file_beside(path: str | os.PathLike[str]) -> Path:
     if not final.parent.is_dir():
         raise FileAccessError(f"cannot write {str(path)!r}: no folder {str(final.parent)!r}")
     try:
-        target.open("x").close()
-    except OSError as error:
-        raise _cannot("write", path, error) from error
-    return target
+        try:
+            target.open("x").close()
+        except OSError as error:
+            raise _cannot("write", path, error) from error
+        yield target
+    finally:
+        with suppress(OSError):
+            target.unlink()
 
 
 def _cannot(do: str, path: str | os.PathLike[str], error: OSError) -> FileAccessError:
