@@ -118,6 +118,8 @@ def test_options_that_contradict_each_other_are_wrong_usage(whole):
         ("--no-stream", "--checkpoint", "c"),
         ("--grid", "g", "-b", 1),
         ("--grid", "g", "--checkpoint", "c"),
+        ("--grid", "g", "--periodic", "360,-,-"),
+        ("--grid", "g", "--no-stream"),
     ):
         assert run("cluster", whole, *options)[0] == 2
 

@@ -164,7 +164,11 @@ def cluster(
     sides = None if bandwidth is None else read_sides(bandwidth)
     periods = read_periods(periodic)
     limit = free_memory() // 4 if memory is None else read_bytes(memory)
-    _refuse_idle_options(stream, checkpoint, grid, bandwidth)
+    if stream is False and checkpoint:
+        raise typer.BadParameter("--checkpoint needs a stream, and --no-stream forbids it")
+    if grid:
+        given = {"--bandwidth": bandwidth, "--periodic": periodic, "--checkpoint": checkpoint}
+        _refuse_with_a_grid({**given, "--no-stream": stream is False})
     with errors_in_words():
         from meanshiftpp.files import check_apart
         from meanshiftpp.stream import check_output
@@ -214,16 +218,11 @@ def cluster(
 # -- what is asked for -----------------------------------------------------------------------------
 
 
-def _refuse_idle_options(
-    stream: bool | None, checkpoint: Path | None, grid: Path | None, bandwidth: str | None
-) -> None:
-    """Refuse options that contradict each other: they are a mistake somewhere."""
-    if stream is False and checkpoint:
-        raise typer.BadParameter("--checkpoint needs a stream, and --no-stream forbids it")
-    if grid and bandwidth:
-        raise typer.BadParameter("--bandwidth has no meaning with --grid, which has its own")
-    if grid and checkpoint:
-        raise typer.BadParameter("--checkpoint has no meaning with --grid, which is complete")
+def _refuse_with_a_grid(given: dict[str, object]) -> None:
+    """Refuse options that a grid has decided: they are a mistake somewhere."""
+    for name, value in given.items():
+        if value:
+            raise typer.BadParameter(f"{name} has no meaning with --grid, which was made before")
 
 
 # -- the work --------------------------------------------------------------------------------------
