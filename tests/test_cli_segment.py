@@ -257,6 +257,79 @@ def test_tiffs_with_bands_and_slices(tmp_path):
     assert "write its labels" in words
 
 
+def geotiff(path: Path, values: np.ndarray, **tags: object) -> Path:
+    """A .tif of bands (channels last) with the "no data" that GDAL writes."""
+    extra = [(42113, "s", 0, str(tags.pop("nodata")), True)] if "nodata" in tags else []
+    layout = {"photometric": "minisblack", "planarconfig": "contig"} if values.ndim == 3 else {}
+    tifffile.imwrite(path, values, extratags=extra, metadata=None, **layout | tags)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("dtype", "nodata"),
+    [
+        ("uint8", 0),
+        ("int16", -9999),
+        ("uint16", 65535),
+        ("float32", -9999),
+        ("float32", -3.4028234663852886e38),
+        ("float32", "nan"),
+        ("float64", "-1e+300"),
+    ],
+)
+@pytest.mark.parametrize("bands", [1, 2, 3, 6])
+def test_pixels_without_data_are_masked(tmp_path, dtype, nodata, bands):
+    values = np.dstack([image(seed) for seed in range(2)])[..., :bands].clip(1, 255).astype(dtype)
+    values = values / np.dtype(dtype).type(255) if dtype.startswith("f") else values
+    values = values * 100 if dtype.endswith("16") else values
+    there = np.ones((60, 80), bool)
+    there[:20, :30] = there[50:, 70:] = False
+    values[:20, :30] = values[50:, 70:, -1] = np.dtype(dtype).type(float(nodata))
+    values = values[..., 0] if bands == 1 else values
+    path = geotiff(tmp_path / "a.tif", values, nodata=nodata)
+    assert np.array_equal(picture.read(path).mask, there)
+    code, _, words = run(path, "-o", tmp_path / "out.tif", "--labels")
+    assert (code, words) == (0, "")
+    labels = picture.read(tmp_path / "out.tif").values
+    assert np.array_equal(labels, segment(values, mask=there, start_label=1))
+    assert np.array_equal(labels > 0, there)
+    assert labels.max() > 1
+    assert run(path, "-o", tmp_path / "out.png")[0] == 0
+    shown = picture.read(tmp_path / "out.png").values
+    assert np.array_equal(shown[..., 3] > 0, there)
+    assert len(np.unique(shown[there], axis=0)) > 2, "what is masked has no part in the stretch"
+
+
+def test_what_is_no_data_of_the_file_is_not_looked_for(tmp_path):
+    for nodata in ("-9999", "300", "nan", "1e30", "none of it"):
+        path = geotiff(tmp_path / "a.tif", image(), nodata=nodata)
+        assert picture.read(path).mask is None, nodata
+    assert picture.read(geotiff(tmp_path / "a.tif", image())).mask is None
+
+
+def test_nan_is_masked_and_said(tmp_path):
+    values = (image() / 255).astype(np.float32)
+    values[:20, :30, 1] = np.nan
+    values[40, 40] = np.inf
+    path = geotiff(tmp_path / "a.tif", values, photometric="rgb")
+    code, _, words = run(path, "-o", tmp_path / "out.png", "--labels")
+    assert code == 0
+    assert words == f"{path}: 601 of 4,800 pixels are NaN or infinite, and masked\n"
+    labels = picture.read(tmp_path / "out.png").values
+    there = np.isfinite(values).all(axis=2)
+    assert np.array_equal(labels, segment(values, mask=there, start_label=1))
+    with pytest.warns(UserWarning, match="601 of 4,800 pixels are NaN or infinite"):
+        picture.read(path)
+    for nodata in ("nan", 7):
+        path = geotiff(tmp_path / "b.tif", np.full_like(values, float(nodata)), nodata=nodata)
+        code, _, words = run(path, "-o", tmp_path / "none.png")
+        assert code == 1
+        assert (
+            words == f"error: {str(path)!r} has no pixel with data: there is nothing to segment\n"
+        )
+        assert not (tmp_path / "none.png").exists()
+
+
 # -- many files ------------------------------------------------------------------------------------
 
 

@@ -33,11 +33,17 @@ _DARK = 70.0  # regions darker than this get a lighter outline, the others a dar
 _LUMA = np.array([0.299, 0.587, 0.114])
 
 
-def as_rgb(image: NDArray[Any], channel_axis: int | None = -1) -> Picture:
+def as_rgb(
+    image: NDArray[Any],
+    channel_axis: int | None = -1,
+    *,
+    mask: NDArray[np.bool_] | None = None,
+) -> Picture:
     """Show an image of any type and number of bands as RGB bytes.
 
     Grey and colour images of integers keep their values. Floats, and bands that are no colours, are
-    stretched from their 1st to their 99th percentile; of many bands the first three are shown.
+    stretched from their 1st to their 99th percentile, where `mask` is True; of many bands the first
+    three are shown.
 
     Examples
     --------
@@ -56,7 +62,8 @@ def as_rgb(image: NDArray[Any], channel_axis: int | None = -1) -> Picture:
     coloured = bands.shape[2] in (1, 3, 4)
     if not coloured:
         bands = bands[..., :3] if bands.shape[2] > 3 else bands[..., :1]
-    shown = bands[..., :3] if coloured and bands.dtype.kind in "biu" else _stretched(bands[..., :3])
+    plain = coloured and bands.dtype.kind in "biu"
+    shown = bands[..., :3] if plain else _stretched(bands[..., :3], mask)
     if shown.dtype.kind == "b":
         shown = shown.view(np.uint8) * np.uint8(255)
     if shown.dtype != np.uint8:
@@ -253,9 +260,9 @@ def _widened(line: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
     return wide
 
 
-def _stretched(bands: NDArray[Any]) -> Picture:
+def _stretched(bands: NDArray[Any], mask: NDArray[np.bool_] | None) -> Picture:
     values = bands.astype(np.float64)
-    finite = values[np.isfinite(values).all(axis=2)]
+    finite = values[np.isfinite(values).all(axis=2) & (True if mask is None else mask)]
     if not len(finite):
         return np.zeros(bands.shape, np.uint8)
     if bands.dtype.kind == "f" and finite.min() >= 0 and finite.max() <= 1:

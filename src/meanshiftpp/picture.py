@@ -1,7 +1,8 @@
 """Picture files in and out.
 
 Photographs come as Pillow reads them, turned upright; .tif files come through tifffile with
-all their bands, bits and slices. Label images are 16-bit, or 32-bit where that is not enough.
+all their bands, bits and slices, and a mask of the pixels that have data. Label images are 16-bit,
+or 32-bit where that is not enough.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import os
 import re
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ PICTURE_FORMATS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", *TIFF)
 LABEL_FORMATS = (".png", *TIFF)
 _NO_ALPHA = (".jpg", ".jpeg", ".bmp")
 _MOST_LABELS_16_BIT = 2**16 - 1
+_NODATA = 42113  # GDAL's tag
 
 
 @dataclass(frozen=True)
@@ -41,21 +43,39 @@ class Picture:
         Its pixels, in the type of the file.
     channel_axis : int or None
         Which axis holds the channels, as the functions on images want it.
+    mask : ndarray of bool, or None
+        True where there is data, as the functions on images want it; None: everywhere. A pixel has
+        none where one of its bands is the file's "no data", NaN or infinite.
     """
 
     values: NDArray[Any]
     channel_axis: int | None = -1
+    mask: NDArray[np.bool_] | None = None
+
+    @property
+    def channels(self) -> int | None:
+        """Which axis holds the channels, counted from the first; None where there are none."""
+        if self.values.ndim == 2 or self.channel_axis is None:
+            return None
+        return self.channel_axis % self.values.ndim
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Height and width, and depth before them: the shape without the channels."""
-        if self.values.ndim == 2 or self.channel_axis is None:
-            return self.values.shape
-        return np.moveaxis(self.values, self.channel_axis, -1).shape[:-1]
+        return tuple(n for i, n in enumerate(self.values.shape) if i != self.channels)
+
+    def without(self, gaps: NDArray[np.bool_]) -> Picture:
+        """Mask more pixels: those with a gap in one of their channels."""
+        if self.channels is not None:
+            gaps = np.asarray(gaps.any(axis=self.channels))
+        there = ~gaps if self.mask is None else self.mask & ~gaps
+        return self if there.all() else replace(self, mask=there)
 
 
 def read(path: str | os.PathLike[str]) -> Picture:
     """Read a picture, or the slices of a .tif volume.
+
+    Pixels that are NaN or infinite are masked, with a warning unless the file calls NaN "no data".
 
     Examples
     --------
@@ -70,9 +90,15 @@ def read(path: str | os.PathLike[str]) -> Picture:
     if path.stat().st_size == 0:
         raise InvalidInputError(f"{str(path)!r} is empty: no picture")
     with _errors_named(path):
-        if path.suffix.lower() in TIFF:
-            return _read_tiff(path)
-        return Picture(_read_with_pillow(path))
+        is_tiff = path.suffix.lower() in TIFF
+        photo = _read_tiff(path) if is_tiff else Picture(_read_with_pillow(path))
+    if photo.values.dtype.kind == "f":
+        photo = _finite(photo, path)
+    if photo.mask is not None and not photo.mask.any():
+        raise InvalidInputError(
+            f"{str(path)!r} has no pixel with data: there is nothing to segment"
+        )
+    return photo
 
 
 def write(path: str | os.PathLike[str], rgb: NDArray[np.uint8]) -> None:
@@ -175,19 +201,48 @@ def _read_with_pillow(path: Path) -> NDArray[Any]:
 def _read_tiff(path: Path) -> Picture:
     tiff = need("tifffile", "image")
     with tiff.TiffFile(path) as file:
-        series = file.series[0]
-        if math.prod(series.shape) > 4 * _most_pixels():  # as much memory as RGBA bytes take
-            raise _too_large(path, math.prod(series.shape))
-        if file.pages[0].colormap is not None:
+        if math.prod(file.series[0].shape) > 4 * _most_pixels():  # as much memory as RGBA bytes
+            raise _too_large(path, math.prod(file.series[0].shape))
+        page = file.pages[0]
+        if page.colormap is not None:
             return Picture(_read_with_pillow(path))
-        try:
-            values, axes = series.asarray(), series.axes
-        except ValueError as error:
-            if "imagecodecs" not in str(error):
-                raise
-            return Picture(_read_with_pillow(path))  # a packing that only Pillow knows
+        photo = _read_series(file.series[0], path)
+        nodata = _number(page.tags[_NODATA].value) if _NODATA in page.tags else None
+    if nodata is None:
+        return photo
+    if nodata != nodata:
+        return photo.without(np.isnan(photo.values))
+    with np.errstate(over="ignore"):
+        return photo.without(photo.values == nodata)
+
+
+def _read_series(series: Any, path: Path) -> Picture:
+    try:
+        values, axes = series.asarray(), series.axes
+    except ValueError as error:
+        if "imagecodecs" not in str(error):
+            raise
+        return Picture(_read_with_pillow(path))  # a packing that only Pillow knows
     keep = [i for i, size in enumerate(values.shape) if size > 1 or axes[i] in "YX"]
     axes = "".join(axes[i] for i in keep)
     values = values.reshape([values.shape[i] for i in keep])
     channels = [i for i, axis in enumerate(axes) if axis in "SC"]
     return Picture(values, channels[0] if channels else None)
+
+
+def _number(text: str) -> float | None:
+    """Read the number of a tag, whole where it can be; None where there is none."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text.strip("\0 "))
+    return None
+
+
+def _finite(photo: Picture, path: Path) -> Picture:
+    """Mask what is NaN or infinite, and say so: nothing in the file told that it has no data."""
+    there = photo.without(~np.isfinite(photo.values))
+    left = [math.prod(p.shape) if p.mask is None else int(p.mask.sum()) for p in (photo, there)]
+    if left[0] > left[1] > 0:
+        words = f"{left[0] - left[1]:,} of {math.prod(photo.shape):,} pixels"
+        warnings.warn(f"{path}: {words} are NaN or infinite, and masked", stacklevel=3)
+    return there

@@ -8,7 +8,9 @@ a command runs.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -80,6 +82,7 @@ class Batch:
     task: Task
     bar: Any  # of progress
     kept: dict[Path, Path]  # what must not be written over, and the file it is or came from
+    notes: list[str] = field(default_factory=list)  # what there is to know about a file
 
     def checked(self, job: Job, target: Path) -> Path:
         """Return the name for a result, if it is free and can be written."""
@@ -181,11 +184,13 @@ def segment(
     with errors_in_words():
         need("PIL", "image")
         jobs = _jobs(photos, output, task.style)
-        results, failed = _run(jobs, task)
+        results, failed, notes = _run(jobs, task)
     if as_json:
         typer.echo(json.dumps({"files": [asdict(result) for result in results], "failed": failed}))
     elif results:
         _show(results)
+    for words in notes:
+        say(words)
     for each in failed:
         say(f"error: {each['error']}")
     if failed and len(jobs) > 1:
@@ -265,8 +270,8 @@ def _expanded(sources: Iterable[Path]) -> Iterator[Path]:
 # -- the work -------------------------------------------------------------------------------------
 
 
-def _run(jobs: list[Job], task: Task) -> tuple[list[Result], list[dict[str, str]]]:
-    """Do all jobs; return what came out, and what failed with the reason."""
+def _run(jobs: list[Job], task: Task) -> tuple[list[Result], list[dict[str, str]], list[str]]:
+    """Do all jobs; return what came out, what failed with the reason, and what was noted."""
     from meanshiftpp.frames import is_video
 
     results: list[Result] = []
@@ -278,15 +283,27 @@ def _run(jobs: list[Job], task: Task) -> tuple[list[Result], list[dict[str, str]
             try:
                 batch.checked(job, job.target)
                 work = _video if job.source.is_dir() or is_video(job.source) else _photo
-                results.append(work(job, batch))
+                with _noted(job, batch):
+                    results.append(work(job, batch))
                 batch.kept[Path(results[-1].output).resolve()] = job.source
             except (MeanShiftPPError, MemoryError) as error:
-                words = str(error) or "out of memory"
-                if str(job.source) not in words:
-                    words = f"{job.source}: {words}"
+                words = _named(job, str(error) or "out of memory")
                 failed.append({"file": str(job.source), "error": words})
             bar.advance(count)
-    return results, failed
+    return results, failed, batch.notes
+
+
+@contextmanager
+def _noted(job: Job, batch: Batch) -> Iterator[None]:
+    """Keep warnings, to be said when the bar is gone."""
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    batch.notes += [_named(job, str(note.message)) for note in notes]
+
+
+def _named(job: Job, words: str) -> str:
+    return words if str(job.source) in words else f"{job.source}: {words}"
 
 
 def _photo(job: Job, batch: Batch) -> Result:
@@ -299,9 +316,9 @@ def _photo(job: Job, batch: Batch) -> Result:
     photo = picture.read(job.source)
     if task.style is Style.palette:
         return _palette(job, photo, task)
-    options = {**task.options, **task.region_options, "channel_axis": photo.channel_axis}
+    options = {**task.options, **_layout(photo)}
     start = perf_counter()
-    labels = image.segment(photo.values, regions=task.regions, **options)
+    labels = image.segment(photo.values, regions=task.regions, **options, **task.region_options)
     seconds = perf_counter() - start
     found, target = int(labels.max()) + 1, job.target
     if is_label_image:
@@ -309,9 +326,14 @@ def _photo(job: Job, batch: Batch) -> Result:
             target = batch.checked(job, target.with_suffix(".tif"))
         picture.write_labels(target, labels + 1)
     else:
-        rgb = draw.as_rgb(photo.values, photo.channel_axis)
+        rgb = draw.as_rgb(photo.values, photo.channel_axis, mask=photo.mask)
         picture.write(target, _drawn(rgb, labels, draw.region_colors(rgb, labels), task))
     return _result(job, target, labels.shape, task.what, found, seconds)
+
+
+def _layout(photo: Picture) -> dict[str, Any]:
+    """Give what the functions on images have to know of a file."""
+    return {"channel_axis": photo.channel_axis, "mask": photo.mask}
 
 
 def _drawn(
@@ -334,7 +356,7 @@ def _palette(job: Job, photo: Picture, task: Task) -> Result:
     from meanshiftpp import draw, image, picture
 
     start = perf_counter()
-    found = image.palette(photo.values, channel_axis=photo.channel_axis, **task.options)
+    found = image.palette(photo.values, **{**task.options, **_layout(photo)})
     seconds = perf_counter() - start
     colours = draw.as_rgb(found.colors[None])[0]
     picture.write(job.target, draw.palette_strip(colours, found.shares))
