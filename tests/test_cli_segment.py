@@ -300,6 +300,19 @@ def test_pixels_without_data_are_masked(tmp_path, dtype, nodata, bands):
     assert len(np.unique(shown[there], axis=0)) > 2, "what is masked has no part in the stretch"
 
 
+def test_12_bits_are_said_to_be_dark_and_shown_bright(tmp_path):
+    path = geotiff(tmp_path / "a.tif", image().astype(np.uint16) * 16, photometric="rgb")
+    code, _, words = run(path, "-o", tmp_path / "out.png")
+    assert code == 0
+    assert words.startswith(f"{path}: the image's values go up to ")
+    assert words.count("\n") == 1
+    code, _, words = run(path, "-o", tmp_path / "out.png", "--space", "none")
+    assert (code, words) == (0, "")
+    shown = picture.read(tmp_path / "out.png").values
+    assert shown.max() > 200
+    assert shown.min() < 60
+
+
 def test_what_is_no_data_of_the_file_is_not_looked_for(tmp_path):
     for nodata in ("-9999", "300", "nan", "1e30", "none of it"):
         path = geotiff(tmp_path / "a.tif", image(), nodata=nodata)

@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 
 from meanshiftpp import Grid, picture
-from meanshiftpp.draw import as_rgb, contact_sheet, fill, outlines, overlay, region_colors
+from meanshiftpp.draw import (
+    as_rgb,
+    contact_sheet,
+    fill,
+    limits,
+    outlines,
+    overlay,
+    region_colors,
+)
 from meanshiftpp.errors import FileAccessError, InvalidInputError
 from meanshiftpp.video import VideoSegmenter, fade, read_frames, write_frames
 
@@ -359,6 +367,30 @@ def test_anything_can_be_shown(image):
     shown = as_rgb(image)
     assert shown.shape == (*image.shape[:2], 3)
     assert shown.dtype == np.uint8
+
+
+def test_integers_are_shown_by_the_rule_they_are_segmented_by():
+    rgb = frame(10)
+    for dtype in ("i2", "u2", "i4", "i8", ">u2"):
+        assert np.array_equal(as_rgb(rgb.astype(dtype)), rgb)
+    assert np.array_equal(as_rgb(rgb.astype(np.uint16) * 257), rgb)
+    for values in (rgb.astype("u2") * 16, rgb.astype("i4") * 100_000, rgb.astype("i2") - 300):
+        shown = as_rgb(values)  # 12 bits, and no colours at all: stretched
+        assert shown.min() < 10
+        assert shown.max() > 245
+
+
+def test_the_range_that_is_shown_leaves_out_what_is_masked():
+    values = np.linspace(100, 900, 4000).reshape(50, 80)
+    hole = values.copy()
+    hole[:10, :10] = -9999
+    mask = hole > 0
+    low, high = limits(hole, mask=mask)
+    assert 100 < low < high < 900
+    shown = as_rgb(hole, limits=(low, high))
+    assert np.array_equal(shown[mask], as_rgb(values, limits=(low, high))[mask])
+    assert shown[49, 79, 0] == 255
+    assert 120 < shown[25, 40, 0] < 136
 
 
 def test_a_volume_cannot_be_drawn():

@@ -48,7 +48,8 @@ def segment(
     ----------
     image : array-like
         Grey, RGB, RGBA (alpha 0 is masked out) or any number of bands; two dimensions or three (a
-        volume). Bytes, 16-bit integers, or floats from 0 to 1.
+        volume). In a colour space: integers up to 255 (bytes, in any type) or up to 65,535 (16 bits,
+        with a warning where they use less than an eighth of that), or floats from 0 to 1.
     bandwidth : float, optional
         Side of a cell in units of the colour space. By default one that suits `space`; without
         regions, one that suits the image, by `select_bandwidth`.

@@ -326,7 +326,8 @@ def _photo(job: Job, batch: Batch) -> Result:
             target = batch.checked(job, target.with_suffix(".tif"))
         picture.write_labels(target, labels + 1)
     else:
-        rgb = draw.as_rgb(photo.values, photo.channel_axis, mask=photo.mask)
+        shown = draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
+        rgb = draw.as_rgb(photo.values, photo.channel_axis, limits=shown)
         picture.write(target, _drawn(rgb, labels, draw.region_colors(rgb, labels), task))
     return _result(job, target, labels.shape, task.what, found, seconds)
 

@@ -128,7 +128,8 @@ class Still:
     def __init__(self, photo: picture.Picture, scale: float) -> None:
         self.values, self.scale = photo.values, scale
         self._layout: dict[str, Any] = {"channel_axis": photo.channel_axis, "mask": photo.mask}
-        self.rgb = draw.as_rgb(photo.values, photo.channel_axis, mask=photo.mask)
+        shown = draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
+        self.rgb = draw.as_rgb(photo.values, photo.channel_axis, limits=shown)
         self.shape = self.rgb.shape[:2]
         self._channels = [np.ascontiguousarray(self.rgb[..., c]).ravel() for c in range(3)]
         # A preview takes less time than waking other threads, on a busy machine above all.
