@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import struct
 import subprocess
 import sys
+import warnings
 import zlib
 from pathlib import Path
 
@@ -318,6 +320,62 @@ def test_what_is_no_data_of_the_file_is_not_looked_for(tmp_path):
         path = geotiff(tmp_path / "a.tif", image(), nodata=nodata)
         assert picture.read(path).mask is None, nodata
     assert picture.read(geotiff(tmp_path / "a.tif", image())).mask is None
+
+
+@pytest.mark.parametrize("planar", ["contig", "separate"])
+def test_a_fourth_band_is_alpha_only_if_the_file_says_so(tmp_path, planar):
+    nir = np.where(np.arange(80) < 40, 0, 200).astype(np.uint8)
+    four = np.dstack([image(), np.broadcast_to(nir, (60, 80))])
+    stored = four if planar == "contig" else np.moveaxis(four, -1, 0)
+    expected = {
+        "unspecified": segment(four, space=None) + 1,
+        "unassalpha": segment(four) + 1,
+        "assocalpha": segment(four) + 1,
+    }
+    for kind, labels in expected.items():
+        path, layout = tmp_path / f"{kind}.tif", {"photometric": "rgb", "planarconfig": planar}
+        tifffile.imwrite(path, stored, extrasamples=[kind], **layout)
+        assert run(path, "-o", tmp_path / "out.png", "--labels")[0] == 0
+        assert np.array_equal(picture.read(tmp_path / "out.png").values, labels), kind
+        assert run(path, "-o", tmp_path / "out.png")[0] == 0
+        assert run(path, "-o", tmp_path / "out.png", "--palette")[0] == 0
+    assert expected["unspecified"].min() == 1
+
+
+def test_alpha_beside_any_number_of_bands_is_a_mask(tmp_path):
+    alpha = np.full((60, 80, 1), 255, np.uint8)
+    alpha[:20, :30] = 0
+    for bands, kinds in [(1, ["unassalpha"]), (4, ["unspecified", "unassalpha"])]:
+        values = np.dstack([image(), image(1)])[..., :bands]
+        path = tmp_path / f"{bands}.tif"
+        options = {"photometric": "rgb" if bands > 1 else "minisblack", "planarconfig": "contig"}
+        tifffile.imwrite(path, np.dstack([values, alpha]), extrasamples=kinds, **options)
+        read = picture.read(path)
+        assert np.array_equal(read.values, values)
+        assert np.array_equal(read.mask, alpha[..., 0] > 0)
+        assert run(path, "-o", tmp_path / "out.png", "--labels")[0] == 0
+        space = {"space": None} if bands == 4 else {}
+        expected = segment(values, mask=read.mask, start_label=1, **space)
+        assert np.array_equal(picture.read(tmp_path / "out.png").values, expected)
+
+
+def test_a_packing_that_would_lose_a_band_is_refused(tmp_path):
+    """Without imagecodecs tifffile knows no LZW; Pillow does, but not for four bands."""
+    rasterio = pytest.importorskip("rasterio", reason="writes LZW")
+    if importlib.util.find_spec("imagecodecs"):
+        pytest.skip("imagecodecs is here, and reads all bands")
+    from rasterio.errors import NotGeoreferencedWarning
+
+    for dtype, photometric in (("uint8", "RGB"), ("uint16", "MINISBLACK")):
+        values = np.moveaxis(np.dstack([image(), image(1)])[..., :4], -1, 0).astype(dtype)
+        shape = {"count": 4, "height": 60, "width": 80, "dtype": dtype, "compress": "lzw"}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotGeoreferencedWarning)
+            path = tmp_path / "a.tif"
+            with rasterio.open(path, "w", "GTiff", **shape, photometric=photometric) as file:
+                file.write(values)
+        with pytest.raises(InvalidInputError, match=r"packed with LZW.* pip install imagecodecs"):
+            picture.read(path)
 
 
 def test_nan_is_masked_and_said(tmp_path):

@@ -317,6 +317,21 @@ def test_pixels_without_data_are_masked(tab, photo, tmp_path, monkeypatch, times
     np.testing.assert_array_equal(found["labels"], truth)
 
 
+def test_four_bands_are_no_colours(tab, photo, tmp_path, monkeypatch):
+    four = np.dstack([photo, photo[::-1, :, 0] // 128 * 200])
+    path = tmp_path / "raster.tif"
+    tifffile.imwrite(path, four, photometric="rgb", extrasamples=["unspecified"])
+    tab.open(path.name, path.read_bytes())
+    tab.say(do="show", view="image", n=1, final=True)
+    answer = tab.hear("labels")
+    truth = segment(four, space=None)
+    np.testing.assert_array_equal(labels_of(answer), truth + 1)
+    monkeypatch.chdir(tmp_path)
+    found: dict = {}
+    exec(answer["lines"]["python"], found)
+    np.testing.assert_array_equal(found["labels"], truth)
+
+
 def test_a_large_picture_is_answered_small_first_and_in_full_after(tab, photo):
     large = np.tile(photo, (5, 4, 1))
     tab.open("large.png", png(large))

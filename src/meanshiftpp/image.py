@@ -47,9 +47,10 @@ def segment(
     Parameters
     ----------
     image : array-like
-        Grey, RGB, RGBA (alpha 0 is masked out) or any number of bands; two dimensions or three (a
-        volume). In a colour space: integers up to 255 (bytes, in any type) or up to 65,535 (16 bits,
-        with a warning where they use less than an eighth of that), or floats from 0 to 1.
+        Grey, RGB, RGBA or any number of bands; two dimensions or three (a volume). Four channels
+        are RGBA in a colour space, pixels of alpha 0 being masked out; ``space=None`` takes them as
+        four bands. In a colour space: integers up to 255 (bytes, in any type) or up to 65,535 (16
+        bits, with a warning where they use less than an eighth of that), or floats from 0 to 1.
     bandwidth : float, optional
         Side of a cell in units of the colour space. By default one that suits `space`; without
         regions, one that suits the image, by `select_bandwidth`.

@@ -31,6 +31,7 @@ LABEL_FORMATS = (".png", *TIFF)
 _NO_ALPHA = (".jpg", ".jpeg", ".bmp")
 _MOST_LABELS_16_BIT = 2**16 - 1
 _NODATA = 42113  # GDAL's tag
+_ALPHA = (1, 2)  # of a .tif's extra samples, those that are alpha: associated, and not
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,16 @@ class Picture:
         Which axis holds the channels, as the functions on images want it.
     mask : ndarray of bool, or None
         True where there is data, as the functions on images want it; None: everywhere. A pixel has
-        none where one of its bands is the file's "no data", NaN or infinite.
+        none where one of its bands is the file's "no data", NaN or infinite, or where the alpha of
+        a .tif, which is not among the values, is 0.
+    bands : bool
+        Whether these are four bands and no RGBA: `segment` is to be told so by ``space=None``.
     """
 
     values: NDArray[Any]
     channel_axis: int | None = -1
     mask: NDArray[np.bool_] | None = None
+    bands: bool = False
 
     @property
     def channels(self) -> int | None:
@@ -206,7 +211,7 @@ def _read_tiff(path: Path) -> Picture:
         page = file.pages[0]
         if page.colormap is not None:
             return Picture(_read_with_pillow(path))
-        photo = _read_series(file.series[0], path)
+        photo = _read_series(file.series[0], page, path)
         nodata = _number(page.tags[_NODATA].value) if _NODATA in page.tags else None
     if nodata is None:
         return photo
@@ -216,18 +221,47 @@ def _read_tiff(path: Path) -> Picture:
         return photo.without(photo.values == nodata)
 
 
-def _read_series(series: Any, path: Path) -> Picture:
+def _read_series(series: Any, page: Any, path: Path) -> Picture:
     try:
         values, axes = series.asarray(), series.axes
     except ValueError as error:
         if "imagecodecs" not in str(error):
             raise
-        return Picture(_read_with_pillow(path))  # a packing that only Pillow knows
+        return _read_packed(page, path)
     keep = [i for i, size in enumerate(values.shape) if size > 1 or axes[i] in "YX"]
     axes = "".join(axes[i] for i in keep)
     values = values.reshape([values.shape[i] for i in keep])
     channels = [i for i, axis in enumerate(axes) if axis in "SC"]
-    return Picture(values, channels[0] if channels else None)
+    photo = _without_alpha(Picture(values, channels[0] if channels else None), page)
+    return replace(photo, bands=bool(channels) and photo.values.shape[channels[0]] == 4)
+
+
+def _read_packed(page: Any, path: Path) -> Picture:
+    """Read what only Pillow can unpack, if it has all bands after that."""
+    lost = InvalidInputError(
+        f"{str(path)!r} has {page.samplesperpixel} bands packed with {page.compression.name}, "
+        "which this needs imagecodecs for: pip install imagecodecs"
+    )
+    try:
+        values = _read_with_pillow(path)
+    except need("PIL.Image", "image").UnidentifiedImageError:
+        raise lost from None
+    if page.extrasamples and (values.shape[2] if values.ndim > 2 else 1) < page.samplesperpixel:
+        raise lost
+    return Picture(values)
+
+
+def _without_alpha(photo: Picture, page: Any) -> Picture:
+    """Make a mask of what the file calls alpha: other bands beyond the colours are bands."""
+    axis, n = photo.channels, page.samplesperpixel
+    if axis is None or photo.values.shape[axis] != n:
+        return photo
+    kinds = [kind in _ALPHA for kind in page.extrasamples]  # of the last bands
+    alpha = [n - len(kinds) + i for i, is_alpha in enumerate(kinds) if is_alpha]
+    if not alpha:
+        return photo
+    hidden = np.take(photo.values, alpha, axis) == 0
+    return replace(photo.without(hidden), values=np.delete(photo.values, alpha, axis))
 
 
 def _number(text: str) -> float | None:

@@ -334,7 +334,8 @@ def _photo(job: Job, batch: Batch) -> Result:
 
 def _layout(photo: Picture) -> dict[str, Any]:
     """Give what the functions on images have to know of a file."""
-    return {"channel_axis": photo.channel_axis, "mask": photo.mask}
+    layout = {"channel_axis": photo.channel_axis, "mask": photo.mask}
+    return {**layout, "space": None} if photo.bands else layout
 
 
 def _drawn(

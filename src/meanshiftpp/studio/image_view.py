@@ -222,7 +222,7 @@ class ImageView:
 
     def show(self, wish: Wish, job: Job) -> Iterator[Answer]:
         """Answer at once: at preview size, or exactly where that is as quick."""
-        settings = Settings.of(wish)
+        settings = self._asked(wish)
         job.step(words="segmenting")
         still = self._still_for(settings, bool(wish.get("final")))
         if self._done != (wish.get("n"), settings):
@@ -230,8 +230,7 @@ class ImageView:
 
     def finish(self, wish: Wish, job: Job) -> Iterator[Answer]:
         """Answer at full size, unless `show` has."""
-        settings = Settings.of(wish)
-        self._named()
+        settings = self._asked(wish)
         if self._done != (wish.get("n"), settings) and self._full is not self._small:
             job.step(words="segmenting at full size")
             full = self._full
@@ -241,7 +240,7 @@ class ImageView:
 
     def export(self, wish: Wish, job: Job) -> tuple[str, bytes]:
         """Give the name and content of a file."""
-        settings, kind = Settings.of(wish), wish.get("kind")
+        settings, kind = self._asked(wish), wish.get("kind")
         job.step(words=f"writing the {kind}")
         stem = self._named().name.rpartition(".")[0] or "picture"
         pieces, table = self._full.result(settings)
@@ -268,8 +267,13 @@ class ImageView:
             raise InvalidInputError("no picture is open yet: drop one, or take a sample")
         return self._source
 
-    def _still_for(self, settings: Settings, final: bool) -> Still:
+    def _asked(self, wish: Wish) -> Settings:
+        """Read a wish about the picture that is open."""
         self._named()
+        settings = Settings.of(wish)
+        return replace(settings, space=None) if self._photo.bands else settings
+
+    def _still_for(self, settings: Settings, final: bool) -> Still:
         if self._full is self._small:
             return self._full
         quick = self._full.has(settings) and (final or self._full.size <= EXACT)
