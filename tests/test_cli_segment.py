@@ -378,6 +378,37 @@ def test_a_packing_that_would_lose_a_band_is_refused(tmp_path):
             picture.read(path)
 
 
+@pytest.mark.parametrize("by", ["transform", "points"])
+def test_labels_lie_where_the_raster_lies(tmp_path, by):
+    rasterio = pytest.importorskip("rasterio", reason="reads the place back")
+    from rasterio.control import GroundControlPoint
+
+    place = {"crs": "EPSG:32633"}
+    if by == "transform":
+        place["transform"] = rasterio.Affine(10, 0, 500_000, 0, -10, 5_000_000)
+    else:
+        corners = ((0, 0, 5e5, 5e6), (0, 80, 5.1e5, 5e6), (60, 0, 5e5, 4.9e6))
+        place["gcps"] = [GroundControlPoint(*corner) for corner in corners]
+    values = np.moveaxis(image(), -1, 0).copy()
+    values[:, :20, :30] = 0
+    shape = {"count": 3, "height": 60, "width": 80, "dtype": "uint8", "nodata": 0}
+    path = tmp_path / "a.tif"
+    with rasterio.open(path, "w", "GTiff", **shape, **place) as file:
+        file.write(values)
+    assert run(path, "-o", tmp_path / "one.tif", "--labels")[0] == 0
+    assert run(path, "-o", f"{tmp_path}/out/", "--labels")[0] == 0
+    for target in (tmp_path / "one.tif", tmp_path / "out" / "a.tif"):
+        with rasterio.open(path) as given, rasterio.open(target) as labels:
+            assert labels.crs == given.crs
+            assert labels.transform == given.transform
+            assert labels.gcps[1] == given.gcps[1]
+            assert [p.asdict() | {"id": ""} for p in labels.gcps[0]] == [
+                p.asdict() | {"id": ""} for p in given.gcps[0]
+            ]
+            assert labels.nodata == 0
+            assert np.array_equal(labels.read(1) > 0, given.read_masks(1) > 0)
+
+
 def test_nan_is_masked_and_said(tmp_path):
     values = (image() / 255).astype(np.float32)
     values[:20, :30, 1] = np.nan

@@ -31,7 +31,10 @@ LABEL_FORMATS = (".png", *TIFF)
 _NO_ALPHA = (".jpg", ".jpeg", ".bmp")
 _MOST_LABELS_16_BIT = 2**16 - 1
 _NODATA = 42113  # GDAL's tag
+_PLACE = (33550, 33922, 34264, 34735, 34736, 34737)  # the tags of a GeoTIFF that say where it lies
 _ALPHA = (1, 2)  # of a .tif's extra samples, those that are alpha: associated, and not
+
+Place = tuple[tuple[int, int, int, Any, bool], ...]
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,15 @@ class Picture:
         a .tif, which is not among the values, is 0.
     bands : bool
         Whether these are four bands and no RGBA: `segment` is to be told so by ``space=None``.
+    place : tuple
+        Where on Earth it lies: the tags of a GeoTIFF, for `write_labels`.
     """
 
     values: NDArray[Any]
     channel_axis: int | None = -1
     mask: NDArray[np.bool_] | None = None
     bands: bool = False
+    place: Place = ()
 
     @property
     def channels(self) -> int | None:
@@ -119,10 +125,12 @@ def write(path: str | os.PathLike[str], rgb: NDArray[np.uint8]) -> None:
         image.save(target, **options)
 
 
-def write_labels(path: str | os.PathLike[str], labels: NDArray[np.integer[Any]]) -> None:
+def write_labels(
+    path: str | os.PathLike[str], labels: NDArray[np.integer[Any]], place: Place = ()
+) -> None:
     """Write a label image or volume: labels from 1, and 0 for pixels that have none.
 
-    A .png holds 16 bits and two dimensions, a .tif anything.
+    A .png holds 16 bits and two dimensions, a .tif anything, and the `place` of a picture.
 
     Examples
     --------
@@ -147,8 +155,10 @@ def write_labels(path: str | os.PathLike[str], labels: NDArray[np.integer[Any]])
             need("PIL.Image", "image").fromarray(values).save(target)
         return
     tiff = need("tifffile", "image")
+    tags = [*place, (_NODATA, "s", 0, "0", True)] if place else []
+    layout = {"photometric": "minisblack", "compression": "zlib", "predictor": True}
     with atomic_path(path) as target:
-        tiff.imwrite(target, values, photometric="minisblack", compression="zlib", predictor=True)
+        tiff.imwrite(target, values, extratags=tags, **layout)
 
 
 # -- within -----------------------------------------------------------------------------------
@@ -212,6 +222,9 @@ def _read_tiff(path: Path) -> Picture:
         if page.colormap is not None:
             return Picture(_read_with_pillow(path))
         photo = _read_series(file.series[0], page, path)
+        tags = [page.tags[code] for code in _PLACE if code in page.tags]
+        place = tuple((tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in tags)
+        photo = replace(photo, place=place)
         nodata = _number(page.tags[_NODATA].value) if _NODATA in page.tags else None
     if nodata is None:
         return photo

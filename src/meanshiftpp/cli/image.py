@@ -322,9 +322,9 @@ def _photo(job: Job, batch: Batch) -> Result:
     seconds = perf_counter() - start
     found, target = int(labels.max()) + 1, job.target
     if is_label_image:
-        if job.free_suffix and (found >= 2**16 or labels.ndim > 2):
+        if job.free_suffix and (found >= 2**16 or labels.ndim > 2 or photo.place):
             target = batch.checked(job, target.with_suffix(".tif"))
-        picture.write_labels(target, labels + 1)
+        picture.write_labels(target, labels + 1, photo.place)
     else:
         shown = draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
         rgb = draw.as_rgb(photo.values, photo.channel_axis, limits=shown)

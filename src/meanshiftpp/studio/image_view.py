@@ -17,6 +17,7 @@ import shlex
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -257,7 +258,8 @@ class ImageView:
         suffix = {"png": ".png", "tiff": ".tif"}.get(str(kind))
         if suffix is None:
             raise InvalidInputError(f"there is no export {kind!r} of a picture")
-        data = _written(labels, suffix, picture.write_labels, self._named())
+        write = partial(picture.write_labels, place=self._photo.place)
+        data = _written(labels, suffix, write, self._named())
         return f"{stem}-labels{suffix}", data
 
     # -- within --------------------------------------------------------------------------------
