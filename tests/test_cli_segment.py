@@ -157,6 +157,27 @@ def test_the_palette_as_a_strip_and_as_json(tmp_path, photo):
     assert first in run(photo, "-o", tmp_path / "out.png", "--palette")[1]
 
 
+@pytest.mark.parametrize("dtype", ["uint16", "int32", "float32"])
+@pytest.mark.parametrize("bands", [1, 3, 6])
+def test_the_palette_of_a_raster_is_stretched_as_its_picture(tmp_path, dtype, bands):
+    """By the image, where hardly a pixel is bright: not by the few colours of the palette."""
+    values = np.full((60, 80, bands), 300, dtype)
+    values[:, 40:] = 500
+    values[:4, :4] = 7000
+    values[50:, :10] = -9999 if dtype != "uint16" else 65535
+    values = values[..., 0] if bands == 1 else values
+    path = geotiff(tmp_path / "a.tif", values, nodata=values.flat[50 * 80 * bands])
+    options = ("--palette", "--space", "none", "-b", "20", "--json")
+    code, text, _ = run(path, "-o", tmp_path / "out.png", *options)
+    assert code == 0
+    found = json.loads(text)["files"][0]["palette"]
+    assert [each["color"] for each in found] == ["#ffffff", "#000000", "#ffffff"]
+    assert run(path, "-o", tmp_path / "out.png", "--clusters", *options[1:])[0] == 0
+    shown = picture.read(tmp_path / "out.png").values
+    assert shown[30, 20].tolist() == [0, 0, 0, 255]
+    assert shown[30, 60].tolist() == [255, 255, 255, 255]
+
+
 def test_json_is_one_object(tmp_path, photo):
     code, text, words = run(photo, "-o", tmp_path / "out.png", "--json", "--threads", 1)
     assert code == 0

@@ -360,7 +360,8 @@ def _palette(job: Job, photo: Picture, task: Task) -> Result:
     start = perf_counter()
     found = image.palette(photo.values, **{**task.options, **_layout(photo)})
     seconds = perf_counter() - start
-    colours = draw.as_rgb(found.colors[None])[0]
+    shown = draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
+    colours = draw.as_rgb(found.colors[None], limits=shown)[0]
     picture.write(job.target, draw.palette_strip(colours, found.shares))
     result = _result(job, job.target, photo.shape, "colors", len(found), seconds)
     result.palette = [
