@@ -19,6 +19,7 @@ from meanshiftpp.draw import (
     limits,
     outlines,
     overlay,
+    palette_strip,
     region_colors,
 )
 from meanshiftpp.errors import FileAccessError, InvalidInputError
@@ -396,6 +397,15 @@ def test_the_range_that_is_shown_leaves_out_what_is_masked():
 def test_a_volume_cannot_be_drawn():
     with pytest.raises(InvalidInputError, match="two dimensions"):
         as_rgb(np.zeros((4, 5, 6), np.uint8), channel_axis=None)
+
+
+def test_the_words_of_a_palette_end_before_the_next_colour():
+    wide = np.full((12, 3), 136)  # "#888888" is as wide as any
+    for share in (0.0004, 0.0006, 0.5, 1.0):
+        strip = palette_strip(wide, np.full(12, share))
+        for column in range(1, 5):
+            gap = strip[200:, 300 * column - 18 : 300 * column]
+            assert (gap == 255).all(), share
 
 
 def test_a_sheet_has_all_panels():

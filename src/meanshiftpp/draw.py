@@ -217,7 +217,7 @@ def palette_strip(colors: ArrayLike, shares: ArrayLike, width: int = 1200) -> Pi
         x, y = margin + i % columns * step, bar + margin + i // columns * row
         colour = tuple(colours[i].tolist())
         pen.rounded_rectangle((x, y + 9, x + 48, y + 57), 8, colour, (0, 0, 0))
-        share = f"{parts[i]:.1%}" if parts[i] >= 0.001 else "under 0.1%"
+        share = f"{parts[i]:.1%}" if parts[i] >= 0.001 else "<0.1%"
         words = f"#{bytes(colour).hex().upper()}  {share}"
         pen.text((x + 62, y + 33), words, (0, 0, 0), font, anchor="lm")
     return np.asarray(strip)
