@@ -468,6 +468,8 @@ def test_many_go_to_a_folder_or_by_a_pattern(tmp_path):
     ]
     assert run(*files, "-o", tmp_path / "{name}-labels.tif", "--labels")[0] == 0
     assert (tmp_path / "p2-labels.tif").exists()
+    assert run(*files, "-o", tmp_path / "made" / "{name}" / "{name}-fine.png")[0] == 0
+    assert (tmp_path / "made" / "p2" / "p2-fine.png").exists()
     (tmp_path / "photos").mkdir()
     for file in files:
         file.rename(tmp_path / "photos" / file.name)
@@ -565,6 +567,7 @@ def test_outputs_that_cannot_be(tmp_path, photo):
         ((photo, "-o", tmp_path / "out.jpg", "--labels"), "must end in .png, .tif or .tiff"),
         ((photo, "-o", tmp_path / "out"), "must end in"),
         ((photo, tmp_path / "b.png", "-o", tmp_path / "file" / "x"), "cannot make the folder"),
+        ((photo, "-o", tmp_path / "file" / "{name}.png"), "cannot make the folder"),
         ((tmp_path / "empty", "-o", tmp_path / "out"), "no pictures in folder"),
     ]:
         code, _, words = run(*arguments)

@@ -224,7 +224,7 @@ def _refuse_idle_options(task: Task) -> None:
 
 
 def _jobs(sources: list[Path], output: str, style: Style) -> list[Job]:
-    """Say where the result of each file goes; make the folder for them."""
+    """Say where the result of each file goes; make the folders for them."""
     from meanshiftpp.frames import VIDEO_FORMATS, is_video
 
     out = Path(output)
@@ -232,7 +232,9 @@ def _jobs(sources: list[Path], output: str, style: Style) -> list[Job]:
         return [Job(sources[0], out, False)]  # a folder of frames
     files = list(_expanded(sources))
     if "{name}" in output:
-        return [Job(file, Path(output.replace("{name}", file.stem)), False) for file in files]
+        targets = [Path(output.replace("{name}", file.stem)) for file in files]
+        _make_folders({target.parent for target in targets})
+        return [Job(file, target, False) for file, target in zip(files, targets, strict=True)]
     if len(files) == 1 and sources == files and not output.endswith("/") and not out.is_dir():
         return [Job(files[0], out, False)]
     if out.suffix and not out.is_dir():
@@ -240,16 +242,22 @@ def _jobs(sources: list[Path], output: str, style: Style) -> list[Job]:
             f"several files need a folder, or a name with {{name}} in it; got {output!r}",
             param_hint="'--output'",
         )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileAccessError(f"cannot make the folder {output!r}: {error.strerror}") from error
+    _make_folders([out])
     moving = ".mp4" if style in (Style.fill, Style.overlay) else ".png"
     suffixes = [moving if is_video(file) else ".png" for file in files]
     return [
         Job(file, out / (file.stem + suffix), True)
         for file, suffix in zip(files, suffixes, strict=True)
     ]
+
+
+def _make_folders(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            words = f"cannot make the folder {str(folder)!r}: {error.strerror}"
+            raise FileAccessError(words) from error
 
 
 def _expanded(sources: Iterable[Path]) -> Iterator[Path]:
