@@ -480,7 +480,9 @@ def test_many_go_to_a_folder_or_by_a_pattern(tmp_path):
 
 def test_a_batch_goes_on_and_reports_what_failed(tmp_path, photo, bad):
     Image.fromarray(image(5)).save(tmp_path / "zebra.png")
-    names = [photo, *bad.values(), tmp_path / "none.jpg", tmp_path / "zebra.png"]
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "notes.txt").write_text("no picture")
+    names = [photo, *bad.values(), tmp_path / "none.jpg", tmp_path / "bare", tmp_path / "zebra.png"]
     code, text, words = run(*names, "-o", tmp_path / "out", "--json")
     assert code == 1
     said = json.loads(text)
@@ -496,13 +498,14 @@ def test_a_batch_goes_on_and_reports_what_failed(tmp_path, photo, bad):
         "bomb.png": "2,500,000,000 pixels would be unpacked, and Pillow's limit is",
         "broken.mp4": "is no video, or is damaged",
         "none.jpg": "No such file",
+        "bare": "no pictures in folder",
     }.items():
         assert expected in errors.pop(name)
     assert errors == {}
     for each in said["failed"]:
         assert f"error: {each['error']}" in words
         assert each["file"] in each["error"]
-    assert "8 of 10 files failed" in words
+    assert "9 of 11 files failed" in words
     assert "Traceback" not in words
     assert left_over(tmp_path) == []
 

@@ -261,18 +261,17 @@ def _make_folders(folders: Iterable[Path]) -> None:
 
 
 def _expanded(sources: Iterable[Path]) -> Iterator[Path]:
+    """Give the files, and folders that have none: what is wrong with one is said in its turn."""
+    for source in sources:
+        yield from (source.is_dir() and _inside(source)) or [source]
+
+
+def _inside(folder: Path) -> list[Path]:
     from meanshiftpp.frames import is_video
     from meanshiftpp.picture import PICTURE_FORMATS
 
-    for source in sources:
-        if not source.is_dir():
-            yield source
-            continue
-        inside = sorted(source.iterdir())
-        files = [p for p in inside if p.suffix.lower() in PICTURE_FORMATS or is_video(p)]
-        if not files:
-            raise InvalidInputError(f"no pictures in folder {str(source)!r}")
-        yield from files
+    inside = sorted(folder.iterdir())
+    return [p for p in inside if p.suffix.lower() in PICTURE_FORMATS or is_video(p)]
 
 
 # -- the work -------------------------------------------------------------------------------------
@@ -289,6 +288,8 @@ def _run(jobs: list[Job], task: Task) -> tuple[list[Result], list[dict[str, str]
         count = bar.add_task("segmenting", total=len(jobs))
         for job in jobs:
             try:
+                if job.source.is_dir() and not _inside(job.source):
+                    raise InvalidInputError(f"no pictures in folder {str(job.source)!r}")
                 batch.checked(job, job.target)
                 work = _video if job.source.is_dir() or is_video(job.source) else _photo
                 with _noted(job, batch):
