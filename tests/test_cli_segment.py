@@ -260,6 +260,12 @@ def test_transparent_pixels_stay_transparent(tmp_path):
     assert run(tmp_path / "a.png", "-o", tmp_path / "labels.png", "--labels")[0] == 0
     labels = picture.read(tmp_path / "labels.png").values
     assert np.array_equal(labels == 0, rgba[..., 3] == 0)
+    assert run(tmp_path / "a.png", "-o", tmp_path / "out.png", "--overlay")[0] == 0
+    out = picture.read(tmp_path / "out.png").values
+    assert np.array_equal(out[..., 3], rgba[..., 3])
+    assert (out[rgba[..., 3] == 0] == 0).all(), "not even under the mask"
+    assert run(tmp_path / "a.png", "-o", tmp_path / "out.jpg", "--overlay")[0] == 0
+    assert (picture.read(tmp_path / "out.jpg").values[:8, :8] > 240).all()
 
 
 def test_tiffs_with_bands_and_slices(tmp_path):

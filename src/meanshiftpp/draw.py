@@ -157,14 +157,13 @@ def fill(labels: NDArray[np.integer[Any]], colors: ArrayLike, *, lines: bool = T
     which = labels + 1
     if lines:
         which[outlines(labels) & (which > 0)] += len(plain)
-    picture: Picture = table[which]
-    if (labels >= 0).all():
-        return picture
-    return np.dstack([picture, np.where(labels >= 0, np.uint8(255), np.uint8(0))])
+    return _hidden(table[which], labels)
 
 
 def overlay(rgb: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
     """Draw the outlines on the picture: white, in a dark seam that keeps them visible on white.
+
+    Masked pixels (below 0) are transparent, as in `fill`.
 
     Examples
     --------
@@ -178,7 +177,8 @@ def overlay(rgb: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
     drawn = rgb[..., :3].copy()
     drawn[seam] //= 2
     drawn[line] = 255
-    return drawn
+    drawn[labels < 0] = 0
+    return _hidden(drawn, labels)
 
 
 def palette_strip(colors: ArrayLike, shares: ArrayLike, width: int = 1200) -> Picture:
@@ -254,6 +254,12 @@ def contact_sheet(
 
 
 # -- within -----------------------------------------------------------------------------------
+
+
+def _hidden(picture: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
+    """Make masked pixels transparent, where there are any."""
+    there = labels >= 0
+    return picture if there.all() else np.dstack([picture, there.astype(np.uint8) * np.uint8(255)])
 
 
 def _line_width(labels: NDArray[Any]) -> int:
