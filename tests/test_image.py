@@ -563,13 +563,33 @@ def test_bad_images_get_clear_errors(function, image, options, words):
         ({"detail": float("inf")}, "detail"),
         ({"min_size": 0}, "min_size"),
         ({"min_size": -4}, "min_size"),
-        ({"spatial": 0.0}, "bandwidth"),
-        ({"spatial": -1.0}, "bandwidth"),
+        ({"detail": "high"}, "detail must be a positive number, got 'high'"),
+        ({"detail": None}, "detail must be a positive number, got None"),
+        ({"detail": True}, "detail"),
+        ({"min_size": "small"}, "min_size must be a whole number from 1, got 'small'"),
+        ({"min_size": 2.5}, "min_size"),
     ],
 )
-def test_bad_options_of_segment(options, words):
+def test_bad_options_of_regions(options, words):
     with pytest.raises(InvalidInputError, match=words):
         segment(ANY, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"spatial": 0.0}, "spatial must be a positive number, got 0.0"),
+        ({"spatial": -1}, "spatial must be a positive number, got -1"),
+        ({"spatial": "near"}, "spatial must be a positive number, got 'near'"),
+        ({"start_label": 1.5}, r"start_label must be a whole number from .* got 1.5"),
+        ({"start_label": "one"}, "start_label"),
+        ({"start_label": 2**31}, "start_label"),
+    ],
+)
+@pytest.mark.parametrize("regions", [True, False])
+def test_bad_options_of_segment(options, words, regions):
+    with pytest.raises(InvalidInputError, match=words):
+        segment(ANY, regions=regions, **options)
 
 
 def test_bad_cuts():

@@ -287,6 +287,8 @@ def test_bad_frames_and_options():
         ({"memory": 0.5}, "memory"),
         ({"memory": float("nan")}, "memory"),
         ({"detail": 0.0}, "detail"),
+        ({"detail": "high"}, "detail must be a positive number, got 'high'"),
+        ({"spatial": -1}, "spatial must be a positive number, got -1"),
     ]:
         with pytest.raises(InvalidInputError, match=words):
             VideoSegmenter(**options)

@@ -173,6 +173,14 @@ def white_of(peak: int, dtype: np.dtype[Any]) -> tuple[int, bool]:
     return white, 8 * peak >= white
 
 
+def as_positive(value: object, name: str) -> float:
+    """Check a number above 0."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not 0 < value < math.inf:  # type: ignore[operator]
+        raise InvalidInputError(f"{name} must be a positive number, got {value!r}")
+    return float(value)  # type: ignore[arg-type]
+
+
 def as_whole(value: object, name: str, low: int, high: int | None = None) -> int:
     """Check a whole number."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
