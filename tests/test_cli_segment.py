@@ -342,6 +342,22 @@ def test_12_bits_are_said_to_be_dark_and_shown_bright(tmp_path):
     assert shown.min() < 60
 
 
+def test_a_mask_in_the_file_and_no_data_among_coded_colours(tmp_path):
+    there = np.ones((60, 80), bool)
+    there[:20, :30] = False
+    with tifffile.TiffWriter(tmp_path / "mask.tif") as file:
+        file.write(image(), photometric="rgb", metadata=None)
+        file.write(there, photometric="mask", subfiletype=4, metadata=None)
+    codes = np.where(there, image()[..., 0] // 32 + 1, 0).astype(np.uint8)
+    colours = np.zeros((3, 256), np.uint16)
+    colours[:, 1:9] = np.linspace(0, 65535, 8)  # code 1 is as black as "no data"
+    geotiff(tmp_path / "codes.tif", codes, nodata=0, photometric="palette", colormap=colours)
+    for name in ("mask.tif", "codes.tif"):
+        photo = picture.read(tmp_path / name)
+        assert photo.values.shape == (60, 80, 3)
+        assert np.array_equal(photo.mask, there)
+
+
 def test_what_is_no_data_of_the_file_is_not_looked_for(tmp_path):
     for nodata in ("-9999", "300", "nan", "1e30", "none of it"):
         path = geotiff(tmp_path / "a.tif", image(), nodata=nodata)

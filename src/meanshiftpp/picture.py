@@ -76,8 +76,8 @@ class Picture:
         return tuple(n for i, n in enumerate(self.values.shape) if i != self.channels)
 
     def without(self, gaps: NDArray[np.bool_]) -> Picture:
-        """Mask more pixels: those with a gap in one of their channels."""
-        if self.channels is not None:
+        """Mask more pixels: those with a gap, or with one in any of their channels."""
+        if self.channels is not None and gaps.ndim == self.values.ndim:
             gaps = np.asarray(gaps.any(axis=self.channels))
         there = ~gaps if self.mask is None else self.mask & ~gaps
         return self if there.all() else replace(self, mask=there)
@@ -216,22 +216,38 @@ def _read_with_pillow(path: Path) -> NDArray[Any]:
 def _read_tiff(path: Path) -> Picture:
     tiff = need("tifffile", "image")
     with tiff.TiffFile(path) as file:
-        if math.prod(file.series[0].shape) > 4 * _most_pixels():  # as much memory as RGBA bytes
-            raise _too_large(path, math.prod(file.series[0].shape))
-        page = file.pages[0]
-        if page.colormap is not None:
-            return Picture(_read_with_pillow(path))
-        photo = _read_series(file.series[0], page, path)
-        tags = [page.tags[code] for code in _PLACE if code in page.tags]
-        place = tuple((tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in tags)
-        photo = replace(photo, place=place)
-        nodata = _number(page.tags[_NODATA].value) if _NODATA in page.tags else None
+        series, page = file.series[0], file.pages[0]
+        if math.prod(series.shape) > 4 * _most_pixels():  # as much memory as RGBA bytes take
+            raise _too_large(path, math.prod(series.shape))
+        coded = page.colormap is not None
+        photo = Picture(_read_with_pillow(path)) if coded else _read_series(series, page, path)
+        photo = photo.without(_gaps(_codes(path) if coded else photo.values, page))
+        for other in file.series[1:]:
+            if other.keyframe.is_mask and other.shape == photo.shape:  # else one of an overview
+                photo = photo.without(other.asarray() == 0)
+        return replace(photo, place=_place(page))
+
+
+def _gaps(values: NDArray[Any], page: Any) -> NDArray[np.bool_]:
+    """Find the values that the file calls "no data"."""
+    nodata = _number(page.tags[_NODATA].value) if _NODATA in page.tags else None
     if nodata is None:
-        return photo
-    if nodata != nodata:
-        return photo.without(np.isnan(photo.values))
+        return np.zeros(values.shape, bool)
+    if math.isnan(nodata):
+        return np.asarray(np.isnan(values))
     with np.errstate(over="ignore"):
-        return photo.without(photo.values == nodata)
+        return np.asarray(values == nodata)
+
+
+def _codes(path: Path) -> NDArray[Any]:
+    """Read the numbers of colours in a table of colours."""
+    with need("PIL.Image", "image").open(path) as file:
+        return np.asarray(file)
+
+
+def _place(page: Any) -> Place:
+    tags = [page.tags[code] for code in _PLACE if code in page.tags]
+    return tuple((tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in tags)
 
 
 def _read_series(series: Any, page: Any, path: Path) -> Picture:
