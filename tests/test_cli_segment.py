@@ -334,6 +334,7 @@ def test_12_bits_are_said_to_be_dark_and_shown_bright(tmp_path):
     code, _, words = run(path, "-o", tmp_path / "out.png")
     assert code == 0
     assert words.startswith(f"{path}: the image's values go up to ")
+    assert words.endswith("or take --space none\n")
     assert words.count("\n") == 1
     code, _, words = run(path, "-o", tmp_path / "out.png", "--space", "none")
     assert (code, words) == (0, "")

@@ -312,6 +312,8 @@ def _noted(job: Job, batch: Batch) -> Iterator[None]:
 
 
 def _named(job: Job, words: str) -> str:
+    """Word an error or a warning for the command line: which file, and which option."""
+    words = words.replace("space=None", "--space none")
     return words if str(job.source) in words else f"{job.source}: {words}"
 
 
