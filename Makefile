@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 DATA ?= data
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/*.cpp src/kernel/*)
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/*.?pp src/kernel/*)
 # An editable install knows the modules there were: it is made again when their names change.
 MODULES := $(shell find src/meanshiftpp -name '*.py' | sort | cksum | cut -d' ' -f1)
 
@@ -25,12 +25,12 @@ lint: $(VENV)/installed-lint  ## ruff, mypy, clang-format; changes nothing
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/clang-format --dry-run --Werror src/*.cpp src/kernel/* src/meanshiftpp/backends/cuda/*.cu*
+	$(VENV)/bin/clang-format --dry-run --Werror src/*.?pp src/kernel/* src/meanshiftpp/backends/cuda/*.cu*
 
 format: $(VENV)/installed-lint  ## what lint asks for, done
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
-	$(VENV)/bin/clang-format -i src/*.cpp src/kernel/* src/meanshiftpp/backends/cuda/*.cu*
+	$(VENV)/bin/clang-format -i src/*.?pp src/kernel/* src/meanshiftpp/backends/cuda/*.cu*
 
 bench: $(VENV)/installed-bench  ## measure, check the answers, print ratios; ARGS=--quick or names
 	$(PY) -m benchmarks $(ARGS)

@@ -16,11 +16,12 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import machine, report, suite, upkeep
-from benchmarks.checks import WrongAnswerError
-from benchmarks.contenders import NOTHING
-from benchmarks.lanes import Row
-from benchmarks.suite import FULL, QUICK, Result, Say, Scale
+from benchmarks.common import RESULTS, machine
+from benchmarks.speed import report, suite, upkeep
+from benchmarks.speed.checks import WrongAnswerError
+from benchmarks.speed.contenders import NOTHING
+from benchmarks.speed.lanes import Row
+from benchmarks.speed.suite import FULL, QUICK, Result, Say, Scale
 
 BENCHMARKS: dict[str, Callable[[Scale, Say], Result]] = {
     "floor": suite.floor,
@@ -34,7 +35,6 @@ BENCHMARKS: dict[str, Callable[[Scale, Say], Result]] = {
     "startup": upkeep.startup,
     "large": suite.large,
 }
-RESULTS = Path(__file__).parent / "results"
 LARGE = 100_000_000
 
 
@@ -113,7 +113,7 @@ def teller(progress: Console) -> Say:
 
 
 def drawn_result(result: Result, folder: Path) -> Result:
-    from benchmarks import plots
+    from benchmarks.speed import plots
 
     return replace(result, extra=result.extra | {"picture": plots.draw(result, folder)})
 

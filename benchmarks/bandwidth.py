@@ -31,12 +31,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import machine
-from benchmarks.data import Data, draw
+from benchmarks.common import RESULTS, machine
+from benchmarks.common.data import Data, draw
 from meanshiftpp import Grid, MeanShiftPP, seek, select_bandwidth, sweep
 from meanshiftpp.bandwidth.spread import gradient_reference, scale_of_points
 
-RESULTS = Path(__file__).parent / "results"
 PAPER = {
     "balance_scale": (0.0883, 0.2268),
     "confidence": (0.2080, 0.2455),

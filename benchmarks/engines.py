@@ -29,8 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import machine
-from benchmarks.checks import WrongAnswerError
+from benchmarks.common import machine
+from benchmarks.speed.checks import WrongAnswerError
 from meanshiftpp import Grid, Modes, seek
 from meanshiftpp.stream import build_grid, open_points
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import Data, centres
+from benchmarks.common.data import Data, centres
 from meanshiftpp import MeanShiftPP, segment
 from meanshiftpp.modes import fit_labels
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.partitions import compare
+from benchmarks.common.partitions import compare
 from meanshiftpp.modes import fit_labels
 
 RESOLUTIONS = (1, 2, 3, 4)

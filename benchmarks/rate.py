@@ -132,7 +132,7 @@ def picture(found: Measured, path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from benchmarks.plots import counts, frame, labelled
+    from benchmarks.common.plots import counts, frame, labelled
     from meanshiftpp.plot import SOFT, STYLE
 
     with mpl.rc_context(STYLE):
@@ -200,7 +200,7 @@ def table(found: Measured) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    from benchmarks.bsds import progress
+    from benchmarks.common.shown import progress
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rate", description=__doc__)
     parser.add_argument("--most", type=float, default=1e7, help="points of the largest sample")

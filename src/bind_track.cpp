@@ -1,6 +1,4 @@
 // The trackers: checks arrays, releases the GIL, owns memory; nothing else.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -9,14 +7,15 @@
 #include <optional>
 #include <tuple>
 
+#include "arrays.hpp"
+#include "bindings.hpp"
 #include "kernel/follow.hpp"
 #include "kernel/track.hpp"
 
-namespace nb = nanobind;
 using namespace mspp;
 
 using Pixels = nb::ndarray<const uint8_t, nb::shape<-1, -1, 3>, nb::device::cpu>;
-using Bytes = nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Bytes = Matrix<uint8_t>;
 using Mask = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Sides = std::array<double, 3>;
 using Answer = std::tuple<bool, std::tuple<i64, i64, i64, i64>>;
@@ -70,10 +69,9 @@ static void fill_mask(const T& self, const Pixels& pixels, Mask out) {
 template <class T>
 static auto cells_of(const T& self) {
     const std::vector<std::array<i64, 3>> cells = self.cells();
-    auto* flat = new i64[std::max<size_t>(1, 3 * cells.size())];
-    nb::capsule owner(flat, [](void* p) noexcept { delete[] static_cast<i64*>(p); });
-    for (size_t k = 0; k < cells.size(); ++k) std::copy(cells[k].begin(), cells[k].end(), flat + 3 * k);
-    return nb::ndarray<nb::numpy, i64>(flat, {cells.size(), 3}, owner);
+    Array<i64> flat;
+    for (const auto& cell : cells) flat.insert(flat.end(), cell.begin(), cell.end());
+    return to_numpy(std::move(flat), {cells.size(), size_t{3}});
 }
 
 template <class T>
@@ -84,8 +82,6 @@ static void add_methods(nb::class_<T>& type) {
         .def("cells", &cells_of<T>)
         .def("score", &T::score);
 }
-
-void bind_track(nb::module_& m);
 
 void bind_track(nb::module_& m) {
     nb::class_<ColourCells>(m, "ColourCells")

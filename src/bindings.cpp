@@ -1,39 +1,22 @@
 // The native module: checks arrays, releases the GIL, owns memory; nothing else.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include "bindings.hpp"
+
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
 #include <optional>
 
+#include "arrays.hpp"
 #include "kernel/bin.hpp"
 #include "kernel/colour.hpp"
-#include "kernel/label.hpp"
 #include "kernel/regions.hpp"
-#include "kernel/seek.hpp"
 
-namespace nb = nanobind;
 using namespace mspp;
 
-void bind_density(nb::module_& m);  // bind_density.cpp
-
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Ids = nb::ndarray<i32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using AnyPoints = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
-
-// Hands a vector to NumPy without a copy.
-template <class T>
-static auto to_numpy(Array<T>&& from, std::initializer_list<size_t> shape) {
-    auto* owned = new Array<T>(std::move(from));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Array<T>*>(p); });
-    return nb::ndarray<nb::numpy, T>(owned->data(), shape, owner);
-}
 
 static Dtype dtype_of(const nb::dlpack::dtype& dtype) {
     if (dtype == nb::dtype<float>()) return Dtype::f32;
@@ -74,19 +57,6 @@ static std::vector<std::string> instruction_sets() {
     return names;
 }
 
-static GridView view_of(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums) {
-    const size_t m = cells.shape(0), d = cells.shape(1);
-    if (d < 1 || counts.shape(0) != m || sums.shape(0) != m || sums.shape(1) != d)
-        throw nb::value_error("cells, counts and sums must belong together");
-    return {static_cast<int>(d), static_cast<i64>(m), cells.data(), counts.data(), sums.data()};
-}
-
-static nb::tuple to_tuple(GridData&& grid) {
-    const size_t d = static_cast<size_t>(grid.d), m = static_cast<size_t>(grid.size());
-    return nb::make_tuple(to_numpy(std::move(grid.cells), {m, d}), to_numpy(std::move(grid.counts), {m}),
-                          to_numpy(std::move(grid.sums), {m, d}));
-}
-
 static nb::tuple bin_points(const AnyPoints& x, const Vector<double>& bandwidth,
                             std::optional<Vector<u64>> weights, std::optional<Ids> ids, int n_threads,
                             const std::string& way, std::optional<std::string> isa) {
@@ -98,14 +68,11 @@ static nb::tuple bin_points(const AnyPoints& x, const Vector<double>& bandwidth,
     const Way chosen = way_of(way);
     const BlockLoops* loops = find_loops(isa ? isa->c_str() : nullptr);
     if (!loops) throw nb::value_error("no loops for this instruction set run on this machine");
-    std::optional<Binned> binned;
-    {
-        nb::gil_scoped_release release;
-        binned = bin(points, bandwidth.data(), weights ? weights->data() : nullptr,
-                     ids ? ids->data() : nullptr, n_threads, chosen, *loops);
-    }
-    nb::tuple grid = to_tuple(std::move(binned->grid));
-    return nb::make_tuple(grid[0], grid[1], grid[2], std::move(binned->assignment));
+    Binned binned = unlocked([&] {
+        return bin(points, bandwidth.data(), weights ? weights->data() : nullptr, ids ? ids->data() : nullptr,
+                   n_threads, chosen, *loops);
+    });
+    return to_tuple(std::move(binned.grid), std::move(binned.assignment));
 }
 
 static void take(const Assignment& assignment, const Vector<i32>& values, const Vector<i32>& ids,
@@ -118,75 +85,6 @@ static void take(const Assignment& assignment, const Vector<i32>& values, const 
     assignment.take(values.data(), ids.data(), labels.data());
 }
 
-static nb::tuple merge_cells(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums) {
-    const GridView rows = view_of(cells, counts, sums);
-    GridData merged;
-    Array<u32> place;
-    {
-        nb::gil_scoped_release release;
-        merged = merge(rows, place);
-    }
-    nb::tuple grid = to_tuple(std::move(merged));
-    return nb::make_tuple(grid[0], grid[1], grid[2], to_numpy(std::move(place), {cells.shape(0)}));
-}
-
-static Periods periods_of(const Vector<i64>& period, const Matrix<i64>& cells, int reach) {
-    if (period.shape(0) != cells.shape(1) || reach < 1 || reach > kMaxReach)
-        throw nb::value_error("cells, period and reach must belong together");
-    for (size_t j = 0; j < period.shape(0); ++j)
-        if (period.data()[j] != 0 && period.data()[j] < 2 * reach + 1)
-            throw nb::value_error("a period must be longer than a window");
-    return {period.data()};
-}
-
-// Lets Ctrl-C through, ten times a second.
-struct Pulse {
-    std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
-    void operator()() {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - last < std::chrono::milliseconds(100)) return;
-        last = now;
-        nb::gil_scoped_acquire acquire;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    }
-};
-
-static nb::tuple seek_modes(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums,
-                            const Vector<i64>& period, int reach, double tol, int max_iter, int n_threads,
-                            const std::string& way) {
-    const GridView grid = view_of(cells, counts, sums);
-    const Periods periods = periods_of(period, cells, reach);
-    const Sums sums_way = way == "rows" ? Sums::rows : way == "planes" ? Sums::planes : Sums::automatic;
-    if (sums_way == Sums::automatic && way != "auto")
-        throw nb::value_error("way must be auto, rows or planes");
-    Modes modes;
-    {
-        nb::gil_scoped_release release;
-        modes = seek(grid, periods, reach, tol, max_iter, n_threads, sums_way, Pulse());
-    }
-    const size_t k = modes.weights.size(), d = cells.shape(1), m = cells.shape(0);
-    return nb::make_tuple(to_numpy(std::move(modes.cell_labels), {m}),
-                          to_numpy(std::move(modes.cells), {k, d}),
-                          to_numpy(std::move(modes.fractions), {k, d}),
-                          to_numpy(std::move(modes.weights), {k}), modes.n_iter, modes.converged);
-}
-
-static auto find_cells(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<i64>& query,
-                       const Vector<i64>& period, int reach, int n_threads) {
-    const Periods periods = periods_of(period, cells, reach);
-    if (cells.shape(1) != query.shape(1) || counts.shape(0) != cells.shape(0))
-        throw nb::value_error("cells, counts and query must belong together");
-    const GridView grid{static_cast<int>(cells.shape(1)), static_cast<i64>(cells.shape(0)), cells.data(),
-                        counts.data(), nullptr};
-    Array<i64> found;
-    {
-        nb::gil_scoped_release release;
-        found =
-            nearest_cells(grid, periods, query.data(), static_cast<i64>(query.shape(0)), reach, n_threads);
-    }
-    return to_numpy(std::move(found), {query.shape(0)});
-}
-
 static auto convert_colours(const AnyPoints& rgb, const std::string& space, double white, int n_threads) {
     constexpr std::pair<const char*, Space> spaces[] = {
         {"rgb", Space::rgb}, {"lab", Space::lab}, {"luv", Space::luv}, {"hsv", Space::hsv}};
@@ -195,10 +93,7 @@ static auto convert_colours(const AnyPoints& rgb, const std::string& space, doub
     if (known == std::end(spaces) || rgb.shape(1) != 3)
         throw nb::value_error("colours are rgb, lab, luv or hsv, three each");
     Array<float> colours(rgb.shape(0) * 3);
-    {
-        nb::gil_scoped_release release;
-        convert(points_of(rgb), known->second, white, colours.data(), n_threads);
-    }
+    unlocked([&] { convert(points_of(rgb), known->second, white, colours.data(), n_threads); });
     return to_numpy(std::move(colours), {rgb.shape(0), size_t{3}});
 }
 
@@ -217,14 +112,9 @@ static auto cut_hierarchy(const Hierarchy& self, const Matrix<float>& colours, d
     if (static_cast<i64>(colours.shape(0)) != self.n_pixels())
         throw nb::value_error("colours must be those of the image");
     Array<i32> labels(colours.shape(0));
-    {
-        nb::gil_scoped_release release;
-        self.cut(colours.data(), level, min_size, labels.data());
-    }
+    unlocked([&] { self.cut(colours.data(), level, min_size, labels.data()); });
     return to_numpy(std::move(labels), {colours.shape(0)});
 }
-
-void bind_track(nb::module_& m);  // bind_track.cpp
 
 NB_MODULE(_kernel, m) {
     m.doc() = "The loops of meanshiftpp. Use the package, not this module.";
@@ -249,12 +139,6 @@ NB_MODULE(_kernel, m) {
         .def("count", &Hierarchy::count, nb::arg("level"));
     m.def("convert_colours", &convert_colours, nb::arg("rgb"), nb::arg("space"), nb::arg("white"),
           nb::arg("n_threads"));
-    m.def("merge_cells", &merge_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"));
-    m.def("seek_modes", &seek_modes, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"), nb::arg("period"),
-          nb::arg("reach"), nb::arg("tol"), nb::arg("max_iter"), nb::arg("n_threads"),
-          nb::arg("way") = "auto");
-    m.def("find_cells", &find_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("query"), nb::arg("period"),
-          nb::arg("reach"), nb::arg("n_threads"));
-    bind_density(m);
+    bind_cells(m);
     bind_track(m);
 }

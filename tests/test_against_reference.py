@@ -2,71 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from meanshiftpp import Grid, reference, seek
 
+from .helpers import (
+    KINDS,
+    THREADS,
+    Maker,
+    around,
+    blobs,
+    decimals,
+    duplicates,
+    lattice,
+    make,
+    tight,
+)
 from .strategies import Case
 
 DIMENSIONS = range(1, 7)
 SEEDS = range(30)
-THREADS = (1, 2, 8)
 CENTER_TOLERANCE = 1e-6  # of a cell: a grid holds 32 bits of a position, the reference 53
-
-Maker = Callable[[np.random.Generator, int, int], Case]
-
-
-def blobs(rng: np.random.Generator, n: int, d: int) -> Case:
-    """A few Gaussians on both sides of zero."""
-    centers = rng.uniform(-20, 20, size=(rng.integers(1, 6), d))
-    X = centers[rng.integers(len(centers), size=n)] + rng.normal(size=(n, d))
-    return Case(X, rng.uniform(0.5, 3.0))
-
-
-def uniform(rng: np.random.Generator, n: int, d: int) -> Case:
-    """No structure at all, a different bandwidth for every feature."""
-    return Case(rng.uniform(-3, 2, size=(n, d)), rng.uniform(0.3, 1.5, size=d))
-
-
-def lattice(rng: np.random.Generator, n: int, d: int) -> Case:
-    """Whole numbers at bandwidths that put points and means on the edges of cells."""
-    reach = int(rng.integers(2, 12))
-    X = rng.integers(-reach, reach + 1, size=(n, d))
-    return Case(X, float(rng.choice([0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 7.0])))
-
-
-def decimals(rng: np.random.Generator, n: int, d: int) -> Case:
-    """Tenths at h = 0.1, 0.3 and the like: edges missed by a last bit."""
-    reach = int(rng.integers(3, 20))
-    X = rng.integers(-reach, reach + 1, size=(n, d)) / 10
-    return Case(X, float(rng.choice([0.1, 0.2, 0.3, 0.6, 0.7])))
-
-
-def duplicates(rng: np.random.Generator, n: int, d: int) -> Case:
-    """Few places, each with many points."""
-    places = rng.normal(scale=3, size=(rng.integers(1, 12), d)).astype(np.float32)
-    return Case(places[rng.integers(len(places), size=n)], rng.uniform(0.3, 3.0))
-
-
-def tight(rng: np.random.Generator, n: int, d: int) -> Case:
-    """Nearly every point has a cell of its own."""
-    return Case(rng.normal(size=(n, d)), 0.02 * 8 ** rng.uniform(0, d / 6))
-
-
-def wide(rng: np.random.Generator, n: int, d: int) -> Case:
-    """All points are in a few cells around a corner of the grid."""
-    return Case(rng.normal(size=(n, d)).astype(np.float32), rng.uniform(5, 500))
-
-
-KINDS: tuple[Maker, ...] = (blobs, uniform, lattice, decimals, duplicates, tight, wide)
-
-
-def make(kind: Maker, d: int, seed: int) -> Case:
-    rng = np.random.default_rng([KINDS.index(kind), d, seed])
-    return kind(rng, int(rng.integers(1, 151)), d)
 
 
 def check(case: Case, where: str, **options: float) -> None:
@@ -168,11 +125,3 @@ def test_predict_follows_the_rule(d: int, cluster_all: bool):
                     f"new points {new[wrong].tolist()}\ngot      {actual[wrong]}\n"
                     f"expected {expected[wrong]}"
                 )
-
-
-def around(case: Case, seed: int) -> np.ndarray:
-    """Points in occupied cells, in cells next to them, and far away."""
-    rng = np.random.default_rng([seed, 1])
-    X = np.asarray(case.X, dtype=np.float64)[rng.integers(len(case.X), size=90)]
-    reach = np.repeat([0.5, 1.5, 40.0], 30)[:, None]
-    return X + rng.uniform(-reach, reach, size=X.shape) * case.bandwidth

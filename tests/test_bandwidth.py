@@ -172,11 +172,11 @@ def test_separation_is_the_criterion_of_calinski_and_harabasz(blobs):
     assert math.isclose(separation(modes), expected, rel_tol=1e-9)
 
 
-def test_one_bump_has_no_clusters_to_compare():
+def test_for_the_bumps_of_noise_no_finer_cells_are_taken():
     X = np.random.default_rng(0).normal(size=(2000, 2))
-    h = select_bandwidth(X)
-    assert (h > 0).all()
-    assert MeanShiftPP(h).fit(X).cluster_weights_[0] > 100
+    factors = select_bandwidth(X) / scale_of_points(X).bandwidth(gradient_reference(2, 2000))
+    assert (factors > 0.449).all()
+    assert (factors < 0.651).all()
 
 
 def test_without_clusters_it_is_the_reference_narrowed():
@@ -274,6 +274,15 @@ def test_few_points(method, X):
     assert (h > 0).all()
     assert np.isfinite(h).all()
     MeanShiftPP(h).fit(X)
+
+
+def test_one_bandwidth_for_all_features_also_where_none_varies():
+    assert select_bandwidth([[1.5, 42.5]] * 5, per_feature=False).tolist() == [42.5, 42.5]
+
+
+def test_values_too_large_for_a_choice_are_named():
+    with pytest.raises(InvalidInputError, match=r"values up to 2e\+200, too large .* give one"):
+        select_bandwidth([[1e200], [2e200]])
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float16, bool])

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from pathlib import Path
-
 import numpy as np
 import pytest
+from benchmarks import bandwidth
 from sklearn.datasets import load_iris
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the benchmarks are not installed
-
-bandwidth = import_module("benchmarks.bandwidth")
 
 
 @pytest.fixture(scope="module")

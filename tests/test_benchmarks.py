@@ -3,29 +3,21 @@
 import json
 import platform
 import re
-import sys
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
 
+import benchmarks
 import numpy as np
 import pytest
+from benchmarks import __main__ as command
+from benchmarks import bsds, common, origin, paper, speed, tolerance, tracking
+from benchmarks.common import data
+from benchmarks.common.shown import duration
+from benchmarks.speed import checks, contenders, goals, lanes, plots, suite
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # the benchmarks are not installed
-
-command = import_module("benchmarks.__main__")
-checks = import_module("benchmarks.checks")
-contenders = import_module("benchmarks.contenders")
-data = import_module("benchmarks.data")
-goals = import_module("benchmarks.goals")
-lanes = import_module("benchmarks.lanes")
-origin = import_module("benchmarks.origin")
-plots = import_module("benchmarks.plots")
-report = import_module("benchmarks.report")
-suite = import_module("benchmarks.suite")
-tolerance = import_module("benchmarks.tolerance")
-
 CASE = contenders.Case(data.Data(1500))
 
 
@@ -155,7 +147,7 @@ def test_goals_are_told_apart():
     [(None, ""), (3e-7, "0.3 µs"), (0.0015, "1.5 ms"), (0.0999, "99.9 ms"), (1234, "1,234 s")],
 )
 def test_durations(seconds, words):
-    assert report.duration(seconds) == words
+    assert duration(seconds) == words
 
 
 def test_results_name_neither_machine_nor_folder(tmp_path):
@@ -228,3 +220,25 @@ def test_the_origin_matters_where_it_does():
     assert ratio[0] == 1.0
     even = np.arange(0, 100, 0.05)[:, None]
     assert origin.measure(origin.Case("even", even, 1.0), 4)[0][0] < 1
+
+
+# What there is
+
+
+def modules(package: ModuleType) -> set[str]:
+    """The modules of a package, by name."""
+    return {found.name for found in iter_modules(package.__path__) if found.name[0] != "_"}
+
+
+@pytest.mark.parametrize("package", [benchmarks, bsds, common, paper, speed, tracking])
+def test_a_package_names_its_modules(package):
+    named = re.findall(r"(?<=  )\w+(?=  )", package.__doc__)
+    assert modules(package) - set(named) == set()
+
+
+def test_the_commands_of_the_pages_are_there():
+    pages = [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]
+    text = "".join(page.read_text("utf-8") for page in pages)
+    named = set(re.findall(r"\bbenchmarks\.(\w+)", text))
+    assert {"bsds", "tracking", "paper", "gpu"} <= named
+    assert named - modules(benchmarks) == set()

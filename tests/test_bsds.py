@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.bsds import main
-from benchmarks.bsds_plots import paint, typical
-from benchmarks.bsds_report import count_wins
-from benchmarks.journal import Found, Journal, Task
-from benchmarks.partitions import Scores, score
-from benchmarks.photos import Photo, load, spread
-from benchmarks.race import mosaics, race
-from benchmarks.segmenters import OURS, PAPER, quickshift, quickshift_cut
+from benchmarks.bsds.__main__ import main
+from benchmarks.bsds.journal import Found, Journal, Task
+from benchmarks.bsds.photos import Photo, load, spread
+from benchmarks.bsds.plots import paint, typical
+from benchmarks.bsds.race import mosaics, race
+from benchmarks.bsds.report import count_wins
+from benchmarks.bsds.segmenters import OURS, PAPER, quickshift, quickshift_cut
+from benchmarks.common.partitions import Scores, score
 
 FOUND = Found(Scores(0.5, 0.6, 0.7, 0.8, 1.5), 12)
 SETTING = PAPER.grid[0]

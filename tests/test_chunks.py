@@ -210,3 +210,25 @@ def test_what_is_no_chunk_is_said(garbage):
     if not isinstance(garbage, str):
         with pytest.raises(InvalidInputError, match="chunks must be an iterable"):
             Grid.from_chunks(garbage, 1.0)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_is_read_column_by_column(library):
+    frames = pytest.importorskip(library)
+    frame = frames.DataFrame({"id": np.array([2**53 + 1, 7]), "x": [0.5, 1.5]})
+    with pytest.raises(InvalidInputError, match="chunk 1, row 1, column 'id' is 9007199254740993"):
+        Grid.from_chunks([frame], 1.0)
+    words = frames.DataFrame({"x": [0.5], "name": ["a"]})
+    with pytest.raises(InvalidInputError, match=r"column 'name' holds .*, not numbers"):
+        Grid.from_chunks([words], 1.0)
+    some = frames.DataFrame({"n": np.array([3, 7]), "x": [0.5, 1.5]})
+    assert Grid.from_chunks([some], 1.0) == Grid.from_points([[3, 0.5], [7, 1.5]], 1.0)
+
+
+def test_columns_that_may_miss_values():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"n": pandas.array([3, 7], dtype="Int64"), "x": [0.5, 1.5]})
+    assert Grid.from_chunks([frame], 1.0) == Grid.from_points([[3, 0.5], [7, 1.5]], 1.0)
+    frame.loc[1, "n"] = pandas.NA
+    with pytest.raises(InvalidInputError, match="chunk 1, row 2, column 'n' is NaN"):
+        Grid.from_chunks([frame], 1.0)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
@@ -87,6 +89,16 @@ def test_without_a_bandwidth_one_is_chosen_from_the_data(tmp_path, points):
     assert json.loads(text)["bandwidth"] == MeanShiftPP().fit(points).bandwidth_.tolist()
 
 
+def test_the_chosen_bandwidth_is_said_so_that_it_can_be_given_again(tmp_path, points):
+    file = tmp_path / "points.csv"
+    code, text, words = run("cluster", file, "--json")
+    assert code == 0
+    said = words.splitlines()[-1]
+    assert said.startswith("bandwidth chosen from 550 points: -b ")
+    again = json.loads(run("cluster", file, "-b", said.split()[-1], "--json")[1])
+    assert {**again, "seconds": 0} == {**json.loads(text), "seconds": 0}
+
+
 def test_columns_sizes_and_threads(tmp_path, points):
     file, options = tmp_path / "points.csv", ("--min-cluster-size", 100, "--threads", 1)
     code, text, _ = run("cluster", file, "-b", 2, "--columns", "north,east", *options, "--json")
@@ -103,6 +115,15 @@ def test_a_search_cut_short_is_said_on_stderr(tmp_path, points):
     assert code == 0
     assert "not converged" in text
     assert words.startswith("warning: ")
+
+
+def test_far_too_small_a_bandwidth_is_said(tmp_path, points):
+    file = tmp_path / "points.npy"
+    code, text, words = run("cluster", file, "-b", 1e-4, "--json")
+    assert (code, json.loads(text)["clusters"]) == (0, 550)
+    assert words.startswith("more than half of the points are alone in their cluster: a larger")
+    assert run("cluster", file, "-b", 2)[2] == ""
+    assert run("cluster", file, "-b", 1e-4, "--min-cluster-size", 2)[2] == ""  # asked for
 
 
 # -- errors ----------------------------------------------------------------------------------------
@@ -179,6 +200,25 @@ def test_columns_left_out_are_said(tmp_path, points, suffix):
         assert (code, "left out" in words) == (0, False)
 
 
+def test_the_index_of_pandas_is_no_feature_and_is_said(tmp_path, points):
+    frame = pd.DataFrame(points, columns=["a", "b"])
+    expected = MeanShiftPP(2).fit_predict(points)
+    out = tmp_path / "o.npy"
+    csv, named = tmp_path / "index.csv", tmp_path / "index.parquet"
+    frame.to_csv(csv)
+    frame.set_index(pd.Index(np.arange(550) * 3 % 551, name="id")).to_parquet(named)
+    for file, said in [
+        (csv, "left out, a column without a name: name it in the first line to take it\n"),
+        (named, "left out, the names of rows of pandas: 'id'; --columns takes it\n"),
+    ]:
+        code, text, words = run("cluster", file, "-b", 2, "-o", out, "--json")
+        assert (code, words) == (0, said)
+        assert json.loads(text)["columns"] == ["a", "b"]
+        assert np.array_equal(np.load(out), expected)
+    code, text, words = run("cluster", named, "-b", 2, "--columns", "id,a", "--json")
+    assert (code, words, json.loads(text)["columns"]) == (0, "", ["id", "a"])
+
+
 def test_an_output_that_cannot_be_written_is_found_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr("meanshiftpp.stream.open_points", lambda *_: pytest.fail("too late"))
     assert run("cluster", "points.csv", "-o", tmp_path / "gone" / "o.csv")[0] == 1
@@ -189,19 +229,6 @@ def test_an_output_that_cannot_be_written_is_found_before_the_work(tmp_path, mon
 
 def test_version():
     assert run("--version")[:2] == (0, f"meanshiftpp {__version__}\n")
-
-
-def test_help_answers_without_the_heavy_libraries():
-    done = python(
-        "import sys; sys.argv = ['meanshiftpp', '--help']\n"
-        "from meanshiftpp.__main__ import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "heavy = {'sklearn', 'scipy', 'matplotlib', 'pyarrow', 'pandas', 'numpy'}\n"
-        "print('loaded:', *sorted(heavy & set(sys.modules)))"
-    )
-    assert "cluster" in done.stdout
-    assert done.stdout.splitlines()[-1].strip() == "loaded:"
 
 
 @pytest.mark.parametrize(
@@ -286,6 +313,29 @@ def test_column_names_are_only_names(tmp_path):
     code, text, _ = run("cluster", source, "-b", 2, "--columns", "x[/], $a_$", "--json")
     assert code == 0
     assert '"columns": ["x[/]", "$a_$"]' in text
+
+
+def test_names_that_the_terminal_cannot_write_end_no_work(tmp_path, points):
+    (tmp_path / "points.csv").rename(tmp_path / "ñ数据.csv")
+    command = [sys.executable, "-m", "meanshiftpp", "cluster", "ñ数据.csv", "-b2", "-o", "o.npy"]
+    how = {"env": {**os.environ, "PYTHONIOENCODING": "cp1252"}, "capture_output": True}
+    done = subprocess.run(command, **how, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "ñ??.csv" in done.stdout.decode("cp1252")
+    assert (tmp_path / "o.npy").exists()
+    (tmp_path / "ñ数据.csv").unlink()
+    done = subprocess.run(command, **how, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"error: cannot read")
+
+
+def test_a_picture_of_names_in_any_script_is_drawn_without_a_word(tmp_path, points):
+    file, picture = tmp_path / "数据 \ue123.npy", tmp_path / "p.png"
+    np.save(file, points)
+    assert run("cluster", file, "-b", 2, "--plot", picture)[::2] == (0, "")
+    command = [sys.executable, "-m", "meanshiftpp", "cluster", file, "-b2", "--plot", picture]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
 
 
 def test_a_header_in_another_encoding_is_refused_in_words(tmp_path):

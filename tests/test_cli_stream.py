@@ -260,10 +260,15 @@ def test_grids_are_built_apart_and_merged(tmp_path, points):
         "heaviest": int(grid.counts.max()),
         "unit": 1.0,
         "bandwidth": [0.9, 1, 1.1],
-        "lowest": grid.means.min(axis=0).tolist(),
-        "highest": grid.means.max(axis=0).tolist(),
+        "lowest": (grid.cells.min(axis=0) * [0.9, 1, 1.1]).tolist(),
+        "highest": ((grid.cells.max(axis=0) + 1) * [0.9, 1, 1.1]).tolist(),
         "bytes": merged.stat().st_size,
     }
+    said = json.loads(text)  # between its lowest and its highest is all the data
+    assert (said["lowest"] <= points.min(axis=0)).all()
+    assert (said["highest"] > points.max(axis=0)).all()
+    _, text, _ = run("grid", "info", merged)
+    assert f"cells from {said['lowest'][1]:g} to {said['highest'][1]:g} in steps of 1" in text
     out = tmp_path / "labels.npy"
     assert run("cluster", tmp_path / "b.npy", "--grid", merged, "-o", out)[0] == 0
     assert np.array_equal(np.load(out), seek(grid).label(points[20_000:]))
@@ -340,7 +345,7 @@ def test_grids_that_are_wrong_are_one_line_and_1(tmp_path, points):
     np.savez(tmp_path / "objects.npz", points=np.array([{}, None]))
     half, one, flat, text = (tmp_path / name for name in ("half", "one", "flat", "text"))
     for arguments, expected in [
-        (("grid", "merge", half, one, "-o", tmp_path / "o"), "do not add up"),
+        (("grid", "merge", half, one, "-o", tmp_path / "o"), "in Python (Grid.coarsen)"),
         (("grid", "merge", one, flat, "-o", tmp_path / "o"), "flat has 2 features, others have 3"),
         (("grid", "merge", one, text, "-o", tmp_path / "o"), "is not a grid file"),
         (("grid", "info", tmp_path / "none"), "No such file"),
@@ -381,6 +386,19 @@ def test_resolution_and_periods_are_the_same_in_a_stream(tmp_path):
         code, _, words = run("cluster", source, "--periodic", bad)
         assert code == 2
         assert "--periodic" in words
+
+
+@pytest.mark.parametrize("how", ["--no-stream", "--stream", "--grid"])
+def test_centers_are_in_the_period_that_the_points_are_in(tmp_path, how):
+    places = np.random.default_rng(0).normal([[-100, 40]] * 300 + [[20, 5]] * 200, 1)
+    source, grid, picture = tmp_path / "p.npy", tmp_path / "g", tmp_path / "p.png"
+    np.save(source, np.r_[places, [[-179.5, 0], [179.5, 0]]])
+    cells = ("-b", 3, "--periodic", "360,-")
+    assert run("grid", "build", source, *cells, "-o", grid)[0] == 0
+    more = ("--grid", grid) if how == "--grid" else (*cells, how)
+    code, text, words = run("cluster", source, *more, "--json", "--plot", picture)
+    assert code == 0, words
+    assert np.allclose(json.loads(text)["centers"][:2], [[-100, 40], [20, 5]], atol=0.5)
 
 
 # -- nothing is written over what is read ----------------------------------------------------------

@@ -202,12 +202,20 @@ def test_the_first_frame_with_rulers(tmp_path, frames):
     assert shown[top - 1, left + 55].tolist() == [255, 255, 255]
 
 
-@pytest.mark.parametrize("text", ["1,2,3", "a,b,c,d", "", "1,2,3,4,5", "1.5,2,3,4", "nan,1,1,1"])
+@pytest.mark.parametrize("text", ["1,2,3", "a,b,c,d", "", "1,2,3,4,5", "1,2,inf,4", "nan,1,1,1"])
 def test_a_window_that_is_none_is_wrong_usage(tmp_path, video, text):
     code, out, words = run(video, "--window", text, "-o", tmp_path / "out.mp4")
     assert code == 2
     assert out == ""
-    assert "four whole numbers" in " ".join(words.replace("│", " ").split())
+    assert "four numbers" in " ".join(words.replace("│", " ").split())
+
+
+def test_a_window_of_decimals_is_rounded_to_pixels(tmp_path, video):
+    x, y, w, h = map(int, window().split(","))
+    whole, decimal = tmp_path / "whole.csv", tmp_path / "decimal.csv"
+    run(video, "--window", window(), "--csv", whole)
+    assert run(video, "--window", f"{x - 0.4},{y + 0.3},{w}.2,{h}", "--csv", decimal)[0] == 0
+    assert decimal.read_text() == whole.read_text()
 
 
 # -- what goes wrong -------------------------------------------------------------------------------

@@ -394,6 +394,26 @@ def test_the_bandwidth_is_chosen_from_the_data(blobs):
 def test_the_choice_finds_the_species_that_stand_apart():
     X, species = load_iris(return_X_y=True)
     model = MeanShiftPP().fit(X)
-    setosa = np.unique(model.labels_[species == 0])
-    others = np.unique(model.labels_[species != 0])
+    setosa, others = model.labels_[species == 0], model.labels_[species != 0]
     assert not set(setosa) & set(others)
+    assert (setosa == 1).mean() > 0.9
+    assert (others == 0).mean() > 0.9  # versicolor and virginica do not stand apart
+
+
+@pytest.mark.parametrize("cluster_all", [True, False])
+def test_points_of_no_weight_are_new_points_also_beside_noise(cluster_all):
+    X, weight = [[0.0], [0.1], [0.2], [10.0], [10.1], [14.0]], [1, 1, 1, 1, 0, 0]
+    model = MeanShiftPP(1.0, min_cluster_size=2, cluster_all=cluster_all)
+    expected = [0, 0, 0, -1, -1, 0 if cluster_all else -1]
+    assert model.fit(X, sample_weight=weight).labels_.tolist() == expected
+    assert model.predict(X).tolist() == expected
+    assert clone(model).partial_fit(X, sample_weight=weight).labels_.tolist() == expected
+
+
+def test_a_chunk_of_no_weight_changes_nothing():
+    X, more = [[0.0], [0.1], [0.2]], [[0.15], [10.0]]
+    model = MeanShiftPP(1.0).partial_fit(more, sample_weight=[0, 0])
+    assert model.labels_.tolist() == [-1, -1]
+    model.partial_fit(X).partial_fit(more, sample_weight=[0, 0])
+    assert model.grid_ == MeanShiftPP(1.0).fit(X).grid_
+    assert model.labels_.tolist() == model.predict(more).tolist()

@@ -105,6 +105,11 @@ def test_columns_of_several_types_and_missing_values():
     assert_same(model, np.array([[1, 1], [30, 3]]), bandwidth=5.0)
 
 
+def test_a_series_is_no_frame():
+    with pytest.raises(InvalidInputError, match=r"2 dimensions, got Series; .* is a frame"):
+        MeanShiftPP(bandwidth=1.0).fit(dd.from_pandas(FRAME, npartitions=2)["x"])
+
+
 @pytest.mark.parametrize("times", [1, 4])
 def test_without_a_bandwidth_it_is_that_of_one_process(times):
     points = np.concatenate([X + k / 7 for k in range(times)])
@@ -197,7 +202,7 @@ def test_a_task_takes_one_thread_unless_told():
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        (X, "dask array or data frame, got ndarray; .* meanshiftpp.MeanShiftPP"),
+        (X, "dask array or data frame of 2 dimensions, got ndarray; .* meanshiftpp.MeanShiftPP"),
         (da.ones(5), "2 dimensions"),
         (da.ones((0, 3)), "at least one row"),
         (dd.from_pandas(pd.DataFrame({"x": [1.0], "name": ["a"]}), npartitions=1), "'name' holds"),

@@ -501,7 +501,21 @@ def test_a_bad_resolution_for_a_grid_is_refused(resolution):
         GridDensity.from_grid(Grid.from_points([[1.0]], 1.0), resolution=resolution)
 
 
-def test_every_dimension_works():
-    X = np.random.default_rng(0).normal(size=(200, MAX_FEATURES + 6))
-    model = GridDensity(resolution=1).fit(X)
-    assert np.isfinite(model.score_samples(X)).all()
+@pytest.mark.parametrize("d", [MAX_FEATURES + 1, 12, 40])
+def test_more_features_have_the_same_density(d):
+    """By the definition over all pairs; the other tests draw few features."""
+    X = np.random.default_rng(0).normal(size=(200, d)) / math.sqrt(d)
+    model = GridDensity(1.5, resolution=1).fit(X)
+    cell = np.floor(X / 0.5)
+    count = (np.abs(cell[:, None] - cell) <= 1).all(axis=2).sum(axis=1)
+    assert count.max() > 5
+    expected = np.log(count / 200) - d * math.log(1.5)
+    assert np.allclose(model.score_samples(X), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_chunk_of_no_weight_is_not_counted():
+    X = [[0.0], [0.1], [0.2]]
+    model = GridDensity(1.0).partial_fit([[7.0]], sample_weight=[0])
+    assert not hasattr(model, "grid_")
+    model.partial_fit(X).partial_fit([[7.0]], sample_weight=[0])
+    assert model.grid_ == GridDensity(1.0).fit(X).grid_

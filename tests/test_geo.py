@@ -48,6 +48,7 @@ def test_what_the_module_says_of_its_errors():
 def test_the_same_clusters_wherever_the_date_line_is():
     rng = np.random.default_rng(1)
     towns = rng.uniform([0, 40], [360, 50], (12, 2))
+    towns[:2, 0] = 0, 180  # where degrees begin anew: 360 in one way of counting, 180 in the other
     places = towns[rng.integers(12, size=2_000)] + rng.normal(scale=0.02, size=(2_000, 2))
     h = geo.degrees(4_000, latitude=45)
     model = MeanShiftPP(h, resolution=3, periodic=geo.PERIODIC).fit(places)

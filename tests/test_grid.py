@@ -498,3 +498,11 @@ def test_a_period_that_cannot_be_is_refused(saved, period):
     rewrite(path, period=np.array(period))
     with pytest.raises(GridFileError, match="damaged"):
         Grid.load(path)
+
+
+def test_weights_too_small_to_be_divided_are_refused():
+    with pytest.raises(InvalidInputError, match="scale the weights up"):
+        Grid.from_points([[0.0], [5.0]], 1.0, sample_weight=[1e-310, 5e-324])
+    scaled = Grid.from_points([[0.0], [5.0]], 1.0, sample_weight=np.array([0.1, 0.7]) * 2.0**-980)
+    plain = Grid.from_points([[0.0], [5.0]], 1.0, sample_weight=[0.1, 0.7])
+    assert np.array_equal(scaled.counts, plain.counts)

@@ -22,9 +22,9 @@ from meanshiftpp.errors import GridMismatchError
 from meanshiftpp.grid import bin_points
 from meanshiftpp.modes import fit_labels
 
+from .helpers import THREADS, assert_equal, assert_same_modes
 from .strategies import Case, cases, cuts, dyadic_cases, weights, whole
 
-THREADS = (1, 2, 8)
 WAYS = ("auto", "dense", "ranked", "hash", "sorted", "wide")
 
 many = settings(max_examples=500, deadline=None, derandomize=True)
@@ -35,23 +35,10 @@ def grid_of(case: Case, rows: slice | np.ndarray = np.s_[:], **options: object) 
     return Grid.from_points(case.X[rows], case.bandwidth, **options)
 
 
-def assert_equal(actual: Grid, expected: Grid, what: object = "") -> None:
-    for name in ("cells", "counts", "sums", "bandwidth", "unit"):
-        a, e = getattr(actual, name), getattr(expected, name)
-        assert np.array_equal(a, e), f"{name} differ, {what}: got\n{a}\nexpected\n{e}"
-    assert actual == expected, what
-
-
 def assert_arrays(grid: Grid, expected: tuple[np.ndarray, ...], what: object = "") -> None:
     for name, e in zip(("cells", "counts", "sums"), expected):
         a = getattr(grid, name)
         assert a.dtype == e.dtype, name
-        assert np.array_equal(a, e), f"{name} differ, {what}: got\n{a}\nexpected\n{e}"
-
-
-def assert_same_modes(actual, expected, what: object = "") -> None:
-    for name in ("cells", "fractions", "weights", "cell_labels", "n_iter", "converged"):
-        a, e = getattr(actual, name), getattr(expected, name)
         assert np.array_equal(a, e), f"{name} differ, {what}: got\n{a}\nexpected\n{e}"
 
 

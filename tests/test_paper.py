@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.notes import Notes
+from benchmarks.common.notes import Notes
 from benchmarks.paper import clustering, page, printed, sensors, tables
 from benchmarks.paper.__main__ import SECTIONS, main
 from benchmarks.paper.bounded import Bounded, FailedError, LateError

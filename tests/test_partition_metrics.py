@@ -5,8 +5,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from benchmarks import partitions
-from benchmarks.partitions import Scores, compare, mean, score
+from benchmarks.common import partitions
+from benchmarks.common.partitions import Scores, compare, mean, score
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score, fowlkes_mallows_score

@@ -15,8 +15,8 @@ from meanshiftpp import Grid, MeanShiftPP, _kernel, reference, seek
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
 from meanshiftpp.modes import fit_labels
 
+from .helpers import assert_equal, assert_same_modes
 from .strategies import whole
-from .test_laws import assert_equal, assert_same_modes
 
 some = settings(max_examples=200, deadline=None, derandomize=True)
 

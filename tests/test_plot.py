@@ -34,12 +34,20 @@ def test_every_number_of_features_draws(tmp_path, d, panels):
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
-@pytest.mark.parametrize(("scale", "shift"), [(60, 481_000), (9e-5, 1e-3), (4e5, 6e6), (1e-2, 7)])
+@pytest.mark.parametrize(
+    ("scale", "shift"),
+    [
+        *((60, 481_000), (9e-5, 1e-3), (4e5, 6e6), (1e-2, 7)),
+        *((1e-3, 116.3), (1e-4, -116.3), (40, 5_400_000), (1e-2, 481_000), (1e3, 1e9)),
+    ],
+)
 def test_numbers_on_the_axes_do_not_run_into_each_other(d, scale, shift):
     X, labels = mixture(300, d)
     figure = plot.clusters(X * scale + shift, labels)
     figure.draw_without_rendering()
     for panel in figure.axes:
+        for axis in (panel.xaxis, panel.yaxis):
+            assert "+" not in axis.get_offset_text().get_text()  # numbers are read as they are
         shown = [tick.label1 for tick in panel.xaxis.get_major_ticks() if tick.label1.get_visible()]
         boxes = sorted(
             (text.get_window_extent() for text in shown if text.get_text()), key=lambda box: box.x0
@@ -93,6 +101,16 @@ def test_modes_are_marked_where_they_are_said_to_be():
     assert (panel.get_xlabel(), panel.get_ylabel()) == ("east", "north")
 
 
+def test_modes_are_drawn_in_the_period_that_the_points_are_in():
+    X, labels = np.array([[-179.0, 1.0], [-20.0, 2.0], [170.0, 3.0]]), [2, 1, 0]
+    centers = [[170.0, 3.0], [340.0, 2.0], [181.0, 1.0]]
+    panel = plot.clusters(X, labels, centers=centers, periodic=[360, None]).axes[0]
+    assert np.array_equal(panel.collections[-1].get_offsets(), X[::-1])
+    assert centers[1] == [340, 2]  # what was handed in stays as it is
+    with pytest.raises(InvalidInputError, match="periodic must be None or 2 values"):
+        plot.clusters(X, labels, centers=centers, periodic=[360])
+
+
 def test_a_colour_is_used_again_only_when_all_are_and_far_away():
     centers = np.c_[np.arange(12.0), np.zeros(12)]
     colours = plot._colours(centers, 12)
@@ -115,6 +133,16 @@ def test_of_many_features_the_telling_ones_are_shown():
     X[:, [1, 3, 4, 6, 7]] += 9 * labels[:, None]
     figure = plot.clusters(X, labels, columns=list("abcdefgh"))
     assert [panel.get_xlabel() for panel in figure.axes if panel.get_xlabel()] == list("bdegh")
+    assert figure.texts[-1].get_text() == "1,000 points, 2 clusters; 5 of 8 features"
+    figure = plot.clusters(X, labels, title="T", subtitle="of last week")
+    assert figure.texts[-1].get_text() == "of last week; 5 of 8 features"
+    assert plot.clusters(X[:, :5], labels, subtitle="all").texts[-1].get_text() == "all"
+
+
+def test_fonts_of_other_scripts_help_out_where_they_are(monkeypatch):
+    monkeypatch.setattr("matplotlib.font_manager.get_font_names", lambda: ["Yu Gothic", "Arial"])
+    figure = plot.clusters(*mixture(50, 2), title="数据")
+    assert figure.texts[0].get_fontfamily() == ["sans-serif", "Yu Gothic"]
 
 
 def test_pyplot_is_left_alone():

@@ -164,10 +164,12 @@ def test_what_is_no_raster_or_has_no_place_in_one(tmp_path):
 def test_an_image_without_a_georeference_is_fine(tmp_path):
     from PIL import Image
 
-    Image.fromarray(np.moveaxis(image("uint8"), 0, -1)).save(tmp_path / "photo.tif")
+    pixels = np.moveaxis(image("uint8"), 0, -1)
+    Image.fromarray(pixels).save(tmp_path / "photo.tif")
     source = open_points(tmp_path / "photo.tif")
     write_labels(tmp_path / "o.tif", source, seek(build_grid(source, 9)).label)
-    assert np.asarray(Image.open(tmp_path / "o.tif")).shape == (150, 230)
+    _, labels = fit_labels(pixels.reshape(-1, 3), 9)
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "o.tif")), labels.reshape(150, 230))
 
 
 FULL_DISK = """

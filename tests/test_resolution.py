@@ -10,8 +10,7 @@ from meanshiftpp import Grid, MeanShiftPP, _kernel, reference, seek
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.modes import fine_bandwidth, fit_labels
 
-from .test_against_reference import KINDS, THREADS, Maker, around, make
-from .test_laws import assert_same_modes
+from .helpers import KINDS, THREADS, Maker, around, assert_same_modes, make
 
 REACHES = (2, 3, 4)
 CENTER_TOLERANCE = 1e-6  # of a cell
@@ -129,11 +128,15 @@ def test_the_estimator_keeps_the_bandwidth_and_bins_finer():
 
 
 def test_the_automatic_bandwidth_holds_for_all_chunks():
-    X = np.random.default_rng(2).normal(size=(600, 2))
-    model = MeanShiftPP(resolution=3)
-    for chunk in np.array_split(X, 3):
+    first, *others = np.array_split(np.random.default_rng(2).normal(size=(600, 2)), 3)
+    model = MeanShiftPP(resolution=3).partial_fit(first)
+    chosen = model.bandwidth_
+    for chunk in others:
         model.partial_fit(chunk)
-    assert model.grid_.total == 600
+        assert_array_equal(model.bandwidth_, chosen)
+    whole = MeanShiftPP(chosen, resolution=3).fit(np.vstack([first, *others]))
+    assert model.grid_ == whole.grid_
+    assert_array_equal(model.cluster_centers_, whole.cluster_centers_)
 
 
 @pytest.mark.parametrize("resolution", [0, -1, 65, 1.5, True, "4", None])

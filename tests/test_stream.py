@@ -302,6 +302,40 @@ def test_a_column_that_turns_from_integers_to_reals_late_is_real(tmp_path, small
     assert read(tmp_path / "p.parquet").equals(back)
 
 
+def test_columns_that_are_no_features_are_passed_on_as_they_stand(tmp_path, small_chunks):
+    path, rest = tmp_path / "in.csv", "7,5,True,2020-01-01 10:00:00,1.50,,south"
+    lines = [f"{rest},1.5"] * 2000
+    lines[1] = "8,12345678901234567890123,False,2021-01-01,-2,NA,h\xf6he,2.5"
+    lines[1999] = "00123,7,True,2020-01-01,1.0,3,x,3.5"  # far behind the first block
+    path.write_text("\n".join(["zip,id,on,at,r,gap,t,x", *lines]), encoding="latin-1")
+    source = open_points(path, ["x"])
+    for _ in range(2):
+        write_labels(tmp_path / "o.csv", source, _zeros)
+        text = (tmp_path / "o.csv").read_text(encoding="latin-1").replace('"', "")
+        assert text.split("\n")[1:-1] == [f"{line},0" for line in lines]
+        # A format with types has them, where they say the same.
+        write_labels(tmp_path / "o.parquet", source, _zeros)
+        back = read(tmp_path / "o.parquet")
+        assert back["zip"].to_pylist()[-3:] == ["7", "7", "00123"]
+        assert back["id"][1].as_py() == "12345678901234567890123"
+        kinds = {name: str(back.schema.field(name).type) for name in ("on", "r", "gap", "x")}
+        assert kinds == {"on": "bool", "r": "double", "gap": "double", "x": "double"}
+        assert back["gap"].null_count == 1999
+
+
+def test_files_of_csv_agree_on_what_is_text(tmp_path):
+    (tmp_path / "a.csv").write_text("zip,n,x\n7,1,1.5\n")
+    (tmp_path / "b.csv").write_text("zip,n,x\n007,2,1.5\n")
+    source = open_points([tmp_path / "a.csv", tmp_path / "b.csv"], ["x"])
+    write_labels(tmp_path / "o.parquet", source, _zeros)
+    back = read(tmp_path / "o.parquet").to_pydict()
+    assert (back["zip"], back["n"]) == (["7", "007"], [1, 2])
+    write(tmp_path / "c.parquet", pa.table({"zip": [7], "n": [3], "x": [1.5]}))
+    mixed = open_points([tmp_path / "c.parquet", tmp_path / "a.csv"], ["x"])
+    write_labels(tmp_path / "o.csv", mixed, _zeros)
+    assert (tmp_path / "o.csv").read_text().splitlines()[1:] == ["7,3,1.5,0", "7,1,1.5,0"]
+
+
 def test_whole_numbers_are_not_rounded_for_reals_that_come_late(tmp_path, small_chunks):
     path = tmp_path / "late.csv"
     path.write_text("x\n1\n9007199254740993\n" + "12\n" * 20_000 + "0.5\n")
@@ -345,7 +379,12 @@ def test_a_column_is_asked_for_once(tmp_path):
 
 BROKEN = {
     "empty": (b"", "is no .csv table"),
-    "only names": (b"x,y\n", "has no column of numbers|has no rows"),
+    "only names": (b"x,y\n", "t.csv' has no rows"),
+    "only names, no end": (b"x,y", "t.csv' has no rows"),
+    "semicolons": (b"x;y\n1;2\n", r"commas must separate .*t.csv', but ';' seems to: .* 'x;y'"),
+    "decimal commas": (b"x;y\n1,5;2,5\n", "commas must separate .* but ';' seems to"),
+    "tabs": (b"x\ty\n1\t2\n", r"but '\\t' seems to: it begins with 'x\\ty'"),
+    "only names, tabs": (b"x\ty\n", r"but '\\t' seems to"),
     "uneven": (b"x,y\n1,2\n3\n", "is no .csv table"),
     "no numbers": (b"x,y\na,b\n", "no column of numbers, only 'x', 'y'"),
     "no names": (b"1.5,2\n3,4\n", "must name its columns, but holds '1.5', '2'"),
@@ -358,6 +397,13 @@ def test_a_broken_csv_is_refused_in_words(tmp_path, content, words):
     (tmp_path / "t.csv").write_bytes(content)
     with pytest.raises(InvalidInputError, match=words):
         open_points(tmp_path / "t.csv").read()
+
+
+def test_a_name_may_hold_what_could_separate(tmp_path):
+    (tmp_path / "a.csv").write_text("speed; max\n1.5\n")
+    (tmp_path / "b.csv").write_text("a|b,c\n1.5,2\n")
+    assert open_points(tmp_path / "a.csv").columns == ("speed; max",)
+    assert open_points(tmp_path / "b.csv").columns == ("a|b", "c")
 
 
 # -- files that are wrong --------------------------------------------------------------------------
@@ -524,7 +570,11 @@ def test_parquet_stays_compressed_as_it_was(tmp_path):
 def test_what_a_format_cannot_hold_is_said_and_nothing_left(tmp_path):
     nested = pa.table({"x": [1.0], "tags": [["a", "b"]]})
     source = open_points(write(tmp_path / "nested.parquet", nested))
-    with pytest.raises(InvalidInputError, match="cannot write"):
+    words = r"cannot write '.*o.csv': column 'tags' holds list<.*>, which has no place in a .csv"
+    with pytest.raises(InvalidInputError, match=words):
+        check_output(tmp_path / "o.csv", source)
+    check_output(tmp_path / "o.parquet", source)
+    with pytest.raises(InvalidInputError, match=words):
         write_labels(tmp_path / "o.csv", source, _zeros)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["nested.parquet"]
 
@@ -577,6 +627,20 @@ def test_an_output_that_cannot_be_is_found_out_before(tmp_path):
         check_output(tmp_path / "a.csv", source)
     with pytest.raises(InvalidInputError, match=r"must end in .parquet, .csv, .arrow, .feather or"):
         check_output(tmp_path / "o.tif", source)
+
+
+def test_a_file_that_may_only_be_read_is_not_replaced(tmp_path):
+    """By its mode, which keeps root off as well."""
+    out = tmp_path / "o.csv"
+    out.write_text("old")
+    out.chmod(0o444)
+    for attempt in (lambda: check_output(out), lambda: atomic_path(out).__enter__()):
+        with pytest.raises(FileAccessError, match=r"o.csv': it is there and may only be read; nam"):
+            attempt()
+    assert out.read_text() == "old"
+    assert [*tmp_path.iterdir()] == [out]
+    out.chmod(0o644)
+    check_output(out)
 
 
 # -- checkpoints -----------------------------------------------------------------------------------
@@ -663,3 +727,15 @@ def test_the_benchmark_compares_what_it_measures(tmp_path):
     write(labelled, table.set_column(3, "label", pa.array(np.zeros(30_000, np.int32) + 7)))
     with pytest.raises(AssertionError, match="labels differ from those in memory"):
         scale.prefix(path)
+
+
+def test_a_sample_of_very_many_chunks_ends(tmp_path):
+    path = tmp_path / "logged.arrow"
+    rows = pa.table({"x": np.arange(1000.0)})
+    with pa.ipc.new_file(path, rows.schema) as file:
+        for batch in rows.to_batches(max_chunksize=1):
+            file.write_batch(batch)
+    sample, total = open_points(path).sample(10)
+    assert total == 1000
+    assert 10 <= len(sample) <= 20
+    assert np.ptp(np.diff(sample[:, 0])) <= 1  # every so many rows

@@ -432,3 +432,9 @@ def test_cells_can_be_too_many():
 def test_an_unknown_way_to_adapt():
     with pytest.raises(InvalidInputError, match='"robust", "paper" or None'):
         Tracker(adapt="literal")
+
+
+@pytest.mark.parametrize("bandwidth", [1e-30, (20, 1e-30, 8)])
+def test_a_bandwidth_next_to_nothing_is_refused(bandwidth):
+    with pytest.raises(InvalidInputError, match="at least 1e-06"):
+        Tracker(bandwidth)

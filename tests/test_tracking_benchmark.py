@@ -8,9 +8,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from benchmarks.tracking import Journal, main
-from benchmarks.tracking_data import Film, load
-from benchmarks.tracking_measures import (
+from benchmarks.tracking.__main__ import main
+from benchmarks.tracking.data import Film, load
+from benchmarks.tracking.journal import Journal
+from benchmarks.tracking.measures import (
     Honesty,
     Track,
     distances,
@@ -135,7 +136,7 @@ def test_honesty_is_of_every_frame():
 
 
 def test_a_track_is_kept_until_what_it_depends_on_changes(folder, tmp_path):
-    from benchmarks.tracking_peers import FIXED, OURS, follow
+    from benchmarks.tracking.peers import FIXED, OURS, follow
 
     film = load(folder)[0]
     path = tmp_path / "tracks.jsonl"
@@ -155,7 +156,7 @@ def test_a_track_is_kept_until_what_it_depends_on_changes(folder, tmp_path):
 
 def test_the_whole_benchmark(folder, tmp_path, capsys):
     """With OpenCV's trackers where there is OpenCV, with ours alone where there is none."""
-    from benchmarks.tracking_peers import contenders
+    from benchmarks.tracking.peers import contenders
 
     out = tmp_path / "out"
     assert main([str(folder), "--out", str(out), "--no-race"]) == 0
@@ -173,7 +174,7 @@ def test_the_whole_benchmark(folder, tmp_path, capsys):
 def test_the_peers_follow_an_easy_ball(folder):
     """A peer that is not started right would lose, and make ours look good."""
     pytest.importorskip("cv2", reason="the peers are OpenCV's")
-    from benchmarks.tracking_peers import contenders, follow
+    from benchmarks.tracking.peers import contenders, follow
 
     film = load(folder)[0]
     frames = film.frames()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -415,10 +413,3 @@ def test_a_sheet_has_all_panels():
     sheet = contact_sheet([("red", "", red), ("blue", "", blue), ("red", "again", red)])
     assert (sheet == red[0, 0]).all(axis=2).sum() == 2 * 50 * 80
     assert (sheet == blue[0, 0]).all(axis=2).sum() == 50 * 80
-
-
-@pytest.mark.parametrize("name", ["draw", "files", "frames", "picture", "video"])
-def test_the_docstrings_run(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    module = importlib.import_module(f"meanshiftpp.{name}")
-    assert doctest.testmod(module).failed == 0

@@ -11,8 +11,9 @@ here and what the paper says. A run that was stopped goes on where it was.
     printed      what the paper prints, as data
     tables       the data sets of its Table 1 by name        sensors  the large ones, or stand-ins
     bounded      calls in a process of their own, which ends at the time limit
-    notes        every result as it comes, in a file         page     the report
-    plane        Figures 1 and 2             clustering  Table 2 and Figure 3
-    gallery      the segmented pictures      others      BSDS500, tracking and the theorem, which
-                                                         have benchmarks of their own
+    setting      what the sections share                     page     the report
+    plane        Figures 1 and 2
+    clustering   Table 2 and Figure 3                        clustering_plots  its pictures
+    gallery      the segmented pictures
+    others       BSDS500, tracking and the theorem, which have benchmarks of their own
 """

@@ -8,15 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 
-from benchmarks import machine
-from benchmarks.notes import Notes
+from benchmarks.common import RESULTS, machine
+from benchmarks.common.notes import Notes
 from benchmarks.paper import clustering, gallery, others, page, plane
 from benchmarks.paper.bounded import Bounded
 from benchmarks.paper.setting import LIMIT, QUICK_LIMIT, Run, duration
 from benchmarks.paper.tables import Library
 from meanshiftpp.files import atomic_path
 
-RESULTS = Path(__file__).parents[1] / "results" / "paper"
 SECTIONS: dict[str, Callable[[Run], page.Section]] = {
     "figure1": plane.illustration,
     "figure2": plane.gaussians,
@@ -33,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; give the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.paper", description=__doc__)
     parser.add_argument("data", type=Path, help="has tables/, bsds500/ and tracking/")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the report")
+    parser.add_argument("--out", type=Path, default=RESULTS / "paper", help="folder for the report")
     parser.add_argument("--quick", action="store_true", help="small, to see that it runs")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, help="some sections")
     parser.add_argument("--limit", type=float, help=f"seconds for one call of a peer ({LIMIT:g})")

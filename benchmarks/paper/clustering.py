@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.bandwidth import FINEST, LARGE, SMALL, scored
-from benchmarks.notes import own_code
+from benchmarks.common.notes import own_code
 from benchmarks.paper import clustering_plots, page, sensors
 from benchmarks.paper.printed import MACHINE, TABLE, Row, Score
 from benchmarks.paper.setting import DNF, Run, duration, mean_shift

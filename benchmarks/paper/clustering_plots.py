@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from benchmarks.plots import frame, times
+from benchmarks.common.plots import frame, times
 from meanshiftpp.plot import SOFT, STYLE
 
 if TYPE_CHECKING:

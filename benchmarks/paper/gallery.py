@@ -17,13 +17,13 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks import segmenters
-from benchmarks.bsds_plots import paint
-from benchmarks.notes import own_code
+from benchmarks.bsds import segmenters
+from benchmarks.bsds.plots import paint
+from benchmarks.bsds.segmenters import Image, Labels
+from benchmarks.common.notes import own_code
+from benchmarks.common.partitions import compare
 from benchmarks.paper import page
 from benchmarks.paper.setting import Run, duration, mean_shift, told
-from benchmarks.partitions import compare
-from benchmarks.segmenters import Image, Labels
 from meanshiftpp.plot import INK, SOFT, STYLE
 
 RADIUS = 30.0  # of MeanShift's ball, in steps of 0..255

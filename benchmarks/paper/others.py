@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from benchmarks import bsds, bsds_plots, bsds_report, rate, tracking, tracking_plots
-from benchmarks import tracking_report as tracks
-from benchmarks.notes import own_code
+from benchmarks import rate
+from benchmarks.bsds import evaluation as segmenting
+from benchmarks.bsds import plots as bsds_plots
+from benchmarks.bsds import report as bsds_report
+from benchmarks.bsds.photos import load as load_photos
+from benchmarks.common.notes import own_code
 from benchmarks.paper import page
 from benchmarks.paper.printed import BSDS_SECONDS
 from benchmarks.paper.setting import Run, duration
-from benchmarks.photos import load as load_photos
-from benchmarks.tracking_data import load as load_films
-from benchmarks.tracking_peers import PAPER as ALGORITHM_3
-from benchmarks.tracking_peers import contenders, opencv
+from benchmarks.tracking import evaluation as tracking
+from benchmarks.tracking import plots as tracking_plots
+from benchmarks.tracking import report as tracks
+from benchmarks.tracking.data import load as load_films
+from benchmarks.tracking.peers import PAPER as ALGORITHM_3
+from benchmarks.tracking.peers import contenders, opencv
 
 JOBS = 2
 TIMED = 4  # photographs
@@ -46,7 +51,7 @@ def segmentation(run: Run) -> page.Section:
     run.say(f"BSDS500: {len(photos)} photographs")
 
     def make() -> dict[str, object]:
-        outcome = bsds.run(photos, JOBS, run.out, TIMED)
+        outcome = segmenting.run(photos, JOBS, run.out, TIMED)
         bsds_plots.wins(outcome, run.out / "bsds.png")
         section.figures = [
             page.Figure(

@@ -12,11 +12,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from benchmarks.data import Data, draw
-from benchmarks.notes import own_code
+from benchmarks.common.data import Data, draw
+from benchmarks.common.notes import own_code
+from benchmarks.common.plots import counts, frame, labelled, times
 from benchmarks.paper import page
 from benchmarks.paper.setting import Run, mean_shift, told
-from benchmarks.plots import counts, frame, labelled, times
 from meanshiftpp import Grid, MeanShiftPP
 from meanshiftpp.plot import GREY, LINE, STYLE
 

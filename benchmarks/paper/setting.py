@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.notes import Notes
+from benchmarks.common.notes import Notes
 from benchmarks.paper.bounded import Bounded, FailedError, LateError
 from benchmarks.paper.tables import Library
 

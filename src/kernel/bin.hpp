@@ -50,6 +50,17 @@ struct Binned {
 
 using Workers = std::vector<std::unique_ptr<Worker>>;
 
+// A cell of the grid: what the workers' tables have in this row.
+inline void sum_row(const Workers& workers, i64 row, GridData& grid, i64 cell) {
+    const i64 d = grid.d, lane = row * (d + 1);
+    grid.counts[cell] = 0;
+    std::fill_n(&grid.sums[cell * d], d, 0);
+    for (const auto& worker : workers) {
+        grid.counts[cell] += worker->lanes[lane];
+        for (i64 j = 0; j < d; ++j) grid.sums[cell * d + j] += worker->lanes[lane + 1 + j];
+    }
+}
+
 // Sums the workers' tables into the grid, a cell for each marked slot; row_of(slot, rank) is the row of the
 // tables.
 template <class RowOf>
@@ -65,13 +76,7 @@ void emit(const Job& job, const Workers& workers, RowOf&& row_of, GridData& grid
             for (u64 marks = words[w].marks; marks; marks &= marks - 1, ++rank) {
                 const u64 slot = static_cast<u64>(w) * 64 + static_cast<u64>(std::countr_zero(marks));
                 job.plan.cell_of(slot, &grid.cells[rank * d]);
-                const i64 row = static_cast<i64>(row_of(slot, rank)) * (d + 1);
-                grid.counts[rank] = 0;
-                std::fill_n(&grid.sums[rank * d], d, 0);
-                for (const auto& worker : workers) {
-                    grid.counts[rank] += worker->lanes[row];
-                    for (int j = 0; j < d; ++j) grid.sums[rank * d + j] += worker->lanes[row + 1 + j];
-                }
+                sum_row(workers, static_cast<i64>(row_of(slot, rank)), grid, rank);
             }
         }
     });
@@ -131,14 +136,7 @@ inline void collect_sorted(const Job& job, const Workers& workers, GridData& gri
     for (i64 i = 0; i < job.points.n; ++i)
         if (job.all_keys[i] != UINT64_MAX)
             job.plan.cell_of(job.all_keys[i], &grid.cells[i64{job.places[i]} * d]);
-    for (i64 row = 0; row < job.rows; ++row) {
-        grid.counts[row] = 0;
-        std::fill_n(&grid.sums[row * d], d, 0);
-        for (const auto& worker : workers) {
-            grid.counts[row] += worker->lanes[row * (d + 1)];
-            for (int j = 0; j < d; ++j) grid.sums[row * d + j] += worker->lanes[row * (d + 1) + 1 + j];
-        }
-    }
+    for (i64 row = 0; row < job.rows; ++row) sum_row(workers, row, grid, row);
 }
 
 // Brings cells from outside the box, and from several tables, into one sorted grid without empty cells.

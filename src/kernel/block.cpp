@@ -4,12 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#ifdef _MSC_VER
-#define MSPP_POPCOUNT(x) __popcnt64(x)
-#else
-#define MSPP_POPCOUNT(x) __builtin_popcountll(x)
-#endif
-
 namespace mspp::MSPP_ISA {
 
 namespace {
@@ -18,6 +12,19 @@ inline uint64_t bits_of(double x) {
     uint64_t bits;
     std::memcpy(&bits, &x, sizeof bits);
     return bits;
+}
+
+inline int count_bits(uint64_t x) {
+#if !defined(_MSC_VER)
+    return __builtin_popcountll(x);
+#elif defined(_M_X64)
+    return static_cast<int>(__popcnt64(x));
+#else  // in pairs, in fours, in bytes, and all bytes into the top one
+    x -= (x >> 1) & 0x5555555555555555u;
+    x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+    return static_cast<int>((x * 0x0101010101010101u) >> 56);
+#endif
 }
 
 // Plain x86-64 has no instruction for floor, and a call for each number would be slow: adding 1.5 * 2^52
@@ -173,7 +180,7 @@ void rank(const double* keys, int n, const RankWord* words, int64_t rows, int32_
         const int64_t key = static_cast<int64_t>(keys[i]);
         const RankWord& word = words[key / 64];
         const uint64_t below = word.marks & ((uint64_t{1} << (key % 64)) - 1);
-        const int32_t rank = static_cast<int32_t>(word.before) + static_cast<int32_t>(MSPP_POPCOUNT(below));
+        const int32_t rank = static_cast<int32_t>(word.before) + count_bits(below);
         ids[i] = rank < last ? rank : last;
     }
 }

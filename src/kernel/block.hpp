@@ -6,11 +6,13 @@
 #include <cstdint>
 
 // A hint that this address will be read or written soon.
-#ifdef _MSC_VER
+#if !defined(_MSC_VER)
+#define MSPP_PREFETCH(p) __builtin_prefetch(p)
+#elif defined(_M_X64)
 #include <intrin.h>
 #define MSPP_PREFETCH(p) _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0)
 #else
-#define MSPP_PREFETCH(p) __builtin_prefetch(p)
+#define MSPP_PREFETCH(p) static_cast<void>(p)
 #endif
 
 namespace mspp {

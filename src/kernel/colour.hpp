@@ -49,7 +49,11 @@ inline Colour xyz_of(Colour light) {
             0.019334f * light.a + 0.119193f * light.b + 0.950227f * light.c};
 }
 
-inline double lab_curve(double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116.0; }
+// The curve of Lab and Luv from light to lightness.
+inline const Curve& lab_curve() {
+    static const Curve curve([](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116.0; });
+    return curve;
+}
 
 inline Colour lab_of(Colour light, const Curve& curve) {
     const Colour xyz = xyz_of(light);
@@ -104,7 +108,7 @@ class Reader {
 
 // IN points (n, 3) of a type whose full scale is `white`; OUT colours (n, 3).
 inline void convert(const Points& points, Space space, double white, float* colours, int n_threads) {
-    static const Curve curve([](double t) { return lab_curve(t); });
+    const Curve& curve = lab_curve();
     const int team = team_size(points.n, 1 << 14, n_threads);
     auto each = [&](bool light, auto&& colour_of) {
         with_type(points.dtype, [&](auto zero) {
@@ -122,9 +126,9 @@ inline void convert(const Points& points, Space space, double white, float* colo
     };
     switch (space) {
         case Space::lab:
-            return each(true, [](Colour light) { return lab_of(light, curve); });
+            return each(true, [&](Colour light) { return lab_of(light, curve); });
         case Space::luv:
-            return each(true, [](Colour light) { return luv_of(light, curve); });
+            return each(true, [&](Colour light) { return luv_of(light, curve); });
         case Space::hsv:
             return each(false, [](Colour rgb) { return hsv_of(rgb); });
         default:

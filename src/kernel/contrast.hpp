@@ -1,7 +1,7 @@
 // Contrast: texture everywhere, and the strength of the edge where regions touch.
 //
 // Both are means over squares, from summed-area tables of integers: exact, so that an image can be measured
-// in stripes, on any number of threads, with the same result.
+// in stripes, on any number of threads, with the same result. Masked pixels are in no mean.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace mspp {
 
-// Sums over any square in four look-ups, for K values a pixel, over some rows of a slice. Modulo 2^32: a
-// square's own sum fits.
+// Sums over any square in four look-ups, for K values a pixel, over some rows of a slice. The last value is
+// 1, and all are 0 where a pixel is masked. Modulo 2^32: a square's own sum fits.
 template <int K>
 class AreaTable {
   public:
@@ -21,9 +21,11 @@ class AreaTable {
         u32 of[K];
     };
 
-    // Rows first to last - 1; value(y, x, k) is an integer.
+    using Values = std::array<i32, K>;
+
+    // Rows first to last - 1; values(y, x) are those of a pixel.
     template <class Fn>
-    void build(i64 first, i64 last, i64 width, Fn&& value) {
+    void build(i64 first, i64 last, i64 width, Fn&& values) {
         first_ = first;
         last_ = last;
         width_ = width;
@@ -36,23 +38,26 @@ class AreaTable {
             Sums* here = &sums_[(y + 1 - first) * row_];
             *here++ = Sums{};
             for (i64 x = 0; x < width; ++x) {
-                for (int k = 0; k < K; ++k) along.of[k] += static_cast<u32>(value(y, x, k));
+                const Values value = values(y, x);
+                for (int k = 0; k < K; ++k) along.of[k] += static_cast<u32>(value[k]);
                 for (int k = 0; k < K; ++k) here[x].of[k] = above[x].of[k] + along.of[k];
             }
         }
     }
 
-    // Mean over the square of that radius around (y, x), as much of it as is there.
-    std::array<float, K> mean(i64 y, i64 x, i64 radius) const {
+    // OUT means over the square of that radius around (y, x), as much of it as is there; false where nothing
+    // is.
+    bool mean(i64 y, i64 x, i64 radius, float* mean) const {
         y = std::clamp<i64>(y, first_, last_ - 1);
         x = std::clamp<i64>(x, 0, width_ - 1);
         const i64 top = std::max<i64>(y - radius, first_), bottom = std::min(y + radius + 1, last_);
         const i64 left = std::max<i64>(x - radius, 0), right = std::min(x + radius + 1, width_);
-        const float scale = 1.0f / static_cast<float>((bottom - top) * (right - left));
         const Sums sums = box(at(top, 0), at(bottom, 0), left, right);
-        std::array<float, K> mean;
-        for (int k = 0; k < K; ++k) mean[k] = static_cast<float>(static_cast<i32>(sums.of[k])) * scale;
-        return mean;
+        const u32 count = sums.of[K - 1];
+        if (count == 0) return false;
+        const float scale = 1.0f / static_cast<float>(count);
+        for (int k = 0; k < K - 1; ++k) mean[k] = static_cast<float>(static_cast<i32>(sums.of[k])) * scale;
+        return true;
     }
 
     // Whether the square of that radius is all there.
@@ -84,21 +89,27 @@ struct Contrast {
 
 inline constexpr float kColourSteps = 128;  // of a colour unit, in the summed-area tables
 
-// The distance in colour between the squares to either side of a pixel, the largest over four directions.
+// The distance in colour between the squares to either side of a pixel, the largest over four directions in
+// which both are there.
 inline float colour_step(const AreaTable<4>& colour, i64 y, i64 x, i64 radius) {
     const i64 directions[4][2] = {{0, radius}, {radius, 0}, {radius, radius}, {radius, -radius}};
     const bool inside = colour.holds(y, x, 2 * radius);
-    const float scale = 1.0f / static_cast<float>((2 * radius + 1) * (2 * radius + 1));
+    const u32 area = static_cast<u32>((2 * radius + 1) * (2 * radius + 1));
+    const float scale = 1.0f / static_cast<float>(area);
     float largest = 0;
     for (const auto& [dy, dx] : directions) {
-        float step[4];
+        float step[4] = {};
+        bool whole = false;
         if (inside) {
             const auto a = colour.sum(y - dy, x - dx, radius), b = colour.sum(y + dy, x + dx, radius);
+            whole = a.of[3] == area && b.of[3] == area;
             for (int k = 0; k < 4; ++k)
                 step[k] = static_cast<float>(static_cast<i32>(a.of[k] - b.of[k])) * scale;
-        } else {
-            const auto a = colour.mean(y - dy, x - dx, radius), b = colour.mean(y + dy, x + dx, radius);
-            for (int k = 0; k < 4; ++k) step[k] = a[k] - b[k];
+        }
+        if (!whole) {
+            float a[3], b[3];
+            if (!colour.mean(y - dy, x - dx, radius, a) || !colour.mean(y + dy, x + dx, radius, b)) continue;
+            for (int k = 0; k < 3; ++k) step[k] = a[k] - b[k];
         }
         largest = std::max(largest, step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
     }
@@ -134,13 +145,19 @@ class ContrastMeter {
         };
         const Range texture = around(reach_.coarse + 1);
         const Range wide = around(std::max(2 * reach_.far + 1, reach_.coarse + reach_.fine + 2));
-        colour_.build(wide.begin, wide.end, width,
-                      [&](i64 y, i64 x, int k) {  // the fourth only fills up the vector
-                          return k == 3 ? 0 : static_cast<i32>(slice[3 * (y * width + x) + k] * kColourSteps);
-                      });
-        rough_.build(texture.begin, texture.end, width, [&](i64 y, i64 x, int) {
-            return static_cast<i32>(
-                std::abs(slice[3 * (y * width + x)] * kColourSteps - colour_.mean(y, x, reach_.fine)[0]));
+        const u32* regions = regions_.data() + z * shape_.slice();
+        colour_.build(wide.begin, wide.end, width, [&](i64 y, i64 x) {
+            const i64 p = y * width + x;
+            if (regions[p] == kNoRegion) return AreaTable<4>::Values{};
+            auto steps = [&](int k) { return static_cast<i32>(slice[3 * p + k] * kColourSteps); };
+            return AreaTable<4>::Values{steps(0), steps(1), steps(2), 1};
+        });
+        rough_.build(texture.begin, texture.end, width, [&](i64 y, i64 x) {
+            const i64 p = y * width + x;
+            float mean[3];
+            if (regions[p] == kNoRegion || !colour_.mean(y, x, reach_.fine, mean))
+                return AreaTable<2>::Values{};
+            return AreaTable<2>::Values{static_cast<i32>(std::abs(slice[3 * p] * kColourSteps - mean[0])), 1};
         });
         for (i64 y = first; y < last; ++y) measure({z * shape_.slice() + y * width, z, y, 0});
     }
@@ -148,7 +165,9 @@ class ContrastMeter {
   private:
     void measure(Pixel pixel) {
         for (; pixel.x < shape_.width; ++pixel.x, ++pixel.p) {
-            contrast_.texture[pixel.p] = rough_.mean(pixel.y, pixel.x, reach_.coarse)[0] / kColourSteps;
+            float rough = 0;
+            rough_.mean(pixel.y, pixel.x, reach_.coarse, &rough);
+            contrast_.texture[pixel.p] = rough / kColourSteps;
             bool border = false;
             pixel.each_touching(shape_, [&](i64 q) { border |= regions_[q] != regions_[pixel.p]; });
             contrast_.edge[pixel.p] = border ? edge(pixel.y, pixel.x) : 0.0f;
@@ -166,7 +185,7 @@ class ContrastMeter {
     const Reach reach_;
     Contrast& contrast_;
     AreaTable<4> colour_;
-    AreaTable<1> rough_;
+    AreaTable<2> rough_;
 };
 
 inline Contrast measure_contrast(const float* colours, const Array<u32>& regions, const Shape& shape,

@@ -10,13 +10,6 @@
 #include <stdexcept>
 #include <string>
 
-// Two arrays that do not overlap: the compiler may keep values in registers.
-#ifdef _MSC_VER
-#define MSPP_RESTRICT __restrict
-#else
-#define MSPP_RESTRICT __restrict__
-#endif
-
 namespace mspp {
 
 // What the user handed in cannot be worked with; the message is for the user.

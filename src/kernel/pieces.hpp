@@ -82,14 +82,18 @@ class Sets {
     std::vector<u32> parent_;
 };
 
-// Numbers the sets 0, 1, ... in the order of their first members; OUT number of each member.
-inline u32 number_sets(Sets& sets, std::vector<u32>& number) {
+// Numbers the sets 0, 1, ... in the order of their first members. IN the piece of each pixel; OUT the number
+// of that piece's set, in the same array or another. Returns how many sets there are.
+inline u32 number_sets(Sets& sets, const Array<u32>& pieces, Array<u32>& numbered) {
     u32 n = 0;
-    number.resize(sets.size());
+    std::vector<u32> number(sets.size());
     for (u32 x = 0; x < sets.size(); ++x) {
         const u32 root = sets.find(x);
         number[x] = root == x ? n++ : number[root];
     }
+    numbered.resize(pieces.size());
+    for (size_t p = 0; p < pieces.size(); ++p)
+        numbered[p] = pieces[p] == kNoRegion ? kNoRegion : number[pieces[p]];
     return n;
 }
 
@@ -109,11 +113,7 @@ inline u32 connected_pieces(const i32* clusters, const Shape& shape, Array<u32>&
         }
         pieces[pixel.p] = piece;
     });
-    std::vector<u32> number;
-    const u32 count = number_sets(sets, number);
-    for (u32& piece : pieces)
-        if (piece != kNoRegion) piece = number[piece];
-    return count;
+    return number_sets(sets, pieces, pieces);
 }
 
 // Joins every piece of fewer than min_size pixels to the touching piece of nearest mean colour, smallest
@@ -146,11 +146,7 @@ class Absorber {
                 if (known_[joined].size > size && known_[joined].size < min_size)
                     waiting[known_[joined].size].push_back(joined);
             }
-        std::vector<u32> number;
-        const u32 count = number_sets(sets_, number);
-        for (u32& piece : pieces_)
-            if (piece != kNoRegion) piece = number[piece];
-        return count;
+        return number_sets(sets_, pieces_, pieces_);
     }
 
   private:

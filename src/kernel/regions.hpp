@@ -214,16 +214,13 @@ class Hierarchy {
     i64 count(double level) const { return i64{count_} - static_cast<i64>(merges(level)); }
 
     // OUT labels (N,), by falling size, -1 where masked; regions under min_size join a neighbour.
-    u32 cut(const float* colours, double level, i64 min_size, i32* labels) const {
+    void cut(const float* colours, double level, i64 min_size, i32* labels) const {
         Sets sets(count_);
         for (size_t k = 0, n = merges(level); k < n; ++k) sets.join(merges_[k].kept, merges_[k].gone);
-        std::vector<u32> number;
-        u32 count = number_sets(sets, number);
-        Array<u32> regions(regions_.size());
-        for (size_t p = 0; p < regions.size(); ++p)
-            regions[p] = regions_[p] == kNoRegion ? kNoRegion : number[regions_[p]];
+        Array<u32> regions;
+        u32 count = number_sets(sets, regions_, regions);
         if (min_size > 1) count = Absorber(colours, shape_, regions, count).run(min_size);
-        return by_size(regions, count, labels);
+        by_size(regions, count, labels);
     }
 
   private:
@@ -234,7 +231,7 @@ class Hierarchy {
         return k;
     }
 
-    static u32 by_size(const Array<u32>& regions, u32 count, i32* labels) {
+    static void by_size(const Array<u32>& regions, u32 count, i32* labels) {
         std::vector<i64> size(count);
         for (u32 region : regions)
             if (region != kNoRegion) ++size[region];
@@ -245,7 +242,6 @@ class Hierarchy {
         for (u32 k = 0; k < count; ++k) label[order[k]] = static_cast<i32>(k);
         for (size_t p = 0; p < regions.size(); ++p)
             labels[p] = regions[p] == kNoRegion ? -1 : label[regions[p]];
-        return count;
     }
 
     Shape shape_;

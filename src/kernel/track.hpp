@@ -241,10 +241,7 @@ class ColourTracker {
         Samples& s = samples_;
         s.step = step_for(at_.w * at_.h, set_.fine / 4);
         const double step = static_cast<double>(s.step);
-        s.nx = some(at_.w / step), s.ny = some(at_.h / step);
-        s.x0 = whole(at_.x - step * static_cast<double>(s.nx) / 2);
-        s.y0 = whole(at_.y - step * static_cast<double>(s.ny) / 2);
-        s.take(frame, *cells_, model_.none());
+        sample(frame, some(at_.w / step), some(at_.h / step));
         const std::vector<i32>& weights = model_.weights();
         i64 total = 0, sx = 0, sy = 0;
         for (i64 j = 0; j < s.ny; ++j)
@@ -288,15 +285,20 @@ class ColourTracker {
 
     // Samples of the window and its ring.
     void look(const Frame& frame) {
-        Samples& s = samples_;
         const double margin = std::max(set_.ring * at_.g(), 1.0);
-        s.step = step_for((at_.w + 2 * margin) * (at_.h + 2 * margin), set_.fine);
-        const double step = static_cast<double>(s.step);
+        samples_.step = step_for((at_.w + 2 * margin) * (at_.h + 2 * margin), set_.fine);
+        const double step = static_cast<double>(samples_.step);
         const i64 nw = some(at_.w / step), nh = some(at_.h / step), m = some(margin / step);
-        s.nx = nw + 2 * m, s.ny = nh + 2 * m;
-        s.x0 = whole(at_.x - step * static_cast<double>(s.nx) / 2);
-        s.y0 = whole(at_.y - step * static_cast<double>(s.ny) / 2);
         inner_ = {m, m, m + nw, m + nh};
+        sample(frame, nw + 2 * m, nh + 2 * m);
+    }
+    // So many steps across and along, around the window's centre.
+    void sample(const Frame& frame, i64 nx, i64 ny) {
+        Samples& s = samples_;
+        const double step = static_cast<double>(s.step);
+        s.nx = nx, s.ny = ny;
+        s.x0 = whole(at_.x - step * static_cast<double>(nx) / 2);
+        s.y0 = whole(at_.y - step * static_cast<double>(ny) / 2);
         s.take(frame, *cells_, model_.none());
     }
 

@@ -85,8 +85,8 @@ class RowSums {
 
     void add(Span span, i64 low, i64 high) {
         const int width = this->width();
-        const u64* MSPP_RESTRICT lanes = target_.lanes;
-        u64* MSPP_RESTRICT to = sums_.data();
+        const u64* __restrict lanes = target_.lanes;
+        u64* __restrict to = sums_.data();
         for (i64 k = span.begin; k < span.end; ++k) {
             const i64 at = target_.keys.last(k);
             if (at > high) break;
@@ -206,11 +206,11 @@ class PlaneSums {
     template <int Sign>
     void scatter(u32 node) {
         const int width = this->width();
-        const u64* MSPP_RESTRICT lanes = target_.lanes;
+        const u64* __restrict lanes = target_.lanes;
         for (u32 row = target_nodes_.first_child[node]; row < target_nodes_.first_child[node + 1]; ++row) {
             const i64 start = (target_rows_.value[row] - box_.y_low) * box_.depth() - box_.z_low;
             for (i64 k = target_rows_.first_child[row]; k < target_rows_.first_child[row + 1]; ++k) {
-                u64* MSPP_RESTRICT to = &plane_[(start + target_.keys.last(k)) * width];
+                u64* __restrict to = &plane_[(start + target_.keys.last(k)) * width];
                 for (int j = 0; j < width; ++j) to[j] += Sign * lanes[k * width + j];
             }
         }
@@ -257,8 +257,8 @@ class PlaneSums {
 
     template <int Sign>
     void add_line(i64 y) {
-        const u64* MSPP_RESTRICT from = &plane_[(y * box_.depth() + z_low_ - box_.z_low) * width()];
-        u64* MSPP_RESTRICT to = line_.data();
+        const u64* __restrict from = &plane_[(y * box_.depth() + z_low_ - box_.z_low) * width()];
+        u64* __restrict to = line_.data();
         const i64 n = (z_high_ - z_low_ + 1) * width();
         for (i64 k = 0; k < n; ++k) to[k] += Sign * from[k];
     }

@@ -9,7 +9,7 @@
 
 namespace mspp {
 
-// The periods of a grid, in cells; 0 where an axis has none. A period must be longer than a window.
+// The periods of a grid, in cells; 0 where an axis has none. A period must be as long as a window.
 struct Periods {
     const i64* cells;  // (d,), or null: no axis has one
     i64 at(size_t j) const { return cells ? cells[j] : 0; }
@@ -73,9 +73,8 @@ class Ghosts {
 
     // Puts cell i back between the edges, and its position with it.
     void put_back(Keys<D>& cells, i64 i, int bits, u64* position) {
-        cell_.resize(static_cast<size_t>(cells.axes()));
         bool over = false;
-        for (int j = 0; j < cells.axes(); ++j) cell_[static_cast<size_t>(j)] = cells.at(i, j);
+        read(cells, i);
         for (const Axis& axis : axes_) {
             i64& at = cell_[static_cast<size_t>(axis.j)];
             const i64 by = at < axis.start ? axis.period : at >= axis.start + axis.period ? -axis.period : 0;
@@ -92,10 +91,14 @@ class Ghosts {
         i64 start, period;  // the key of cell 0; cells
     };
 
+    void read(const Keys<D>& cells, i64 i) {
+        cell_.resize(static_cast<size_t>(cells.axes()));
+        for (int j = 0; j < cells.axes(); ++j) cell_[static_cast<size_t>(j)] = cells.at(i, j);
+    }
+
     void add(i64 k, int j, i64 by) {
         const i64 ghost = scattered_.size();
-        cell_.resize(static_cast<size_t>(scattered_.axes()));
-        for (int a = 0; a < scattered_.axes(); ++a) cell_[static_cast<size_t>(a)] = scattered_.at(k, a);
+        read(scattered_, k);
         cell_[static_cast<size_t>(j)] += by;
         scattered_.resize(ghost + 1);
         scattered_.set(ghost, cell_.data());
@@ -106,7 +109,7 @@ class Ghosts {
     i64 reach_;
     Keys<D> scattered_, keys_;
     Array<u32> shown_, origin_, place_;
-    std::vector<i64> cell_;
+    std::vector<i64> cell_;  // the one last read
 };
 
 }  // namespace mspp

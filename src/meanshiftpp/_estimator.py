@@ -72,8 +72,11 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
     return validate_data(estimator, X, ensure_all_finite=False, **how)
 
 
-def checked_weight(sample_weight: Any, n: int) -> Any:
-    """Check what the bandwidth rules rely on; sign and NaN are found when weights are read."""
+def checked_weight(sample_weight: Any, n: int, *, some: bool = True) -> Any:
+    """Check what the bandwidth rules rely on; sign and NaN are found when weights are read.
+
+    With `some`, not all of them may be zero.
+    """
     if sample_weight is None:
         return None
     weight = as_array(sample_weight)
@@ -82,7 +85,7 @@ def checked_weight(sample_weight: Any, n: int) -> Any:
             f"sample_weight must have one number for each of the {n} rows, "
             f"got shape {weight.shape} of {weight.dtype}"
         )
-    if not weight.any():
+    if some and not weight.any():
         raise InvalidInputError("sample_weight must have a weight above zero, but all are zero")
     return weight
 

@@ -156,7 +156,12 @@ def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
     if not math.isfinite(total):
         raise InvalidInputError("the sum of sample_weight overflows; scale the weights down")
     exponent = math.frexp(total)[1] - _REAL_WEIGHT_BITS
-    unit = math.ldexp(1.0, max(exponent, -1022))
+    if exponent < -1022 or not total:
+        raise InvalidInputError(
+            f"the largest sample_weight, {w.max():g}, is too small to be divided; "
+            "scale the weights up"
+        )
+    unit = math.ldexp(1.0, exponent)
     counts = np.where(w > 0, np.maximum(np.rint(w / unit), 1), 0)
     return counts.astype(np.uint64), unit
 

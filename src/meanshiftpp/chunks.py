@@ -143,13 +143,17 @@ def as_chunk(item: Any, number: int = 0) -> Chunk:
     source = f"chunk {number + 1}"
     if hasattr(item, "column_names"):
         return chunk_of_arrow(item, source)
-    columns = tuple(map(str, item.columns)) if hasattr(item, "columns") else ()  # a data frame's
+    if hasattr(item, "columns") and hasattr(item, "dtypes"):
+        names = tuple(map(str, item.columns))
+        chunk = Chunk(np.empty((0, len(names))), source=source, columns=names)
+        with chunk.named():
+            return replace(chunk, points=_of_frame(item)) if len(item) else chunk
     points = as_array(item)
     if np.ndim(points) == 0:
         raise InvalidInputError(
             f"{source} must be an array of shape (n, n_features) or a table, got {item!r:.60}"
         )
-    return Chunk(points, source=source, columns=columns)
+    return Chunk(points, source=source)
 
 
 def as_chunks(items: Iterable[Any]) -> Iterator[Chunk]:
@@ -275,6 +279,23 @@ def _side_by_side(arrays: list[NDArray[Any]]) -> NDArray[Any]:
         points[j] = array
         refuse_rounding(array, points.dtype, j)
     return points.T
+
+
+def _of_frame(frame: Any) -> NDArray[Any]:
+    """Read a data frame column by column: at once, large whole numbers would be rounded unseen."""
+    arrays = []
+    for j, name in enumerate(frame.columns):
+        column = frame.iloc[:, j] if hasattr(frame, "iloc") else frame[name]
+        array = np.asarray(column)
+        if hasattr(column.dtype, "numpy_dtype"):  # pandas' types for missing values: NaN, if any is
+            kind = np.dtype(np.float64) if column.hasnans else column.dtype.numpy_dtype
+            array = column.to_numpy(kind, na_value=np.nan) if column.hasnans else array.astype(kind)
+        if array.dtype.kind not in "biuf":
+            raise InvalidInputError(
+                f"column {name!r} holds {column.dtype}, not numbers; select the columns to cluster"
+            )
+        arrays.append(array)
+    return _side_by_side(arrays) if arrays else np.empty((len(frame), 0))
 
 
 def refuse_rounding(array: NDArray[Any], kind: np.dtype[Any], column: int) -> None:

@@ -176,6 +176,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             sample_weight=weight,
             tol=self.tol,
             max_iter=self.max_iter,
+            min_weight=self._least_weight(),
             cluster_all=self.cluster_all,
             n_threads=threads_of(self.n_jobs),
         )
@@ -187,7 +188,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
 
         The modes after the last chunk are exactly those of one `fit` to all of them, in any
         order. A bandwidth of ``None`` is settled by the first chunk that has points. A chunk of
-        no points changes nothing.
+        no points, or of points of no weight, changes nothing.
 
         Parameters
         ----------
@@ -208,7 +209,11 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         if len(X) == 0:
             self.labels_ = module_of(X).empty(0, np.int32)
             return self
-        weight, threads = checked_weight(sample_weight, len(X)), threads_of(self.n_jobs)
+        weight = checked_weight(sample_weight, len(X), some=False)
+        threads = threads_of(self.n_jobs)
+        if weight is not None and not weight.any():
+            self.labels_ = self.predict(X) if started else module_of(X).full(len(X), -1, np.int32)
+            return self
         settled = started and self.bandwidth is None
         bandwidth = self.bandwidth_ if settled else self._bandwidth(X, weight)
         fine, period = fine_cells(bandwidth, self.periodic, X.shape[1], self.resolution)
@@ -222,6 +227,8 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             max_iter=self.max_iter,
             n_threads=threads,
         )
+        if least := self._least_weight():
+            modes = modes.keep(least)
         labels = modes.label(X, cluster_all=self.cluster_all, n_threads=threads)
         return self._keep(modes, labels, bandwidth)
 
@@ -272,6 +279,10 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             return as_bandwidth(self.bandwidth, X.shape[1])
         return select_bandwidth(X, sample_weight=weight, n_threads=threads_of(self.n_jobs))
 
+    def _least_weight(self) -> float:
+        """Give the weight under which a cluster is noise; by default none is."""
+        return float(self.min_cluster_size) if self.min_cluster_size > 1 else 0.0
+
     def _keep(
         self, modes: Modes, labels: NDArray[np.int32], bandwidth: NDArray[np.float64]
     ) -> Self:
@@ -283,9 +294,6 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        if self.min_cluster_size > 1:
-            modes = modes.keep(self.min_cluster_size)
-            labels[labels >= len(modes)] = -1  # labels are ordered by weight
         self._modes = modes
         self.labels_ = labels
         self.cluster_centers_ = modes.centers

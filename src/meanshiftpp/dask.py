@@ -135,10 +135,9 @@ class MeanShiftPP(cluster.MeanShiftPP):
             max_iter=self.max_iter,
             n_threads=threads_of(self.n_jobs),
         )
-        self._keep(modes, np.empty(0, np.int32), wanted)
-        # As in one process: noise is decided after labelling.
-        self.labels_ = self._labels(points, modes, kept=len(self._modes))
-        return self
+        if least := self._least_weight():
+            modes = modes.keep(least)
+        return self._keep(modes, self._labels(points, modes), wanted)
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and return `labels_`, lazy."""
@@ -184,24 +183,24 @@ class MeanShiftPP(cluster.MeanShiftPP):
                 )
             checked_points(self, np.empty((0, X.shape[1])), reset=reset, ensure_min_samples=0)
             return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-        if not (dask.is_dask_collection(X) and hasattr(X, "columns")):
+        if not (dask.is_dask_collection(X) and hasattr(X, "columns") and X.ndim == 2):
             raise InvalidInputError(
-                f"X must be a dask array or data frame, got {type(X).__name__}; "
-                "for data in memory there is meanshiftpp.MeanShiftPP"
+                f"X must be a dask array or data frame of 2 dimensions, got {type(X).__name__}; "
+                'of one column, df[["x"]] is a frame; for data in memory there is '
+                "meanshiftpp.MeanShiftPP"
             )
         checked_points(self, _empty_frame(X), reset=reset, ensure_min_samples=0)
         # Columns that may hold missing values are objects in an array; as floats they hold NaN.
         nullable = {name: "float64" for name, kind in X.dtypes.items() if not _plain(kind)}
         return (X.astype(nullable) if nullable else X).to_dask_array()
 
-    def _labels(self, points: Any, modes: Modes, kept: int | None = None) -> Any:
+    def _labels(self, points: Any, modes: Modes) -> Any:
         # One node of the graph holds the modes, so that a worker gets them once. In the graph and
         # not scattered, because what was scattered is lost with its worker. A column is made and
         # then taken: Dask copies the blocks where a task drops an axis.
         column = points.map_blocks(
             _label_block,
             modes=dask.delayed(modes, traverse=False),
-            kept=kept,
             cluster_all=self.cluster_all,
             n_jobs=self.n_jobs,
             chunks=(points.chunks[0], (1,)),
@@ -379,13 +378,10 @@ def _label_block(
     points: NDArray[Any],
     *,
     modes: Modes,
-    kept: int | None,
     cluster_all: bool,
     n_jobs: int | None,
 ) -> NDArray[np.int32]:
     labels = modes.label(points, cluster_all=cluster_all, n_threads=_task_threads(n_jobs))
-    if kept is not None:
-        labels[labels >= kept] = -1
     return labels[:, None]
 
 

@@ -211,9 +211,9 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         """
         started = hasattr(self, "grid_")
         X = checked_points(self, X, reset=not started, ensure_min_samples=0)
+        X, weight = _weighted(X, sample_weight, some=False)
         if len(X) == 0:
             return self
-        X, weight = _weighted(X, sample_weight)
         settled = started and self.bandwidth is None
         side, period = self._cells(self.bandwidth_ if settled else self._window(X, weight))
         if not started:
@@ -391,10 +391,10 @@ def density_bandwidth(
 
 
 def _weighted(
-    X: NDArray[Any], sample_weight: ArrayLike | None
+    X: NDArray[Any], sample_weight: ArrayLike | None, *, some: bool = True
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Check weights, and leave out the points of no weight: they are as if not there."""
-    weight = checked_weight(sample_weight, len(X))
+    weight = checked_weight(sample_weight, len(X), some=some)
     if weight is None:
         return X, None
     weight = beside(X, weight)

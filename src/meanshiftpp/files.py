@@ -150,6 +150,11 @@ def _new_file_beside(path: str | os.PathLike[str]) -> Path:
     target = final.with_name(f".{final.stem[:100]}-{uuid.uuid4().hex[:12]}{final.suffix}")
     if final.is_dir():
         raise FileAccessError(f"cannot write {str(path)!r}: it is a folder")
+    if final.exists() and not (os.access(final, os.W_OK) and final.stat().st_mode & 0o222):
+        raise FileAccessError(
+            f"cannot write {str(path)!r}: it is there and may only be read; name another, or allow "
+            "writing to it"
+        )
     if not final.parent.is_dir():
         raise FileAccessError(f"cannot write {str(path)!r}: no folder {str(final.parent)!r}")
     try:

@@ -386,7 +386,7 @@ class Grid:
         if not np.array_equal(self.bandwidth, other.bandwidth):
             raise GridMismatchError(
                 f"grids of bandwidth {self.bandwidth} and {other.bandwidth} do not add up; "
-                "bin again with one bandwidth, or coarsen the finer one"
+                "bin again with one bandwidth, or coarsen the finer one in Python (Grid.coarsen)"
             )
 
         if not np.array_equal(self.period, other.period):

@@ -291,13 +291,15 @@ def fit_labels(
     sample_weight: ArrayLike | None = None,
     tol: float = DEFAULT_TOL,
     max_iter: int = DEFAULT_MAX_ITER,
+    min_weight: float = 0,
     cluster_all: bool = True,
     n_threads: int | None = None,
 ) -> tuple[Modes, NDArray[np.int32]]:
     """Bin, search and label in one go: the cells found while binning are kept for labelling.
 
     The cells are those of `fine_bandwidth`: at every resolution a window is three bandwidths wide.
-    Points of no weight make no cell: they are labelled as new points are, by `cluster_all` too.
+    Modes lighter than `min_weight` are dropped, as by `Modes.keep`. Points of no weight make no
+    cell: they are labelled as new points are, by `cluster_all` too.
     """
     points, threads = as_points(X), thread_count(n_threads)
     fine, period = fine_cells(bandwidth, periodic, points.shape[1], resolution)
@@ -314,6 +316,7 @@ def fit_labels(
             n_threads=threads,
         )
         modes = seek(grid, resolution=resolution, tol=tol, max_iter=max_iter, n_threads=threads)
+        modes = modes.keep(min_weight) if min_weight else modes
         assignment.take(modes.cell_labels, labels, labels)
         if sample_weight is not None:
             idle = module_of(points).flatnonzero(sample_weight == 0)

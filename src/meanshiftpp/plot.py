@@ -1,6 +1,6 @@
 """Pictures of a clustering that one would show to others.
 
-One function, `clusters`: two features are a plane, more are a corner of planes with a histogram
+`clusters` draws them: two features are a plane, more are a corner of planes with a histogram
 of each feature, one is a histogram. Up to 100,000 points are drawn one by one, more as a density.
 Mode seeking finds every bump, and a thousand clusters in a thousand colours are confetti: those
 that matter get a colour, the rest are grey and counted as one in the panel of sizes.
@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meanshiftpp._input import as_periods
 from meanshiftpp.errors import InvalidInputError, need
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["clusters"]
+__all__ = ["beside", "clusters"]
 
 # Okabe and Ito's colours, which people with any colour vision tell apart, without the yellow that
 # paper swallows, and with three dark ones of Paul Tol's after them.
@@ -54,13 +55,20 @@ STYLE = {
     "ytick.labelcolor": SOFT,
     "xtick.labelsize": 8.5,
     "ytick.labelsize": 8.5,
-    "axes.formatter.limits": (-3, 6),
-    "axes.formatter.offset_threshold": 2,  # large coordinates: what they share is said once
+    "axes.formatter.limits": (-3, 8),
+    "axes.formatter.useoffset": False,  # a coordinate is read as it is, without an addition
     "font.family": "sans-serif",
     "font.size": 10,
     "figure.dpi": 160,
     "svg.fonttype": "none",
 }
+# Names may be in any script. Of these fonts those that are there help out.
+FONTS = (
+    *("Noto Sans CJK JP", "Noto Sans CJK SC", "PingFang SC", "Hiragino Sans", "Microsoft YaHei"),
+    *("Yu Gothic", "Malgun Gothic", "WenQuanYi Micro Hei", "Arial Unicode MS", "Noto Sans"),
+)
+DIGIT = 0.075  # inches that a digit on an axis takes
+DIGITS = 6  # longer numbers keep away from the ends of their axis
 MAX_DOTS = 100_000  # more points than this are drawn as a density
 MAX_FEATURES = 5
 MAX_NUMBERS = 60  # more numbers than this hide the points
@@ -89,6 +97,7 @@ def clusters(
     centers: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     columns: Sequence[str] | None = None,
+    periodic: Sequence[float | None] | None = None,
     title: str | None = None,
     subtitle: str | None = None,
 ) -> Any:
@@ -106,8 +115,10 @@ def clusters(
         The clusters' sizes; None counts the points.
     columns : sequence of str, default=None
         Names of the features.
+    periodic : sequence of d periods, each a number or None, default=None
+        As in `Grid.from_points`: the modes are drawn in the period that the points are in.
     title, subtitle : str, default=None
-        Two lines over the picture.
+        Two lines over the picture. Where features are left out, the second says so.
 
     Returns
     -------
@@ -126,12 +137,48 @@ def clusters(
     2
     """
     matplotlib = need("matplotlib", "plot")
+    if centers is not None:
+        centers = beside(centers, X, periodic)
     scene = _scene(np.asarray(X), np.asarray(labels), centers, weights, columns)
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context({**STYLE, "font.family": _fonts()}):
         d = scene.X.shape[1]
         figure = _corner(scene) if d > 2 else _plane(scene) if d == 2 else _line(scene)
-        _heading(figure, title, subtitle or _summary(scene))
+        _heading(figure, title, (subtitle or _summary(scene)) + _some(scene))
     return figure
+
+
+def beside(
+    centers: ArrayLike, X: ArrayLike, periodic: Sequence[float | None] | None
+) -> NDArray[np.float64]:
+    """Bring modes into the period that the points are in: half of one to each side of their middle.
+
+    Parameters
+    ----------
+    centers : array-like of shape (k, d)
+        Where the modes are, in any period.
+    X : array-like of shape (n, d)
+        The points.
+    periodic : sequence of d periods, each a number or None
+        As in `Grid.from_points`.
+
+    Returns
+    -------
+    ndarray of shape (k, d)
+        The same places.
+
+    Examples
+    --------
+    >>> from meanshiftpp.plot import beside
+    >>> beside([[350.0, 5.0], [20.0, 5.0]], [[-170.0, 0.0], [175.0, 9.0]], [360, None])
+    array([[-10.,   5.],
+           [ 20.,   5.]])
+    """
+    points, places = np.asarray(X), np.array(centers, float)
+    for j, period in enumerate(as_periods(periodic, points.shape[1])):
+        if period and len(points):
+            start = (float(points[:, j].min()) + float(points[:, j].max()) - period) / 2
+            places[:, j] -= period * np.floor((places[:, j] - start) / period)
+    return places
 
 
 def _scene(
@@ -161,6 +208,11 @@ def _scene(
     shown_names = tuple(names[j] for j in chosen)
     centres = middle[:, chosen]
     return _Scene(points, tags, centres, sizes, colours, shown, shown_names, limits, X.shape[1])
+
+
+def _fonts() -> list[str]:
+    there = set(need("matplotlib.font_manager", "plot").get_font_names())
+    return ["sans-serif", *(name for name in FONTS if name in there)]
 
 
 def _limits(x: NDArray[np.float64]) -> tuple[float, float]:
@@ -231,22 +283,24 @@ def _line(scene: _Scene) -> Any:
 
 def _with_sizes(scene: _Scene, tall: float) -> tuple[Any, Any]:
     """Make a figure with room for one panel and the sizes beside it; lengths are inches."""
-    wide = 9.4
+    left = _left(scene, 0.8)
+    wide = left + 8.6
     figure = need("matplotlib.figure", "plot").Figure(figsize=(wide, tall))
     low, high = 0.55 / tall, 1 - 0.82 / tall
-    panel = figure.add_axes((0.8 / wide, low, 6.5 / wide, high - low))
-    _sizes(figure.add_axes((7.85 / wide, low, 1.4 / wide, high - low)), scene)
+    panel = figure.add_axes((left / wide, low, 6.5 / wide, high - low))
+    _sizes(figure.add_axes(((left + 7.05) / wide, low, 1.4 / wide, high - low)), scene)
     return figure, panel
 
 
 def _corner(scene: _Scene) -> Any:
     """Make a triangle of panels, with the sizes in the corner that stays empty."""
     d, step = scene.X.shape[1], 2.2
-    wide, tall = 0.7 + d * step, 1.3 + d * step
+    margin = _left(scene, 0.62)
+    wide, tall = margin + 0.08 + d * step, 1.3 + d * step
     figure = need("matplotlib.figure", "plot").Figure(figsize=(wide, tall))
 
     def place(column: int, row: int, across: int = 1, up: int = 1, inset: float = 0) -> Any:
-        left, low = 0.62 + column * step + inset, 0.55 + row * step
+        left, low = margin + column * step + inset, 0.55 + row * step
         width, height = across * step - 0.15 - inset, up * step - 0.15
         return figure.add_axes((left / wide, low / tall, width / wide, height / tall))
 
@@ -272,7 +326,8 @@ def _corner(scene: _Scene) -> Any:
 
 def _points(panel: Any, scene: _Scene, j: int, i: int) -> None:
     panel.set(xlim=scene.limits[j], ylim=scene.limits[i])
-    panel.locator_params(nbins=_ticks(panel))
+    panel.set_xticks(_apart(panel, scene.limits[j]))
+    panel.set_yticks(_ticks(scene.limits[i], _most(panel)))
     if len(scene.X) > MAX_DOTS:
         _density(panel, scene, j, i)
         return
@@ -354,13 +409,50 @@ def _histogram(panel: Any, scene: _Scene, j: int, most: int) -> None:
         base = base + count
     panel.set(xlim=(edges[0], edges[-1]), ylim=(0, base.max() * 1.08), yticks=[])
     panel.spines["left"].set_visible(False)
-    panel.locator_params(axis="x", nbins=_ticks(panel))
+    panel.set_xticks(_apart(panel, scene.limits[j]))
 
 
-def _ticks(panel: Any) -> int:
-    """Say how many steps an axis may have so that their numbers stay apart."""
-    wide = panel.get_position().width * panel.figure.get_figwidth()
-    return int(np.clip(wide / 0.6, 3, 6))
+def _most(panel: Any) -> int:
+    """Say how many steps an axis may have."""
+    return int(np.clip(_inches(panel) / 0.6, 3, 6))
+
+
+def _inches(panel: Any) -> float:
+    return float(panel.get_position().width * panel.figure.get_figwidth())
+
+
+def _ticks(limits: tuple[float, float], most: int) -> NDArray[np.float64]:
+    """Give the numbers on an axis, in at most so many steps."""
+    how: Any = {"steps": [1, 2, 2.5, 5, 10], "min_n_ticks": min(most, 2)}
+    locator = need("matplotlib.ticker", "plot").MaxNLocator(most, **how)
+    ticks = np.asarray(locator.tick_values(*limits), float)
+    return ticks[(ticks >= limits[0]) & (ticks <= limits[1])]
+
+
+def _longest(ticks: NDArray[np.float64]) -> int:
+    """Count the characters of the longest number."""
+    return max((len(f"{tick:.10g}") for tick in ticks), default=0)
+
+
+def _apart(panel: Any, limits: tuple[float, float]) -> NDArray[np.float64]:
+    """Give numbers below an axis that do not run into each other, or into those of the next."""
+    low, high = limits
+    scale = _inches(panel) / (high - low)
+    for most in range(_most(panel), 0, -1):
+        ticks = _ticks(limits, most)
+        wide = _longest(ticks) * DIGIT
+        if len(ticks) < 2 or (ticks[1] - ticks[0]) * scale > wide + 0.12:
+            break
+    if wide <= DIGITS * DIGIT:
+        return ticks
+    inside = np.minimum(ticks - low, high - ticks) * scale > wide / 2 - 0.05
+    return ticks[inside] if inside.any() else ticks[:1]
+
+
+def _left(scene: _Scene, least: float) -> float:
+    """Say how many inches the numbers and names to the left of all panels need."""
+    longest = max((_longest(_ticks(limits, 6)) for limits in scene.limits[1:]), default=0)
+    return max(longest * DIGIT + 0.34, least)
 
 
 def _sizes(panel: Any, scene: _Scene) -> None:
@@ -408,6 +500,10 @@ def _heading(figure: Any, title: str | None, subtitle: str) -> None:
 
 
 def _summary(scene: _Scene) -> str:
-    (n, d), k = scene.X.shape, len(scene.sizes)
-    some = f"; {d} of {scene.features} features" if d < scene.features else ""
-    return f"{n:,} points, {k:,} cluster{'' if k == 1 else 's'}{some}"
+    n, k = len(scene.X), len(scene.sizes)
+    return f"{n:,} points, {k:,} cluster{'' if k == 1 else 's'}"
+
+
+def _some(scene: _Scene) -> str:
+    shown = len(scene.names)
+    return f"; {shown} of {scene.features} features" if shown < scene.features else ""

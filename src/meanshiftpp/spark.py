@@ -303,7 +303,8 @@ class MeanShiftPPModel(_Parameters, Model, MLReadable, MLWritable):
         return _Reader()
 
     def _kept(self) -> Modes:
-        return self.modes.keep(self.getMinClusterSize())
+        least = self.getMinClusterSize()
+        return self.modes.keep(least) if least > 1 else self.modes
 
     def _transform(self, df: Any) -> Any:
         # Only these columns go to Python and one comes back; the others may be of any type.

@@ -225,7 +225,8 @@ def check_output(path: str | os.PathLike[str], source: Source | None = None) -> 
     Raises
     ------
     InvalidInputError
-        The suffix is none that is known, or does not suit the source.
+        The suffix is none that is known, or does not suit the source; or a column has no place in
+        such a file.
     FileAccessError
         The folder is not there or may not be written to, or `path` is a folder itself or a file of
         the source.
@@ -250,6 +251,8 @@ def check_output(path: str | os.PathLike[str], source: Source | None = None) -> 
     if not Path(path).is_dir():  # which is refused in words of its own
         known_suffix(path, formats)
     check_writable(path)
+    if isinstance(source, tables.TableSource):
+        source.check_fits(Path(path))
 
 
 def _check_names(columns: Sequence[str] | None) -> None:

@@ -30,6 +30,7 @@ LAB_BANDWIDTH = (20.0, 8.0, 8.0)
 RGB_BANDWIDTH = 16.0
 TOLERANCE = 1e-3  # Algorithm 3's window rests when its centre moves less than this, in pixels
 MAX_ITER = 100
+LEAST_BANDWIDTH = 1e-6
 RING = 0.5  # surroundings of a window: this part of its size on every side
 
 
@@ -92,6 +93,11 @@ class Tracker:
             raise InvalidInputError(f'adapt must be "robust", "paper" or None, got {adapt!r}')
         default = LAB_BANDWIDTH if adapt == "robust" else RGB_BANDWIDTH
         sides = as_bandwidth(default if bandwidth is None else bandwidth, 3)
+        if sides.min() < LEAST_BANDWIDTH:
+            raise InvalidInputError(
+                f"bandwidth must be at least {LEAST_BANDWIDTH:g}, or no two colours share a cell; "
+                f"got {bandwidth!r}"
+            )
         self._sides = (float(sides[0]), float(sides[1]), float(sides[2]))
         self._adapt, self._scale = adapt, bool(scale)
         self._engine: _kernel.ColourTracker | _kernel.CellFollower | None = None

@@ -42,10 +42,13 @@ class Scale:
     def common(self) -> Scale:
         """Give all features the same spread, for features in the same unit: their quadratic mean.
 
-        Constant ones do not count.
+        Constant ones do not count. Where all are, the largest in magnitude stands for them.
         """
         varying = self.spread[self.varies]
-        alike = math.sqrt(float(np.mean(varying**2))) if varying.size else 0.0
+        if not varying.size:
+            most = np.full_like(self.mean, np.abs(self.mean).max())
+            return Scale(self.total, most, np.zeros_like(self.spread))
+        alike = math.sqrt(float(np.mean(varying**2)))
         return Scale(self.total, self.mean, np.full_like(self.spread, alike))
 
     def bandwidth(self, factor: float) -> NDArray[np.float64]:

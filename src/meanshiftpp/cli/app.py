@@ -6,6 +6,8 @@ it needs when it runs.
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +44,9 @@ def _app(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    pass
+    for stream in (sys.stdout, sys.stderr):  # a name it cannot write must not end the work
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 app.command()(cluster)

@@ -8,6 +8,7 @@ ways give the same labels; without one, a stream's is chosen from a sample.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -102,7 +103,7 @@ class Found:
 
     modes: Modes
     label: Callable[[NDArray[Any]], NDArray[np.int32]]
-    points: NDArray[Any] | None = None
+    points: NDArray[Any] | None = None  # all of them, or a sample
     tally: NDArray[np.int64] | None = None  # points labelled so far: noise, then each cluster
 
 
@@ -187,7 +188,9 @@ def cluster(
             found = _streamed(task, checkpoint, every)
         else:
             found = _kept(task)
-        summary = _summary(task, found.modes, streamed)
+        if found.points is None and (plot or any(_periods(found.modes))):
+            found.points = source.sample(SAMPLE)[0]
+        summary = _summary(task, found, streamed)
         if output:
             summary.label_column = _write(output, task, found)
             summary.output = str(output)
@@ -200,6 +203,11 @@ def cluster(
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
         summary.seconds = task.seconds
+    if 2 * summary.sizes.count(1) > summary.points:
+        say(
+            "more than half of the points are alone in their cluster: a larger bandwidth joins "
+            "them, and meanshiftpp sweep shows what there is at which"
+        )
     _show(summary, as_json)
 
 
@@ -223,7 +231,6 @@ def _refuse_idle_options(
 
 def _kept(task: Task) -> Found:
     """Read all points, and keep them."""
-    from meanshiftpp.bandwidth.choice import select_bandwidth
     from meanshiftpp.modes import fit_labels
 
     source = task.source
@@ -231,9 +238,10 @@ def _kept(task: Task) -> Found:
         start = perf_counter()
         points = source.read()
         task.seconds["read"] = perf_counter() - start
+    start = perf_counter()
+    with source.named():
+        bandwidth = _bandwidth(task, lambda: (points, len(points)))
     with status(f"clustering {len(points):,} points"), source.named():
-        start = perf_counter()
-        bandwidth = _given(task) if task.sides else select_bandwidth(points, n_threads=task.threads)
         options: Any = {"tol": task.tol, "max_iter": task.max_iter, "n_threads": task.threads}
         cells: Any = {"resolution": task.resolution, "periodic": task.periods}
         modes, labels = fit_labels(points, bandwidth, **cells, **options)
@@ -245,19 +253,11 @@ def _kept(task: Task) -> Found:
 
 def _streamed(task: Task, checkpoint: Path | None, every: float) -> Found:
     """Build the grid in a pass over the points, and search it."""
-    from meanshiftpp.bandwidth.choice import bandwidth_from_sample
     from meanshiftpp.modes import fine_cells
 
     source = task.source
     start = perf_counter()
-    if task.sides:
-        bandwidth = _given(task)
-    else:
-        with status(f"choosing a bandwidth for {source.name}"):
-            sample, rows = source.sample(SAMPLE)
-            bandwidth = bandwidth_from_sample(sample, rows, n_threads=task.threads)
-        chosen = ",".join(f"{side!r}" for side in bandwidth.tolist())
-        say(f"bandwidth chosen from {len(sample):,} points: -b {chosen}")
+    bandwidth = _bandwidth(task, lambda: source.sample(SAMPLE))
     fine, _ = fine_cells(bandwidth, task.periods, len(source.columns), task.resolution)
     grid = first_pass(source, fine, task.periods, checkpoint, every, task.threads)
     task.seconds["read"] = perf_counter() - start
@@ -316,8 +316,26 @@ def _searched(task: Task, grid: Any) -> Found:
     return Found(modes, lambda points: modes.label(points, n_threads=task.threads))
 
 
-def _given(task: Task) -> Any:
-    return task.sides[0] if task.sides and len(task.sides) == 1 else task.sides
+def _bandwidth(task: Task, sample: Callable[[], tuple[NDArray[Any], int]]) -> Any:
+    """Take the bandwidth that was given, or choose one and say it, to the last digit.
+
+    Parameters
+    ----------
+    task : Task
+        What is asked for.
+    sample : callable
+        Gives points, and how many there are in all.
+    """
+    from meanshiftpp.bandwidth.choice import bandwidth_from_sample
+
+    if task.sides:
+        return task.sides[0] if len(task.sides) == 1 else task.sides
+    with status(f"choosing a bandwidth for {task.source.name}"):
+        points, total = sample()
+        bandwidth = bandwidth_from_sample(points, total, n_threads=task.threads)
+    chosen = ",".join(f"{side!r}" for side in bandwidth.tolist())
+    say(f"bandwidth chosen from {counted(len(points), 'point')}: -b {chosen}")
+    return bandwidth
 
 
 def _checked(modes: Modes, task: Task) -> Modes:
@@ -355,22 +373,32 @@ def _draw(path: Path, task: Task, found: Found, summary: Summary) -> None:
     from meanshiftpp.files import atomic_path
     from meanshiftpp.plot import clusters
 
-    points = task.source.sample(SAMPLE)[0] if found.points is None else found.points
+    assert found.points is not None  # were sampled for this
     figure = clusters(
-        points,
-        found.modes.label(points, n_threads=task.threads),
-        centers=found.modes.centers,
+        found.points,
+        found.modes.label(found.points, n_threads=task.threads),
+        centers=summary.centers,
         weights=summary.sizes,
         columns=task.source.columns,
         title=task.source.paths[0].name,
         subtitle=f"{summary.points:,} points, {counted(summary.clusters, 'cluster')}, "
-        f"bandwidth {_bandwidth(summary)}",
+        f"bandwidth {_sides(summary)}",
     )
-    with atomic_path(path) as target:
+    with atomic_path(path) as target, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # no font has it: the picture has a box instead
         figure.savefig(target)
 
 
-def _summary(task: Task, modes: Modes, streamed: bool) -> Summary:
+def _periods(modes: Modes) -> list[float | None]:
+    return [length or None for length in (modes.grid.period * modes.grid.bandwidth).tolist()]
+
+
+def _summary(task: Task, found: Found, streamed: bool) -> Summary:
+    from meanshiftpp.plot import beside
+
+    modes, centers = found.modes, found.modes.centers
+    if found.points is not None:
+        centers = beside(centers, found.points, _periods(modes))
     total, kept = int(modes.grid.total), int(modes.weights.sum())
     return Summary(
         file=task.source.name,
@@ -382,7 +410,7 @@ def _summary(task: Task, modes: Modes, streamed: bool) -> Summary:
         converged=modes.converged,
         clusters=len(modes),
         sizes=[int(weight) for weight in modes.weights],
-        centers=modes.centers.tolist(),
+        centers=centers.tolist(),
         noise=total - kept,
         streamed=streamed,
     )
@@ -400,7 +428,7 @@ def _show(summary: Summary, as_json: bool) -> None:
 
 def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "points", f"{summary.points:,} in {', '.join(summary.columns)}"
-    yield "bandwidth", _bandwidth(summary)
+    yield "bandwidth", _sides(summary)
     weight = "" if summary.grid_weight is None else f", of a grid of weight {summary.grid_weight:,}"
     yield "cells", f"{summary.cells:,}{weight}"
     yield "iterations", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
@@ -418,7 +446,7 @@ def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "picture", summary.plot
 
 
-def _bandwidth(summary: Summary) -> str:
+def _sides(summary: Summary) -> str:
     distinct = dict.fromkeys(f"{side:.4g}" for side in summary.bandwidth)
     return ", ".join(distinct if len(distinct) == 1 else [f"{h:.4g}" for h in summary.bandwidth])
 

@@ -124,7 +124,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for j in range(min(features, FEATURES_SHOWN)):
         steps = f"steps of {facts['bandwidth'][j]:.6g}"
         if facts["cells"]:
-            steps = f"{facts['lowest'][j]:.6g} to {facts['highest'][j]:.6g} in {steps}"
+            steps = f"cells from {facts['lowest'][j]:.6g} to {facts['highest'][j]:.6g} in {steps}"
         yield facts["columns"][j] if facts["columns"] else f"feature {j}", steps
     if features > FEATURES_SHOWN:
         yield "", f"and {features - FEATURES_SHOWN} more"
@@ -134,7 +134,6 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _facts(path: Path, made: Grid) -> dict[str, Any]:
     from meanshiftpp.gridfile import columns_of
 
-    means = made.means
     heaviest = int(made.counts.max(initial=0))
     return {
         "file": str(path),
@@ -145,7 +144,7 @@ def _facts(path: Path, made: Grid) -> dict[str, Any]:
         "heaviest": heaviest if made.unit == 1 else heaviest * made.unit,
         "unit": made.unit,
         "bandwidth": made.bandwidth.tolist(),
-        "lowest": means.min(axis=0).tolist() if len(made) else None,
-        "highest": means.max(axis=0).tolist() if len(made) else None,
+        "lowest": (made.cells.min(axis=0) * made.bandwidth).tolist() if len(made) else None,
+        "highest": ((made.cells.max(axis=0) + 1) * made.bandwidth).tolist() if len(made) else None,
         "bytes": path.stat().st_size,
     }

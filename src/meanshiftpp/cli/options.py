@@ -121,6 +121,11 @@ def open_source(files: Path | list[Path], columns: str | None) -> Source:
         shown = [f"{name!r} ({what})" for name, what in source.left_out.items()]
         rest = f" and {len(shown) - COLUMNS_SHOWN} more" if len(shown) > COLUMNS_SHOWN else ""
         say(f"left out, not numbers: {', '.join(shown[:COLUMNS_SHOWN])}{rest}")
+    for name in source.index:
+        if name:
+            say(f"left out, the names of rows of pandas: {name!r}; --columns takes it")
+        else:
+            say("left out, a column without a name: name it in the first line to take it")
     return source
 
 

@@ -7,6 +7,7 @@ written as it goes, and the files take their names at the end.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -152,16 +153,18 @@ def track(
 # -- what is asked for ----------------------------------------------------------------------------
 
 
-def _window(text: str) -> Window:
-    """Read `130,90,48,54`."""
+def _window(text: str) -> tuple[float, ...]:
+    """Read `130,90,48,54`; the tracker rounds to pixels."""
     try:
-        x, y, w, h = (int(part) for part in text.split(","))
+        values = tuple(map(float, text.split(",")))
     except ValueError:
+        values = ()
+    if len(values) != 4 or not all(map(math.isfinite, values)):
         raise typer.BadParameter(
-            f"expected four whole numbers, x,y,width,height, as 130,90,48,54; got {text!r}",
+            f"expected four numbers, x,y,width,height, as 130,90,48,54; got {text!r}",
             param_hint="'--window'",
-        ) from None
-    return x, y, w, h
+        )
+    return values
 
 
 def _source(video: str) -> str | int:
@@ -219,7 +222,7 @@ def _write_first(clip: Frames, path: Path) -> None:
 def _run(
     clip: Frames,
     tracker: Tracker,
-    start: Window,
+    start: tuple[float, ...],
     files: Files,
     name: str,
     most: int | None,
@@ -257,7 +260,10 @@ def _run(
 
 
 def _tracked(
-    frames: Iterator[NDArray[np.uint8]], tracker: Tracker, start: Window, summary: Summary
+    frames: Iterator[NDArray[np.uint8]],
+    tracker: Tracker,
+    start: tuple[float, ...],
+    summary: Summary,
 ) -> Iterator[tuple[bool, Window, NDArray[np.uint8]]]:
     """Give what is found in each frame; in the first, that is what was given."""
     for frame in frames:

@@ -44,6 +44,9 @@ class Source(ABC):
         other chunks would be another place.
     left_out : dict of str
         Columns that were not taken because they hold no numbers, and what they hold.
+    index : tuple of str
+        Columns of numbers that were not taken because they only name the rows: an index of pandas,
+        or a column of a .csv without a name.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class Source(ABC):
     nbytes: int
     dtype: np.dtype[Any] | None = None
     unit: str = "rows"
+    index: tuple[str, ...] = ()
 
     @abstractmethod
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
@@ -128,12 +132,12 @@ class Source(ABC):
         """Take about `size` points, evenly over all the data, and say how many there are."""
         step, taken, seen, parts = 1, 0, 0, []
         for chunk in self._spread(size):
+            parts.append(np.array(chunk.points[-seen % step :: step]))  # every step-th of all
             seen += len(chunk)
-            parts.append(np.array(chunk.points[::step]))
             taken += len(parts[-1])
-            while taken > 2 * size:
-                step, parts = 2 * step, [part[::2] for part in parts]
-                taken = sum(map(len, parts))
+            if taken > 2 * size:
+                step, parts = 2 * step, [np.concatenate([part for part in parts if len(part)])[::2]]
+                taken = len(parts[0])
         if not taken:
             raise InvalidInputError(f"{self.name!r} has no rows")
         sampled = np.concatenate([part for part in parts if len(part)])

@@ -2,14 +2,14 @@
 
 A file is read batch by batch, only the columns that are needed. CSV files do not say their types:
 these are guessed from the first block, and a column that turns out to be wider is read on from
-that row with a wider type.
+that row with a wider type. What is not a feature is passed on as text, as it stands.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,10 @@ _CSV_BLOCK = 1 << 23
 _PACKED = 4  # how many times smaller a table of numbers is when compressed, about
 _CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # what pyarrow writes
 _PANDAS_INDEX = "__index_level_"  # row numbers and the like, which pandas stores as a column
+_HEAD = 1 << 14  # bytes of a .csv to see by what its columns are separated
 _VALUE_SHOWN = 40  # characters of a value that is no number
+_LEADING_ZERO = r"^\s*[-+]?0\d"  # 007 is no 7
+_MANY_DIGITS = r"^\s*[-+]?\d{17}"  # more than a floating number holds
 _READ_BUFFER = 1 << 20  # without one, pyarrow reads a whole column of a row group at once
 
 
@@ -53,10 +56,18 @@ class TableSource(Source):
                     f"but {str(paths[0])!r} has {listed(names)}"
                 )
         self._all_asked_for = columns is None
+        self.index = self._row_names() if columns is None else ()
         self.columns = self._chosen(columns)
         sizes = [file.rows for file in self._files]
         self.rows = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
         self.nbytes = sum(file.nbytes(self.columns) for file in self._files)
+
+    def _row_names(self) -> tuple[str, ...]:
+        """Find the columns that pandas writes for the names of rows, in a .csv without a name."""
+        names = [field.name for field in self.schema() if is_number(field.type)]
+        index = {name for file in self._files for name in file.pandas_index()}
+        index.update(name for name in names if not name or name.startswith(_PANDAS_INDEX))
+        return tuple(dict.fromkeys(name for name in names if name in index))
 
     def _chosen(self, columns: Sequence[str] | None) -> tuple[str, ...]:
         for name in columns or ():
@@ -64,14 +75,16 @@ class TableSource(Source):
         schema = self.schema()
         if columns is None:
             names = [field.name for field in schema if is_number(field.type)]
-            chosen = tuple(name for name in names if not name.startswith(_PANDAS_INDEX))
+            chosen = tuple(name for name in names if name not in self.index)
         else:
             chosen = tuple(columns)
         for name in chosen:
             for file in self._files:
                 position(name, file.schema.names, file.path)
                 file.refuse_text(name)
-        if not chosen and any(file.rows != 0 for file in self._files):
+        if not chosen and all(file.rows == 0 for file in self._files):
+            raise InvalidInputError(f"{self.name!r} has no rows")
+        if not chosen:
             there = listed(schema.names)
             raise InvalidInputError(f"{self.name!r} has no column of numbers, only {there}")
         return chosen
@@ -83,7 +96,7 @@ class TableSource(Source):
             return {}
         found: dict[str, str] = {}
         for name in self.schema().names:
-            if name not in self.columns and not name.startswith(_PANDAS_INDEX):
+            if name not in self.columns and name not in self.index:
                 file = next((f for f in self._files if not is_number(f.kind(name))), self._files[0])
                 found[name] = file.holds(name)
         return found
@@ -110,6 +123,43 @@ class TableSource(Source):
                     f"the columns of {str(file.path)!r} do not fit those before: {error}"
                 ) from error
         return schema
+
+    def check_fits(self, path: Path) -> None:
+        """Refuse columns that a .csv has no place for: before the work, and by name."""
+        arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")
+        for field in self.schema() if suffix_of(path) == ".csv" else ():
+            alone = arrow.schema([field])
+            try:
+                csv.write_csv(alone.empty_table(), arrow.BufferOutputStream())
+            except arrow.ArrowInvalid as error:
+                raise InvalidInputError(
+                    f"cannot write {str(path)!r}: column {field.name!r} holds {field.type}, which "
+                    "has no place in a .csv; .parquet and .arrow hold it"
+                ) from error
+
+    def settled(self, *, typed: bool) -> Any:
+        """Return the schema of the rows as they are to be written, and read them so from now on.
+
+        Columns of .csv files that are no features are read as text. For a format that has types,
+        `typed`, only those are whose text says more than their numbers would.
+        """
+        arrow = need("pyarrow", "io")
+        files = [file for file in self._files if isinstance(file, _Csv)]
+        for file in files:
+            file.as_text = frozenset()
+        schema = self.schema(final=True)
+        if len(files) < len(self._files):  # others know the types
+            return schema
+        others = {field.name: field.type for field in schema if field.name not in self.columns}
+        if typed:
+            numbers = {name: kind for name, kind in others.items() if is_number(kind)}
+            as_text = frozenset[str]().union(*(file.saying_more(numbers) for file in files))
+        else:
+            as_text = frozenset(others)
+        for file in files:
+            file.as_text = as_text
+        text = arrow.string()
+        return arrow.schema([f.with_type(text) if f.name in as_text else f for f in schema])
 
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
         before = 0
@@ -147,6 +197,11 @@ class _File(ABC):
     def kind(self, name: str) -> Any:
         """Return the type of a column, the first of that name."""
         return self.schema.types[self.schema.names.index(name)]
+
+    def pandas_index(self) -> list[str]:
+        """Name the columns that pandas has written as the names of rows."""
+        known = self.schema.pandas_metadata or {}
+        return [name for name in known.get("index_columns", ()) if isinstance(name, str)]
 
     def holds(self, name: str) -> str:
         """Say what a column holds instead of numbers."""
@@ -239,28 +294,70 @@ class _Csv(_File):
         self.path = path
         self.rows = None
         self.types_are_known = False
+        self.as_text: frozenset[str] = frozenset()  # columns that are read as they stand
         self._types: dict[str, Any] = {}
         with self._reading():
             self._size = path.stat().st_size
+            self._look_at_the_head()
             with self._open() as reader:
                 self.schema = reader.schema
+                if not next(iter(reader), self.schema.empty_table()).num_rows:
+                    self.rows, self.types_are_known = 0, True
             names = self.schema.names  # fails here if they are in another encoding than UTF-8
         if all(map(_reads_as_number, names)) and names != [*map(str, range(len(names)))]:
             raise InvalidInputError(
                 f"the first line of {str(path)!r} must name its columns, but holds {listed(names)}"
             )
 
+    def _look_at_the_head(self) -> None:
+        """Refuse what pyarrow would in words that do not help."""
+        with need("pyarrow", "io").input_stream(str(self.path)) as file:  # unpacks by the name
+            head = file.read(_HEAD)
+        lines = head.splitlines()[:2]
+        if len(head) < _HEAD and lines == [head]:  # not even the end of a line
+            raise InvalidInputError(f"{str(self.path)!r} has no rows")
+        for separator in b";", b"\t", b"|":
+            if lines and b"," not in lines[0] and all(separator in line for line in lines):
+                first = lines[0].decode(errors="replace")[:_VALUE_SHOWN]
+                raise InvalidInputError(
+                    f"commas must separate the columns of {str(self.path)!r}, but "
+                    f"{separator.decode()!r} seems to: it begins with {first!r}"
+                )
+
     def nbytes(self, columns: Sequence[str]) -> int:
         packed = suffix_of(self.path) == ".csv.gz"
         return self._size * (_PACKED if packed else 1)  # a number takes about as much as its text
 
     def _open(self) -> Any:
-        csv = need("pyarrow.csv", "io")
+        return self._open_as(self._types, self.as_text)
+
+    def _open_as(self, types: dict[str, Any], as_text: Iterable[str]) -> Any:
+        arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")
+        texts = dict.fromkeys(as_text, arrow.string())  # of any encoding
         return csv.open_csv(
             self.path,
             read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
-            convert_options=csv.ConvertOptions(column_types=self._types),
+            convert_options=csv.ConvertOptions(
+                column_types={**types, **texts}, check_utf8=not texts
+            ),
         )
+
+    def saying_more(self, numbers: dict[str, Any]) -> set[str]:
+        """Name the columns, of these types, whose text says more than a number: 007."""
+        arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
+        found: set[str] = set()
+        if not numbers:
+            return found
+        with self._reading(), self._open_as({}, self.schema.names) as reader:
+            for batch in reader:
+                for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                    if name in found or name not in numbers:
+                        continue
+                    real = arrow.types.is_floating(numbers[name])
+                    pattern = f"{_LEADING_ZERO}|{_MANY_DIGITS}" if real else _LEADING_ZERO
+                    if compute.any(compute.match_substring_regex(column, pattern)).as_py():
+                        found.add(name)
+        return found
 
     def holds(self, name: str) -> str:
         """Find the first value that is no number: in a column of numbers it may be a slip."""
@@ -299,7 +396,8 @@ class _Csv(_File):
 
     def _from_the_top(self) -> Iterator[Any]:
         with self._open() as reader:
-            self.schema = reader.schema
+            if not self.types_are_known:
+                self.schema = reader.schema
             yield from reader
 
     def _widen(self, error: Exception) -> None:
@@ -359,7 +457,8 @@ class TableLabels(LabelWriter):
         self._final, self._suffix = final, path.suffix.lower()
         self._from_table, self._compression = isinstance(source, TableSource), _File.compression
         if isinstance(source, TableSource):
-            schema, self._compression = source.schema(final=True), source.compression
+            schema = source.settled(typed=self._suffix != ".csv")
+            self._compression = source.compression
         else:
             assert source.dtype is not None  # only a table can have columns of several types
             kind = arrow.from_numpy_dtype(source.dtype.newbyteorder("="))
@@ -409,5 +508,4 @@ class TableLabels(LabelWriter):
         except need("pyarrow", "io").ArrowException as error:
             if isinstance(error, OSError):
                 raise
-            message = f"cannot write {str(self._final)!r}: {error}"  # a list has no place in a .csv
-            raise InvalidInputError(message) from error
+            raise InvalidInputError(f"cannot write {str(self._final)!r}: {error}") from error

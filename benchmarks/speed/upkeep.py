@@ -8,12 +8,12 @@ from dataclasses import asdict, replace
 from statistics import median
 from time import perf_counter
 
-from benchmarks.checks import WrongAnswerError
-from benchmarks.contenders import OURS, Case
-from benchmarks.data import Data
-from benchmarks.goals import BY_KEY
-from benchmarks.lanes import DroppedOutError, Field, Lane, Row
-from benchmarks.suite import Result, Say, Scale, examined, sitting
+from benchmarks.common.data import Data
+from benchmarks.speed.checks import WrongAnswerError
+from benchmarks.speed.contenders import OURS, Case
+from benchmarks.speed.goals import BY_KEY
+from benchmarks.speed.lanes import DroppedOutError, Field, Lane, Row
+from benchmarks.speed.suite import Result, Say, Scale, examined, sitting
 
 CLOCK = "from time import perf_counter as t; s = t(); {}; print(t() - s)"
 NUMPY, BARE, KERNEL = "import numpy", "import meanshiftpp", "from meanshiftpp import Grid, seek"

@@ -21,11 +21,11 @@ from threading import Event, Timer
 from time import sleep
 from typing import Any, Self
 
-from benchmarks.checks import WrongAnswerError
-from benchmarks.contenders import FLOOR, NOTHING, OURS, Case, absent
-from benchmarks.data import Data
+from benchmarks.common.data import Data
+from benchmarks.speed.checks import WrongAnswerError
+from benchmarks.speed.contenders import FLOOR, NOTHING, OURS, Case, absent
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PATIENCE = 300.0  # seconds for drawing arrays, importing and compiling
 AT_LEAST = 0.01  # seconds a single measurement takes: shorter calls are repeated
 REST = 0.01  # seconds before each run: the threads of the one before may still spin
@@ -41,7 +41,7 @@ class Lane:
     def __init__(self) -> None:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed on leaving, as the process)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker"],
+            [sys.executable, "-m", "benchmarks.speed.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,

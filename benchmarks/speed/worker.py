@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import checks
-from benchmarks.contenders import CONTENDERS, Case
-from benchmarks.data import Data, checksum, draw
+from benchmarks.common.data import Data, checksum, draw
+from benchmarks.speed import checks
+from benchmarks.speed.contenders import CONTENDERS, Case
 
 WARM_ROWS = 1000
 SHARE_OF_MEMORY = 0.75  # what a process may take: a peer that wants more fails, and alone

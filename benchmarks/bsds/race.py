@@ -14,8 +14,8 @@ from time import perf_counter
 
 import numpy as np
 
-from benchmarks.photos import Photo
-from benchmarks.segmenters import METHODS, OURS, Image, Labels, Setting
+from benchmarks.bsds.photos import Photo
+from benchmarks.bsds.segmenters import METHODS, OURS, Image, Labels, Setting
 
 ONE_THREAD = "segment, one thread"
 LARGE = (OURS.name, ONE_THREAD, "colour clusters", "felzenszwalb", "slic")

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from benchmarks.tracking_data import Boxes, Film, Frame
-from benchmarks.tracking_measures import THRESHOLDS, overlaps, success
-from benchmarks.tracking_peers import OURS
-from benchmarks.tracking_report import Outcome
+from benchmarks.tracking.data import Boxes, Film, Frame
+from benchmarks.tracking.measures import THRESHOLDS, overlaps, success
+from benchmarks.tracking.peers import OURS
+from benchmarks.tracking.report import Outcome
 from meanshiftpp.draw import contact_sheet
 from meanshiftpp.marks import box
 from meanshiftpp.picture import write

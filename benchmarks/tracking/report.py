@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import machine
-from benchmarks.shown import Goal, Table, goals_table, markdown_table
-from benchmarks.tracking_data import Film
-from benchmarks.tracking_measures import NEAR, Honesty, Scores, Track, honesty, mean, score
-from benchmarks.tracking_peers import MEAN_SHIFT, OURS, contenders, opencv
-from benchmarks.tracking_race import Race
+from benchmarks.common import machine
+from benchmarks.common.shown import Goal, Table, goals_table, markdown_table
+from benchmarks.tracking.data import Film
+from benchmarks.tracking.measures import NEAR, Honesty, Scores, Track, honesty, mean, score
+from benchmarks.tracking.peers import MEAN_SHIFT, OURS, contenders, opencv
+from benchmarks.tracking.race import Race
 
 
 def describe() -> dict[str, str]:

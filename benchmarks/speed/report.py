@@ -8,32 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.contenders import NOTHING, Case
-from benchmarks.goals import GOALS, verdict
-from benchmarks.lanes import Row
-from benchmarks.shown import Table, markdown_table
-from benchmarks.suite import Result
-
-
-def duration(seconds: float | None) -> str:
-    """Write a time with three digits and the unit that suits it."""
-    if seconds is None:
-        return ""
-    unit, factor = next(u for u in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)) if _fits(seconds, u[1]))
-    return f"{_digits(seconds * factor)} {unit}"
-
-
-def _fits(seconds: float, factor: float) -> bool:
-    return seconds * factor >= 0.9995 or factor == 1e6
-
-
-def _digits(value: float) -> str:
-    """Write three digits, in full also where there are more before the point."""
-    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+from benchmarks.common.shown import Table, digits, duration, markdown_table
+from benchmarks.speed.contenders import NOTHING, Case
+from benchmarks.speed.goals import GOALS, verdict
+from benchmarks.speed.lanes import Row
+from benchmarks.speed.suite import Result
 
 
 def ratio(value: float | None) -> str:
-    return "" if value is None else f"{_digits(value)}x"
+    return "" if value is None else f"{digits(value)}x"
 
 
 def _fact(name: str) -> Callable[[Row], str]:
@@ -58,8 +41,8 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
     "runs": lambda row: str(len(row.times) or ""),
     "to X.sum()": lambda row: ratio(row.to_floor),
     "to ours": lambda row: ratio(row.to_ours),
-    "memory": lambda row: "" if row.bytes is None else f"{_digits(row.bytes / 2**20)} MiB",
-    "bytes a point": lambda row: "" if row.bytes is None else _digits(row.bytes / row.case.data.n),
+    "memory": lambda row: "" if row.bytes is None else f"{digits(row.bytes / 2**20)} MiB",
+    "bytes a point": lambda row: "" if row.bytes is None else digits(row.bytes / row.case.data.n),
     "ARI": lambda row: _ari(row),
     "cells": _fact("cells"),
     "steps": _fact("steps"),
@@ -90,7 +73,7 @@ def goals_table(results: Iterable[Result]) -> Table:
     rows = []
     for goal in GOALS:
         value = reached.get(goal.key)
-        figure = "" if value is None else _digits(value)
+        figure = "" if value is None else digits(value)
         rows.append([goal.work, goal.aim, figure, verdict(goal, value), goal.how])
     return ["work", "goal", "measured", "", "how"], rows
 

@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import machine
-from benchmarks.journal import Found, say
-from benchmarks.partitions import Scores, mean
-from benchmarks.photos import Photo
-from benchmarks.race import Race
-from benchmarks.segmenters import (
+from benchmarks.bsds.journal import Found, say
+from benchmarks.bsds.photos import Photo
+from benchmarks.bsds.race import Race
+from benchmarks.bsds.segmenters import (
     FELZENSZWALB,
     METHODS,
     OURS,
@@ -26,7 +24,9 @@ from benchmarks.segmenters import (
     SLIC,
     Setting,
 )
-from benchmarks.shown import Goal, Table, goals_table, markdown_table
+from benchmarks.common import machine
+from benchmarks.common.partitions import Scores, mean
+from benchmarks.common.shown import Goal, Table, goals_table, markdown_table
 
 TIE = 0.01  # of the larger score: closer than that, nobody won
 

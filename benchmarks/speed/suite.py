@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from benchmarks import machine
-from benchmarks.checks import Facts, verify
-from benchmarks.contenders import FLOOR, OURS, Case
-from benchmarks.data import Data
-from benchmarks.goals import BY_KEY, against
-from benchmarks.lanes import Entry, Field, Lane, Row, race
+from benchmarks.common import machine
+from benchmarks.common.data import Data
+from benchmarks.speed.checks import Facts, verify
+from benchmarks.speed.contenders import FLOOR, OURS, Case
+from benchmarks.speed.goals import BY_KEY, against
+from benchmarks.speed.lanes import Entry, Field, Lane, Row, race
 
 Say = Callable[[Row], None]
 PEERS = ("KMeans", "DBSCAN", "fast-hdbscan", "HDBSCAN", "MeanShift")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchmarks.contenders import FLOOR, Case
-from benchmarks.data import IRIS, Data
+from benchmarks.common.data import IRIS, Data
+from benchmarks.speed.contenders import FLOOR, Case
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from zlib import crc32
 import numpy as np
 
 import meanshiftpp
-from benchmarks.tracking_data import Frame
-from benchmarks.tracking_measures import Track
+from benchmarks.tracking.data import Frame
+from benchmarks.tracking.measures import Track
 from meanshiftpp import _kernel
 
 Window = tuple[int, int, int, int]

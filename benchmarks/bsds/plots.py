@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from benchmarks.bsds_report import TIE, Outcome
-from benchmarks.partitions import compare, score
-from benchmarks.segmenters import METHODS, OURS, PAPER, PEERS, Image, Labels
+from benchmarks.bsds.report import TIE, Outcome
+from benchmarks.bsds.segmenters import METHODS, OURS, PAPER, PEERS, Image, Labels
+from benchmarks.common.partitions import compare, score
 from meanshiftpp.plot import GREY, INK, SOFT, STYLE
 
 BLUE, ORANGE = "#0072B2", "#E69F00"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.tracking_data import Boxes
+from benchmarks.tracking.data import Boxes
 
 Values = NDArray[np.float64]
 Flags = NDArray[np.bool_]

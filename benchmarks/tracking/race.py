@@ -13,8 +13,8 @@ from time import process_time
 import numpy as np
 from rich.progress import Progress
 
-from benchmarks.tracking_data import Frame
-from benchmarks.tracking_peers import MEAN_SHIFT, OURS, Window, contenders
+from benchmarks.tracking.data import Frame
+from benchmarks.tracking.peers import MEAN_SHIFT, OURS, Window, contenders
 from meanshiftpp.clips import light
 
 SIDE, BLOCK, ROUNDS = 100, 17, 3

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.data import Data
+from benchmarks.common.data import Data
 
 OURS, FLOOR = "meanshiftpp", "X.sum()"
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.contenders import Case
+from benchmarks.speed.contenders import Case
 
 LEAST_ARI = 0.98  # to the truth, where the clusters are well apart
 ARI_ROWS = 1_000_000

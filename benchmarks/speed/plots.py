@@ -12,15 +12,15 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from benchmarks import machine
-from benchmarks.contenders import FLOOR, OURS
-from benchmarks.lanes import Row
-from benchmarks.report import duration
-from benchmarks.suite import Result
-from meanshiftpp.plot import GREY, INK, LINE, PAPER, SOFT, STYLE
+from benchmarks.common import machine
+from benchmarks.common.plots import End, counts, frame, labelled, short, times
+from benchmarks.common.shown import duration
+from benchmarks.speed.contenders import FLOOR, OURS
+from benchmarks.speed.lanes import Row
+from benchmarks.speed.suite import Result
+from meanshiftpp.plot import GREY, INK, LINE, SOFT, STYLE
 
 COLOURS = {
     OURS: "#0072B2",
@@ -33,7 +33,6 @@ COLOURS = {
 }
 WIDE, TALL = 9.0, 5.6  # inches
 Points = list[tuple[float, float]]
-End = tuple[tuple[float, float], str, str]  # where a line ends, its name, its colour
 
 
 def draw(result: Result, folder: Path) -> bool:
@@ -204,7 +203,7 @@ def lines(
         if any(row.note and up(row) is None for row in own):
             panel.plot(*points[-1], "x", color=colour, ms=9, mew=2, zorder=6)
         ends.append((points[-1], name, colour))
-    labelled(panel, ends)
+    labelled(panel, ends, bold=OURS)
 
 
 def curve(panel: Any, points: Points, colour: str, name: str = "") -> None:
@@ -212,58 +211,6 @@ def curve(panel: Any, points: Points, colour: str, name: str = "") -> None:
     width = 2.8 if name == OURS else 1.6
     mark = "" if name == FLOOR else "o"
     panel.plot(*zip(*points, strict=True), style, marker=mark, color=colour, lw=width, ms=4.5)
-
-
-def labelled(panel: Any, ends: Iterable[End]) -> None:
-    """Write names beside the ends of lines, and those at one place under each other."""
-    panel.autoscale_view()
-    points = 72 / panel.figure.dpi  # of a pixel
-    taken: dict[float, float] = {}  # the highest line of text so far, at each place along
-    for end, name, colour in sorted(ends, key=lambda each: each[0][1]):
-        here = panel.transData.transform(end)[1] * points
-        there = max(here, taken.get(end[0], -1e9) + 11)
-        taken[end[0]] = there
-        panel.annotate(
-            name,
-            end,
-            (9, there - here),
-            textcoords="offset points",
-            va="center",
-            color=colour,
-            size=9.5,
-            weight="bold" if name == OURS else "normal",
-            annotation_clip=False,
-            path_effects=[withStroke(linewidth=3.5, foreground=PAPER)],
-            zorder=7,
-        )
-
-
-def frame(panel: Any) -> None:
-    panel.grid(color=LINE, linewidth=0.7)
-    panel.set_axisbelow(True)
-    panel.tick_params(length=0)
-
-
-def times(panel: Any) -> None:
-    """Put readable times on a logarithmic axis."""
-    frame(panel)
-    panel.yaxis.set_major_locator(FixedLocator([10.0**i for i in range(-7, 4)]))
-    panel.yaxis.set_minor_locator(NullLocator())
-    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
-
-
-def counts(axis: Any, values: Iterable[int]) -> None:
-    axis.set_major_locator(FixedLocator(sorted(set(values))))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
-
-
-def short(n: float) -> str:
-    """Write 10,000,000 as 10M."""
-    for unit, name in ((1_000_000, "M"), (1_000, "k")):
-        if n >= unit:
-            return f"{n / unit:g}{name}"
-    return f"{n:g}"
 
 
 def size(value: float) -> str:

@@ -1,4 +1,4 @@
-"""What the reports share: tables on the screen and in Markdown, goals, and a bar for long work."""
+"""What the reports share: tables on the screen and in Markdown, goals, times, a bar for work."""
 
 from __future__ import annotations
 
@@ -43,6 +43,23 @@ def markdown_table(content: Table) -> list[str]:
         f"|{'---|' * len(header)}",
         *(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows),
     ]
+
+
+def duration(seconds: float | None) -> str:
+    """Write a time with three digits and the unit that suits it."""
+    if seconds is None:
+        return ""
+    unit, factor = next(u for u in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)) if _fits(seconds, u[1]))
+    return f"{digits(seconds * factor)} {unit}"
+
+
+def _fits(seconds: float, factor: float) -> bool:
+    return seconds * factor >= 0.9995 or factor == 1e6
+
+
+def digits(value: float) -> str:
+    """Write three digits, in full also where there are more before the point."""
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
 
 
 def show(tables: Iterable[Table], console: Console) -> None:

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.notes import Notes
-from benchmarks.partitions import Scores, score
-from benchmarks.photos import Photo
-from benchmarks.segmenters import METHODS, Method, Setting
+from benchmarks.bsds.photos import Photo
+from benchmarks.bsds.segmenters import METHODS, Method, Setting
+from benchmarks.common.notes import Notes
+from benchmarks.common.partitions import Scores, score
 
 Key = tuple[str, str, str, str]  # method, what it is made of, setting, photograph
 Done = Callable[[int], None]
