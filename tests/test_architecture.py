@@ -51,7 +51,7 @@ MAY_IMPORT = {
     "geo": {"errors"},
     "plot": {"errors", "_input"},
     "files": {"errors"},
-    "draw": {"errors"},
+    "draw": {"errors", "_input"},
     "marks": {"errors", "windows"},
     "picture": {"errors", "files"},
     "frames": {"errors", "files", "draw", "picture"},

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import struct
 import subprocess
 import sys
+import warnings
 import zlib
 from pathlib import Path
 
@@ -155,6 +157,27 @@ def test_the_palette_as_a_strip_and_as_json(tmp_path, photo):
     assert first in run(photo, "-o", tmp_path / "out.png", "--palette")[1]
 
 
+@pytest.mark.parametrize("dtype", ["uint16", "int32", "float32"])
+@pytest.mark.parametrize("bands", [1, 3, 6])
+def test_the_palette_of_a_raster_is_stretched_as_its_picture(tmp_path, dtype, bands):
+    """By the image, where hardly a pixel is bright: not by the few colours of the palette."""
+    values = np.full((60, 80, bands), 300, dtype)
+    values[:, 40:] = 500
+    values[:4, :4] = 7000
+    values[50:, :10] = -9999 if dtype != "uint16" else 65535
+    values = values[..., 0] if bands == 1 else values
+    path = geotiff(tmp_path / "a.tif", values, nodata=values.flat[50 * 80 * bands])
+    options = ("--palette", "--space", "none", "-b", "20", "--json")
+    code, text, _ = run(path, "-o", tmp_path / "out.png", *options)
+    assert code == 0
+    found = json.loads(text)["files"][0]["palette"]
+    assert [each["color"] for each in found] == ["#ffffff", "#000000", "#ffffff"]
+    assert run(path, "-o", tmp_path / "out.png", "--clusters", *options[1:])[0] == 0
+    shown = picture.read(tmp_path / "out.png").values
+    assert shown[30, 20].tolist() == [0, 0, 0, 255]
+    assert shown[30, 60].tolist() == [255, 255, 255, 255]
+
+
 def test_json_is_one_object(tmp_path, photo):
     code, text, words = run(photo, "-o", tmp_path / "out.png", "--json", "--threads", 1)
     assert code == 0
@@ -237,6 +260,12 @@ def test_transparent_pixels_stay_transparent(tmp_path):
     assert run(tmp_path / "a.png", "-o", tmp_path / "labels.png", "--labels")[0] == 0
     labels = picture.read(tmp_path / "labels.png").values
     assert np.array_equal(labels == 0, rgba[..., 3] == 0)
+    assert run(tmp_path / "a.png", "-o", tmp_path / "out.png", "--overlay")[0] == 0
+    out = picture.read(tmp_path / "out.png").values
+    assert np.array_equal(out[..., 3], rgba[..., 3])
+    assert (out[rgba[..., 3] == 0] == 0).all(), "not even under the mask"
+    assert run(tmp_path / "a.png", "-o", tmp_path / "out.jpg", "--overlay")[0] == 0
+    assert (picture.read(tmp_path / "out.jpg").values[:8, :8] > 240).all()
 
 
 def test_tiffs_with_bands_and_slices(tmp_path):
@@ -257,6 +286,196 @@ def test_tiffs_with_bands_and_slices(tmp_path):
     assert "write its labels" in words
 
 
+def geotiff(path: Path, values: np.ndarray, **tags: object) -> Path:
+    """A .tif of bands (channels last) with the "no data" that GDAL writes."""
+    extra = [(42113, "s", 0, str(tags.pop("nodata")), True)] if "nodata" in tags else []
+    layout = {"photometric": "minisblack", "planarconfig": "contig"} if values.ndim == 3 else {}
+    tifffile.imwrite(path, values, extratags=extra, metadata=None, **layout | tags)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("dtype", "nodata"),
+    [
+        ("uint8", 0),
+        ("int16", -9999),
+        ("uint16", 65535),
+        ("float32", -9999),
+        ("float32", -3.4028234663852886e38),
+        ("float32", "nan"),
+        ("float64", "-1e+300"),
+    ],
+)
+@pytest.mark.parametrize("bands", [1, 2, 3, 6])
+def test_pixels_without_data_are_masked(tmp_path, dtype, nodata, bands):
+    values = np.dstack([image(seed) for seed in range(2)])[..., :bands].clip(1, 255).astype(dtype)
+    values = values / np.dtype(dtype).type(255) if dtype.startswith("f") else values
+    values = values * 100 if dtype.endswith("16") else values
+    there = np.ones((60, 80), bool)
+    there[:20, :30] = there[50:, 70:] = False
+    values[:20, :30] = values[50:, 70:, -1] = np.dtype(dtype).type(float(nodata))
+    values = values[..., 0] if bands == 1 else values
+    path = geotiff(tmp_path / "a.tif", values, nodata=nodata)
+    assert np.array_equal(picture.read(path).mask, there)
+    code, _, words = run(path, "-o", tmp_path / "out.tif", "--labels")
+    assert (code, words) == (0, "")
+    labels = picture.read(tmp_path / "out.tif").values
+    assert np.array_equal(labels, segment(values, mask=there, start_label=1))
+    assert np.array_equal(labels > 0, there)
+    assert labels.max() > 1
+    assert run(path, "-o", tmp_path / "out.png")[0] == 0
+    shown = picture.read(tmp_path / "out.png").values
+    assert np.array_equal(shown[..., 3] > 0, there)
+    assert len(np.unique(shown[there], axis=0)) > 2, "what is masked has no part in the stretch"
+
+
+def test_12_bits_are_said_to_be_dark_and_shown_bright(tmp_path):
+    path = geotiff(tmp_path / "a.tif", image().astype(np.uint16) * 16, photometric="rgb")
+    code, _, words = run(path, "-o", tmp_path / "out.png")
+    assert code == 0
+    assert words.startswith(f"{path}: the image's values go up to ")
+    assert words.endswith("or take --space none\n")
+    assert words.count("\n") == 1
+    code, _, words = run(path, "-o", tmp_path / "out.png", "--space", "none")
+    assert (code, words) == (0, "")
+    shown = picture.read(tmp_path / "out.png").values
+    assert shown.max() > 200
+    assert shown.min() < 60
+
+
+def test_a_mask_in_the_file_and_no_data_among_coded_colours(tmp_path):
+    there = np.ones((60, 80), bool)
+    there[:20, :30] = False
+    with tifffile.TiffWriter(tmp_path / "mask.tif") as file:
+        file.write(image(), photometric="rgb", metadata=None)
+        file.write(there, photometric="mask", subfiletype=4, metadata=None)
+    codes = np.where(there, image()[..., 0] // 32 + 1, 0).astype(np.uint8)
+    colours = np.zeros((3, 256), np.uint16)
+    colours[:, 1:9] = np.linspace(0, 65535, 8)  # code 1 is as black as "no data"
+    geotiff(tmp_path / "codes.tif", codes, nodata=0, photometric="palette", colormap=colours)
+    for name in ("mask.tif", "codes.tif"):
+        photo = picture.read(tmp_path / name)
+        assert photo.values.shape == (60, 80, 3)
+        assert np.array_equal(photo.mask, there)
+
+
+def test_what_is_no_data_of_the_file_is_not_looked_for(tmp_path):
+    for nodata in ("-9999", "300", "nan", "1e30", "none of it"):
+        path = geotiff(tmp_path / "a.tif", image(), nodata=nodata)
+        assert picture.read(path).mask is None, nodata
+    assert picture.read(geotiff(tmp_path / "a.tif", image())).mask is None
+
+
+@pytest.mark.parametrize("planar", ["contig", "separate"])
+def test_a_fourth_band_is_alpha_only_if_the_file_says_so(tmp_path, planar):
+    nir = np.where(np.arange(80) < 40, 0, 200).astype(np.uint8)
+    four = np.dstack([image(), np.broadcast_to(nir, (60, 80))])
+    stored = four if planar == "contig" else np.moveaxis(four, -1, 0)
+    expected = {
+        "unspecified": segment(four, space=None) + 1,
+        "unassalpha": segment(four) + 1,
+        "assocalpha": segment(four) + 1,
+    }
+    for kind, labels in expected.items():
+        path, layout = tmp_path / f"{kind}.tif", {"photometric": "rgb", "planarconfig": planar}
+        tifffile.imwrite(path, stored, extrasamples=[kind], **layout)
+        assert run(path, "-o", tmp_path / "out.png", "--labels")[0] == 0
+        assert np.array_equal(picture.read(tmp_path / "out.png").values, labels), kind
+        assert run(path, "-o", tmp_path / "out.png")[0] == 0
+        assert run(path, "-o", tmp_path / "out.png", "--palette")[0] == 0
+    assert expected["unspecified"].min() == 1
+
+
+def test_alpha_beside_any_number_of_bands_is_a_mask(tmp_path):
+    alpha = np.full((60, 80, 1), 255, np.uint8)
+    alpha[:20, :30] = 0
+    for bands, kinds in [(1, ["unassalpha"]), (4, ["unspecified", "unassalpha"])]:
+        values = np.dstack([image(), image(1)])[..., :bands]
+        path = tmp_path / f"{bands}.tif"
+        options = {"photometric": "rgb" if bands > 1 else "minisblack", "planarconfig": "contig"}
+        tifffile.imwrite(path, np.dstack([values, alpha]), extrasamples=kinds, **options)
+        read = picture.read(path)
+        assert np.array_equal(read.values, values)
+        assert np.array_equal(read.mask, alpha[..., 0] > 0)
+        assert run(path, "-o", tmp_path / "out.png", "--labels")[0] == 0
+        space = {"space": None} if bands == 4 else {}
+        expected = segment(values, mask=read.mask, start_label=1, **space)
+        assert np.array_equal(picture.read(tmp_path / "out.png").values, expected)
+
+
+def test_a_packing_that_would_lose_a_band_is_refused(tmp_path):
+    """Without imagecodecs tifffile knows no LZW; Pillow does, but not for four bands."""
+    rasterio = pytest.importorskip("rasterio", reason="writes LZW")
+    if importlib.util.find_spec("imagecodecs"):
+        pytest.skip("imagecodecs is here, and reads all bands")
+    from rasterio.errors import NotGeoreferencedWarning
+
+    for dtype, photometric in (("uint8", "RGB"), ("uint16", "MINISBLACK")):
+        values = np.moveaxis(np.dstack([image(), image(1)])[..., :4], -1, 0).astype(dtype)
+        shape = {"count": 4, "height": 60, "width": 80, "dtype": dtype, "compress": "lzw"}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotGeoreferencedWarning)
+            path = tmp_path / "a.tif"
+            with rasterio.open(path, "w", "GTiff", **shape, photometric=photometric) as file:
+                file.write(values)
+        with pytest.raises(InvalidInputError, match=r"packed with LZW.* pip install imagecodecs"):
+            picture.read(path)
+
+
+@pytest.mark.parametrize("by", ["transform", "points"])
+def test_labels_lie_where_the_raster_lies(tmp_path, by):
+    rasterio = pytest.importorskip("rasterio", reason="reads the place back")
+    from rasterio.control import GroundControlPoint
+
+    place = {"crs": "EPSG:32633"}
+    if by == "transform":
+        place["transform"] = rasterio.Affine(10, 0, 500_000, 0, -10, 5_000_000)
+    else:
+        corners = ((0, 0, 5e5, 5e6), (0, 80, 5.1e5, 5e6), (60, 0, 5e5, 4.9e6))
+        place["gcps"] = [GroundControlPoint(*corner) for corner in corners]
+    values = np.moveaxis(image(), -1, 0).copy()
+    values[:, :20, :30] = 0
+    shape = {"count": 3, "height": 60, "width": 80, "dtype": "uint8", "nodata": 0}
+    path = tmp_path / "a.tif"
+    with rasterio.open(path, "w", "GTiff", **shape, **place) as file:
+        file.write(values)
+    assert run(path, "-o", tmp_path / "one.tif", "--labels")[0] == 0
+    assert run(path, "-o", f"{tmp_path}/out/", "--labels")[0] == 0
+    for target in (tmp_path / "one.tif", tmp_path / "out" / "a.tif"):
+        with rasterio.open(path) as given, rasterio.open(target) as labels:
+            assert labels.crs == given.crs
+            assert labels.transform == given.transform
+            assert labels.gcps[1] == given.gcps[1]
+            assert [p.asdict() | {"id": ""} for p in labels.gcps[0]] == [
+                p.asdict() | {"id": ""} for p in given.gcps[0]
+            ]
+            assert labels.nodata == 0
+            assert np.array_equal(labels.read(1) > 0, given.read_masks(1) > 0)
+
+
+def test_nan_is_masked_and_said(tmp_path):
+    values = (image() / 255).astype(np.float32)
+    values[:20, :30, 1] = np.nan
+    values[40, 40] = np.inf
+    path = geotiff(tmp_path / "a.tif", values, photometric="rgb")
+    code, _, words = run(path, "-o", tmp_path / "out.png", "--labels")
+    assert code == 0
+    assert words == f"{path}: 601 of 4,800 pixels are NaN or infinite, and masked\n"
+    labels = picture.read(tmp_path / "out.png").values
+    there = np.isfinite(values).all(axis=2)
+    assert np.array_equal(labels, segment(values, mask=there, start_label=1))
+    with pytest.warns(UserWarning, match="601 of 4,800 pixels are NaN or infinite"):
+        picture.read(path)
+    for nodata in ("nan", 7):
+        path = geotiff(tmp_path / "b.tif", np.full_like(values, float(nodata)), nodata=nodata)
+        code, _, words = run(path, "-o", tmp_path / "none.png")
+        assert code == 1
+        assert (
+            words == f"error: {str(path)!r} has no pixel with data: there is nothing to segment\n"
+        )
+        assert not (tmp_path / "none.png").exists()
+
+
 # -- many files ------------------------------------------------------------------------------------
 
 
@@ -272,6 +491,8 @@ def test_many_go_to_a_folder_or_by_a_pattern(tmp_path):
     ]
     assert run(*files, "-o", tmp_path / "{name}-labels.tif", "--labels")[0] == 0
     assert (tmp_path / "p2-labels.tif").exists()
+    assert run(*files, "-o", tmp_path / "made" / "{name}" / "{name}-fine.png")[0] == 0
+    assert (tmp_path / "made" / "p2" / "p2-fine.png").exists()
     (tmp_path / "photos").mkdir()
     for file in files:
         file.rename(tmp_path / "photos" / file.name)
@@ -282,7 +503,9 @@ def test_many_go_to_a_folder_or_by_a_pattern(tmp_path):
 
 def test_a_batch_goes_on_and_reports_what_failed(tmp_path, photo, bad):
     Image.fromarray(image(5)).save(tmp_path / "zebra.png")
-    names = [photo, *bad.values(), tmp_path / "none.jpg", tmp_path / "zebra.png"]
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "notes.txt").write_text("no picture")
+    names = [photo, *bad.values(), tmp_path / "none.jpg", tmp_path / "bare", tmp_path / "zebra.png"]
     code, text, words = run(*names, "-o", tmp_path / "out", "--json")
     assert code == 1
     said = json.loads(text)
@@ -298,13 +521,14 @@ def test_a_batch_goes_on_and_reports_what_failed(tmp_path, photo, bad):
         "bomb.png": "2,500,000,000 pixels would be unpacked, and Pillow's limit is",
         "broken.mp4": "is no video, or is damaged",
         "none.jpg": "No such file",
+        "bare": "no pictures in folder",
     }.items():
         assert expected in errors.pop(name)
     assert errors == {}
     for each in said["failed"]:
         assert f"error: {each['error']}" in words
         assert each["file"] in each["error"]
-    assert "8 of 10 files failed" in words
+    assert "9 of 11 files failed" in words
     assert "Traceback" not in words
     assert left_over(tmp_path) == []
 
@@ -369,6 +593,7 @@ def test_outputs_that_cannot_be(tmp_path, photo):
         ((photo, "-o", tmp_path / "out.jpg", "--labels"), "must end in .png, .tif or .tiff"),
         ((photo, "-o", tmp_path / "out"), "must end in"),
         ((photo, tmp_path / "b.png", "-o", tmp_path / "file" / "x"), "cannot make the folder"),
+        ((photo, "-o", tmp_path / "file" / "{name}.png"), "cannot make the folder"),
         ((tmp_path / "empty", "-o", tmp_path / "out"), "no pictures in folder"),
     ]:
         code, _, words = run(*arguments)

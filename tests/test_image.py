@@ -103,6 +103,44 @@ def test_types_that_hold_the_same_colours_give_the_same_labels(image, convert, r
     assert agree > 0.995
 
 
+@pytest.mark.parametrize("dtype", ["i2", "u2", "i4", "u4", "i8", "u8", ">u2"])
+@pytest.mark.parametrize("space", SPACES)
+def test_bytes_are_bytes_in_every_type_of_integer(image, dtype, space):
+    for regions in (True, False):
+        expected = segment(image, space=space, regions=regions)
+        assert np.array_equal(segment(image.astype(dtype), space=space, regions=regions), expected)
+    assert np.array_equal(palette(image.astype(dtype)).colors, palette(image, space="rgb").colors)
+
+
+@pytest.mark.parametrize("dtype", ["u2", "i4", "u4", "i8"])
+def test_16_bits_are_16_bits_in_every_type_that_holds_them(image, dtype):
+    wide = image.astype(np.uint16) * 257
+    assert np.array_equal(segment(wide.astype(dtype)), segment(wide))
+
+
+@pytest.mark.parametrize("function", [segment, hierarchy, quantize, palette])
+@pytest.mark.parametrize(("dtype", "top"), [("u2", 4095), ("i2", 4000), ("u4", 8000)])
+def test_16_bits_that_are_hardly_used_are_warned_of(image, function, dtype, top):
+    """As of a sensor of 12 bits: in a colour space all of it is next to black."""
+    dim = (image * (top / image.max())).astype(dtype)
+    full = f"{32767 if dtype == 'i2' else 65535:,}"
+    words = f"up to {top:,} of {full}.* scale it to the full range, or take space=None"
+    with pytest.warns(UserWarning, match=words):
+        function(dim)
+    function(dim, space=None)
+    function(dim * (32767 // top if dtype == "i2" else 65535 // top))
+    assert segment(dim, space=None).max() == 3
+
+
+def test_what_is_masked_has_no_part_in_the_range(image):
+    mask = np.ones((60, 80), bool)
+    mask[:20, :30] = False
+    for other in (-9999, 32767):
+        values = image.astype(np.int16)
+        values[~mask] = other
+        assert np.array_equal(segment(values, mask=mask), segment(image, mask=mask))
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int16, np.float16, np.float32, bool])
 def test_results_keep_to_the_type_of_the_image(image, dtype):
     if dtype is bool:
@@ -519,6 +557,8 @@ FUNCTIONS = [segment, hierarchy, quantize, palette]
         (np.where(np.indices((8, 9)).sum(0)[..., None] == 5, np.inf, ANY / 255), {}, r"\(0, 5\)"),
         (ANY + 1.5, {}, "between 0 and 1"),
         (ANY - 0.5, {}, "between 0 and 1"),
+        (ANY.astype(np.int16) - 1, {}, "between 0 and 65,535 for a colour space, got -1 to -1"),
+        (ANY + np.int32(100_000), {}, "got 100,000 to 100,000; scale it, or take space=None"),
         (ANY * 1j, {}, "complex"),
         (np.full((8, 9), "red"), {}, "dtype"),
         (np.full((8, 9), None), {}, "dtype"),
@@ -545,13 +585,33 @@ def test_bad_images_get_clear_errors(function, image, options, words):
         ({"detail": float("inf")}, "detail"),
         ({"min_size": 0}, "min_size"),
         ({"min_size": -4}, "min_size"),
-        ({"spatial": 0.0}, "bandwidth"),
-        ({"spatial": -1.0}, "bandwidth"),
+        ({"detail": "high"}, "detail must be a positive number, got 'high'"),
+        ({"detail": None}, "detail must be a positive number, got None"),
+        ({"detail": True}, "detail"),
+        ({"min_size": "small"}, "min_size must be a whole number from 1, got 'small'"),
+        ({"min_size": 2.5}, "min_size"),
     ],
 )
-def test_bad_options_of_segment(options, words):
+def test_bad_options_of_regions(options, words):
     with pytest.raises(InvalidInputError, match=words):
         segment(ANY, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"spatial": 0.0}, "spatial must be a positive number, got 0.0"),
+        ({"spatial": -1}, "spatial must be a positive number, got -1"),
+        ({"spatial": "near"}, "spatial must be a positive number, got 'near'"),
+        ({"start_label": 1.5}, r"start_label must be a whole number from .* got 1.5"),
+        ({"start_label": "one"}, "start_label"),
+        ({"start_label": 2**31}, "start_label"),
+    ],
+)
+@pytest.mark.parametrize("regions", [True, False])
+def test_bad_options_of_segment(options, words, regions):
+    with pytest.raises(InvalidInputError, match=words):
+        segment(ANY, regions=regions, **options)
 
 
 def test_bad_cuts():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -168,3 +170,38 @@ def test_an_image_without_a_georeference_is_fine(tmp_path):
     write_labels(tmp_path / "o.tif", source, seek(build_grid(source, 9)).label)
     _, labels = fit_labels(pixels.reshape(-1, 3), 9)
     assert np.array_equal(np.asarray(Image.open(tmp_path / "o.tif")), labels.reshape(150, 230))
+
+
+FULL_DISK = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]),) * 2)
+from meanshiftpp import seek
+from meanshiftpp.errors import FileAccessError
+from meanshiftpp.stream import build_grid, open_points, write_labels
+source = open_points(sys.argv[1])
+try:
+    write_labels(sys.argv[2], source, seek(build_grid(source, float(sys.argv[3]))).label)
+except FileAccessError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.mark.parametrize("share", [0, 0.5, 0.99])
+@pytest.mark.parametrize("bandwidth", [1, 9])
+def test_a_full_disk_is_an_error_and_no_file(tmp_path, bandwidth, share):
+    """GDAL writes a file's last part when it is closed, and rasterio passes over what it says."""
+    pytest.importorskip("resource", reason="a limit for files stands in for a full disk")
+    path, out = write(tmp_path / "in.tif", image()), tmp_path / "out.tif"
+    source = open_points(path)
+    write_labels(out, source, seek(build_grid(source, bandwidth)).label)
+    room = int(out.stat().st_size * share)
+    out.write_bytes(b"what was there")
+    command = [sys.executable, "-c", FULL_DISK, path, out, str(bandwidth), str(room)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert f"cannot write '{out}': " in done.stderr
+    assert "Traceback" not in done.stderr
+    if bandwidth == 9:  # small enough to be written when it is closed
+        assert "what was written cannot be read back; is the disk full?" in done.stderr
+    assert out.read_bytes() == b"what was there"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tif", "out.tif"]

@@ -9,6 +9,7 @@ import zlib
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 from typer.testing import CliRunner
 from websockets.exceptions import InvalidStatus
@@ -293,6 +294,42 @@ def test_a_masked_picture_keeps_its_mask(tab, photo):
         answer = labels_of(tab.hear("labels"))
         truth = segment(np.dstack([photo, alpha]).astype(np.uint8), regions=regions)
         np.testing.assert_array_equal(answer, truth + 1)
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_pixels_without_data_are_masked(tab, photo, tmp_path, monkeypatch, times):
+    """At full size and in a preview, and in the lines that give the same labels."""
+    values = np.tile(photo, (times, times, 1)).astype(np.float32) / 255
+    values[:, :50] = -9999
+    path, nodata = tmp_path / "raster.tif", (42113, "s", 0, "-9999", True)
+    tifffile.imwrite(path, values, photometric="rgb", compression="zlib", extratags=[nodata])
+    tab.open(path.name, path.read_bytes())
+    tab.say(do="show", view="image", n=1, final=True)
+    answer = tab.hear("labels")
+    while not answer["full"]:
+        assert (labels_of(answer)[:, 0] == 0).all()
+        answer = tab.hear("labels")
+    truth = segment(values, mask=values[..., 0] >= 0)
+    np.testing.assert_array_equal(labels_of(answer), truth + 1)
+    monkeypatch.chdir(tmp_path)
+    found: dict = {}
+    exec(answer["lines"]["python"], found)
+    np.testing.assert_array_equal(found["labels"], truth)
+
+
+def test_four_bands_are_no_colours(tab, photo, tmp_path, monkeypatch):
+    four = np.dstack([photo, photo[::-1, :, 0] // 128 * 200])
+    path = tmp_path / "raster.tif"
+    tifffile.imwrite(path, four, photometric="rgb", extrasamples=["unspecified"])
+    tab.open(path.name, path.read_bytes())
+    tab.say(do="show", view="image", n=1, final=True)
+    answer = tab.hear("labels")
+    truth = segment(four, space=None)
+    np.testing.assert_array_equal(labels_of(answer), truth + 1)
+    monkeypatch.chdir(tmp_path)
+    found: dict = {}
+    exec(answer["lines"]["python"], found)
+    np.testing.assert_array_equal(found["labels"], truth)
 
 
 def test_a_large_picture_is_answered_small_first_and_in_full_after(tab, photo):

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 from meanshiftpp import Grid, picture
-from meanshiftpp.draw import as_rgb, contact_sheet, fill, outlines, overlay, region_colors
+from meanshiftpp.draw import (
+    as_rgb,
+    contact_sheet,
+    fill,
+    limits,
+    outlines,
+    overlay,
+    palette_strip,
+    region_colors,
+)
 from meanshiftpp.errors import FileAccessError, InvalidInputError
 from meanshiftpp.video import VideoSegmenter, fade, read_frames, write_frames
 
@@ -276,6 +285,8 @@ def test_bad_frames_and_options():
         ({"memory": 0.5}, "memory"),
         ({"memory": float("nan")}, "memory"),
         ({"detail": 0.0}, "detail"),
+        ({"detail": "high"}, "detail must be a positive number, got 'high'"),
+        ({"spatial": -1}, "spatial must be a positive number, got -1"),
     ]:
         with pytest.raises(InvalidInputError, match=words):
             VideoSegmenter(**options)
@@ -359,9 +370,42 @@ def test_anything_can_be_shown(image):
     assert shown.dtype == np.uint8
 
 
+def test_integers_are_shown_by_the_rule_they_are_segmented_by():
+    rgb = frame(10)
+    for dtype in ("i2", "u2", "i4", "i8", ">u2"):
+        assert np.array_equal(as_rgb(rgb.astype(dtype)), rgb)
+    assert np.array_equal(as_rgb(rgb.astype(np.uint16) * 257), rgb)
+    for values in (rgb.astype("u2") * 16, rgb.astype("i4") * 100_000, rgb.astype("i2") - 300):
+        shown = as_rgb(values)  # 12 bits, and no colours at all: stretched
+        assert shown.min() < 10
+        assert shown.max() > 245
+
+
+def test_the_range_that_is_shown_leaves_out_what_is_masked():
+    values = np.linspace(100, 900, 4000).reshape(50, 80)
+    hole = values.copy()
+    hole[:10, :10] = -9999
+    mask = hole > 0
+    low, high = limits(hole, mask=mask)
+    assert 100 < low < high < 900
+    shown = as_rgb(hole, limits=(low, high))
+    assert np.array_equal(shown[mask], as_rgb(values, limits=(low, high))[mask])
+    assert shown[49, 79, 0] == 255
+    assert 120 < shown[25, 40, 0] < 136
+
+
 def test_a_volume_cannot_be_drawn():
     with pytest.raises(InvalidInputError, match="two dimensions"):
         as_rgb(np.zeros((4, 5, 6), np.uint8), channel_axis=None)
+
+
+def test_the_words_of_a_palette_end_before_the_next_colour():
+    wide = np.full((12, 3), 136)  # "#888888" is as wide as any
+    for share in (0.0004, 0.0006, 0.5, 1.0):
+        strip = palette_strip(wide, np.full(12, share))
+        for column in range(1, 5):
+            gap = strip[200:, 300 * column - 18 : 300 * column]
+            assert (gap == 255).all(), share
 
 
 def test_a_sheet_has_all_panels():

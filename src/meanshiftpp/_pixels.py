@@ -6,6 +6,7 @@ What users hand in is checked here: shape, type, mask, range.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
 from meanshiftpp._arrays import as_array, module_of, on_gpu
-from meanshiftpp._input import thread_count
+from meanshiftpp._input import thread_count, white_of
 from meanshiftpp.errors import InvalidInputError
 
 SPACES = ("rgb", "lab", "luv", "hsv")
@@ -155,11 +156,10 @@ def _refuse_not_finite(
 
 def _white(values: NDArray[Any]) -> float:
     """Give the value of full brightness for the image's type."""
+    if values.dtype == np.uint8:
+        return 255.0
     if values.dtype.kind in "iu":
-        # Wide integers come from lists and from arithmetic: bytes, or 16 bits, in a larger room.
-        wide = values.dtype.itemsize > 2
-        fits = [limit for limit in (255, 65535) if wide and values.max() <= limit]
-        return float(fits[0] if fits else np.iinfo(values.dtype).max)
+        return _white_of_integers(values)
     peak = float(np.nanmax(values, initial=0.0, where=np.isfinite(values)))
     low = float(np.nanmin(values, initial=0.0, where=np.isfinite(values)))
     if peak > 1.0 + 1e-6 or low < -1e-6:
@@ -170,10 +170,27 @@ def _white(values: NDArray[Any]) -> float:
     return 1.0
 
 
+def _white_of_integers(values: NDArray[Any]) -> float:
+    low, peak = int(values.min()), int(values.max())
+    if low < 0 or peak > 65535:
+        raise InvalidInputError(
+            "an image of integers must lie between 0 and 65,535 for a colour space, got "
+            f"{low:,} to {peak:,}; scale it, or take space=None"
+        )
+    white, near = white_of(peak, values.dtype)
+    if not near:
+        warnings.warn(
+            f"the image's values go up to {peak:,} of {white:,}, so that all of it is dark: "
+            "scale it to the full range, or take space=None",
+            stacklevel=6,
+        )
+    return float(white)
+
+
 def _features(
     values: NDArray[Any], space: str | None, inside: NDArray[np.bool_] | None, n_threads: int
 ) -> NDArray[Any]:
-    if values.dtype.kind == "f" and inside is not None:
+    if values.dtype != np.uint8 and inside is not None:  # bytes cannot be out of range
         values = module_of(values).where(inside[:, None], values, values.dtype.type(0))
     if space is None or (space == "rgb" and values.dtype == np.uint8):
         return values

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from meanshiftpp._input import white_of
 from meanshiftpp.errors import InvalidInputError, need
 
 __all__ = [
     "as_rgb",
     "contact_sheet",
     "fill",
+    "limits",
     "outlines",
     "overlay",
     "palette_strip",
@@ -33,11 +35,14 @@ _DARK = 70.0  # regions darker than this get a lighter outline, the others a dar
 _LUMA = np.array([0.299, 0.587, 0.114])
 
 
-def as_rgb(image: NDArray[Any], channel_axis: int | None = -1) -> Picture:
+def as_rgb(
+    image: NDArray[Any], channel_axis: int | None = -1, *, limits: ArrayLike | None = None
+) -> Picture:
     """Show an image of any type and number of bands as RGB bytes.
 
-    Grey and colour images of integers keep their values. Floats, and bands that are no colours, are
-    stretched from their 1st to their 99th percentile; of many bands the first three are shown.
+    Grey and colour images of bytes and of 16 bits keep their values. Other integers, floats, and
+    bands that are no colours, are stretched between their `limits`; of many bands the first three
+    are shown.
 
     Examples
     --------
@@ -46,22 +51,35 @@ def as_rgb(image: NDArray[Any], channel_axis: int | None = -1) -> Picture:
     >>> as_rgb(np.array([[0, 65535]], np.uint16)).tolist()
     [[[0, 0, 0], [255, 255, 255]]]
     """
-    bands = image[..., None] if image.ndim == 2 else image
-    if image.ndim != 2 and channel_axis is not None:
-        bands = np.moveaxis(image, channel_axis, -1)
-    if bands.ndim != 3 or (image.ndim == 3 and channel_axis is None):
-        raise InvalidInputError(
-            f"only an image of two dimensions can be drawn, got {image.shape}: write its labels"
-        )
-    coloured = bands.shape[2] in (1, 3, 4)
-    if not coloured:
-        bands = bands[..., :3] if bands.shape[2] > 3 else bands[..., :1]
-    shown = bands[..., :3] if coloured and bands.dtype.kind in "biu" else _stretched(bands[..., :3])
-    if shown.dtype.kind == "b":
-        shown = shown.view(np.uint8) * np.uint8(255)
-    if shown.dtype != np.uint8:
-        shown = (shown * (255.0 / np.iinfo(shown.dtype).max)).clip(0, 255).round()
+    bands, colours = _bands(image, channel_axis)
+    low, high = np.asarray(_limits(bands, colours, None) if limits is None else limits)
+    if bands.dtype == np.uint8 and (low == 0).all() and (high == 255).all():
+        shown = bands
+    else:
+        scaled = (bands.astype(np.float64) - low) / np.maximum(high - low, 1e-300) * 255
+        shown = np.nan_to_num(scaled, posinf=255, neginf=0).clip(0, 255).round()
     return np.ascontiguousarray(np.broadcast_to(shown, (*shown.shape[:2], 3)), np.uint8)
+
+
+def limits(
+    image: NDArray[Any],
+    channel_axis: int | None = -1,
+    *,
+    mask: NDArray[np.bool_] | None = None,
+) -> NDArray[np.float64]:
+    """Find the values that are shown as black and as white, of each band that is shown.
+
+    They are those of the type, where the image fills it; else the 1st and the 99th percentile of
+    the pixels where `mask` is True.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.draw import limits
+    >>> limits(np.array([[0, 200]], np.uint8)).tolist()
+    [[0.0], [255.0]]
+    """
+    return _limits(*_bands(image, channel_axis), mask)
 
 
 def region_colors(rgb: Picture, labels: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
@@ -139,14 +157,13 @@ def fill(labels: NDArray[np.integer[Any]], colors: ArrayLike, *, lines: bool = T
     which = labels + 1
     if lines:
         which[outlines(labels) & (which > 0)] += len(plain)
-    picture: Picture = table[which]
-    if (labels >= 0).all():
-        return picture
-    return np.dstack([picture, np.where(labels >= 0, np.uint8(255), np.uint8(0))])
+    return _hidden(table[which], labels)
 
 
 def overlay(rgb: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
     """Draw the outlines on the picture: white, in a dark seam that keeps them visible on white.
+
+    Masked pixels (below 0) are transparent, as in `fill`.
 
     Examples
     --------
@@ -160,7 +177,8 @@ def overlay(rgb: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
     drawn = rgb[..., :3].copy()
     drawn[seam] //= 2
     drawn[line] = 255
-    return drawn
+    drawn[labels < 0] = 0
+    return _hidden(drawn, labels)
 
 
 def palette_strip(colors: ArrayLike, shares: ArrayLike, width: int = 1200) -> Picture:
@@ -199,7 +217,7 @@ def palette_strip(colors: ArrayLike, shares: ArrayLike, width: int = 1200) -> Pi
         x, y = margin + i % columns * step, bar + margin + i // columns * row
         colour = tuple(colours[i].tolist())
         pen.rounded_rectangle((x, y + 9, x + 48, y + 57), 8, colour, (0, 0, 0))
-        share = f"{parts[i]:.1%}" if parts[i] >= 0.001 else "under 0.1%"
+        share = f"{parts[i]:.1%}" if parts[i] >= 0.001 else "<0.1%"
         words = f"#{bytes(colour).hex().upper()}  {share}"
         pen.text((x + 62, y + 33), words, (0, 0, 0), font, anchor="lm")
     return np.asarray(strip)
@@ -238,6 +256,12 @@ def contact_sheet(
 # -- within -----------------------------------------------------------------------------------
 
 
+def _hidden(picture: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
+    """Make masked pixels transparent, where there are any."""
+    there = labels >= 0
+    return picture if there.all() else np.dstack([picture, there.astype(np.uint8) * np.uint8(255)])
+
+
 def _line_width(labels: NDArray[Any]) -> int:
     return max(1, round(math.sqrt(labels.size) / LINE))
 
@@ -253,17 +277,34 @@ def _widened(line: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
     return wide
 
 
-def _stretched(bands: NDArray[Any]) -> Picture:
-    values = bands.astype(np.float64)
-    finite = values[np.isfinite(values).all(axis=2)]
-    if not len(finite):
-        return np.zeros(bands.shape, np.uint8)
-    if bands.dtype.kind == "f" and finite.min() >= 0 and finite.max() <= 1:
-        low, high = np.float64(0), np.float64(1)
-    else:
-        low, high = np.percentile(finite, [1, 99], axis=0)
-    scaled = (values - low) / np.maximum(high - low, 1e-300) * 255
-    shown: Picture = (
-        np.nan_to_num(scaled, posinf=255, neginf=0).clip(0, 255).round().astype(np.uint8)
-    )
-    return shown
+def _bands(image: NDArray[Any], channel_axis: int | None) -> tuple[NDArray[Any], bool]:
+    """Take the bands to show, channels last, and say whether they are colours."""
+    bands = image[..., None] if image.ndim == 2 else image
+    if image.ndim != 2 and channel_axis is not None:
+        bands = np.moveaxis(image, channel_axis, -1)
+    if bands.ndim != 3 or (image.ndim == 3 and channel_axis is None):
+        raise InvalidInputError(
+            f"only an image of two dimensions can be drawn, got {image.shape}: write its labels"
+        )
+    if bands.dtype.kind == "b":
+        bands = bands.view(np.uint8) * np.uint8(255)
+    return bands[..., : 1 if bands.shape[2] < 3 else 3], bands.shape[2] in (1, 3, 4)
+
+
+def _limits(
+    bands: NDArray[Any], colours: bool, mask: NDArray[np.bool_] | None
+) -> NDArray[np.float64]:
+    if colours and bands.dtype == np.uint8:
+        return np.repeat([[0.0], [255.0]], bands.shape[2], axis=1)
+    values = bands[np.isfinite(bands).all(axis=2) & (True if mask is None else mask)]
+    low, high = np.zeros(bands.shape[2]), np.ones(bands.shape[2])
+    if not len(values):
+        return np.stack([low, high])
+    least, peak = values.min(), values.max()
+    if bands.dtype.kind == "f" and least >= 0 and peak <= 1:
+        return np.stack([low, high])
+    if colours and bands.dtype.kind in "iu" and least >= 0 and peak <= 65535:
+        white, near = white_of(int(peak), bands.dtype)
+        if near:
+            return np.stack([low, high * white])
+    return np.asarray(np.percentile(values.astype(np.float64), [1, 99], axis=0))

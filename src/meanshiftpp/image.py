@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
 from meanshiftpp._arrays import module_of, on_gpu
-from meanshiftpp._input import thread_count
+from meanshiftpp._input import as_positive, as_whole, thread_count
 from meanshiftpp._pixels import Pixels, principal, read_pixels
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.errors import InvalidInputError
@@ -47,8 +47,10 @@ def segment(
     Parameters
     ----------
     image : array-like
-        Grey, RGB, RGBA (alpha 0 is masked out) or any number of bands; two dimensions or three (a
-        volume). Bytes, 16-bit integers, or floats from 0 to 1.
+        Grey, RGB, RGBA or any number of bands; two dimensions or three (a volume). Four channels
+        are RGBA in a colour space, pixels of alpha 0 being masked out; ``space=None`` takes them as
+        four bands. In a colour space: integers up to 255 (bytes, in any type) or up to 65,535 (16
+        bits, with a warning where they use less than an eighth of that), or floats from 0 to 1.
     bandwidth : float, optional
         Side of a cell in units of the colour space. By default one that suits `space`; without
         regions, one that suits the image, by `select_bandwidth`.
@@ -102,9 +104,10 @@ def segment(
             max_level=_level(detail),
         )
         return tree.cut(detail, min_size=min_size)
+    first = _first(start_label)
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
     _, labels = _cluster(pixels, bandwidth, None, spatial, n_threads)
-    return _shaped(labels, pixels, start_label)
+    return _shaped(labels, pixels, first)
 
 
 def hierarchy(
@@ -143,6 +146,7 @@ def hierarchy(
         raise InvalidInputError(
             "regions are found on the CPU: give image.get(), or take regions=False"
         )
+    first = _first(start_label)
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
     threads = thread_count(n_threads)
     _, labels = _cluster(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads)
@@ -151,7 +155,7 @@ def hierarchy(
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape
     piece = round(PIECE_SIZE * max(1.0, shape[1] * shape[2] / (481 * 321)))
     tree = _kernel.Hierarchy(colours, labels, shape, weights, piece, max_level, threads)
-    return Hierarchy(tree, colours, pixels, start_label)
+    return Hierarchy(tree, colours, pixels, first)
 
 
 class Hierarchy:
@@ -183,9 +187,8 @@ class Hierarchy:
 
     def cut(self, detail: float = 1.0, *, min_size: int | None = None) -> NDArray[np.int32]:
         """Label the image at a level of detail; see `segment`."""
-        if min_size is not None and min_size < 1:
-            raise InvalidInputError(f"min_size must be at least 1, got {min_size!r}")
-        smallest = min(min_size or 1, len(self._colours))
+        least = 1 if min_size is None else as_whole(min_size, "min_size", 1)
+        smallest = min(least, len(self._colours))
         labels = self._tree.cut(self._colours, _level(detail), smallest)
         return _shaped(labels, self._pixels, self._start_label)
 
@@ -317,7 +320,8 @@ def _cluster(
     if spatial is not None:
         xp = module_of(points)
         axes = xp.indices(pixels.shape, np.float32).reshape(len(pixels.shape), -1).T
-        sides = [bandwidth] * points.shape[1] + [spatial] * axes.shape[1]
+        side = as_positive(spatial, "spatial")
+        sides = [bandwidth] * points.shape[1] + [side] * axes.shape[1]
         points = xp.hstack([points.astype(np.float32, copy=False), axes])
     if pixels.mask is None:
         return fit_labels(points, sides, n_threads=n_threads)
@@ -365,6 +369,9 @@ def _shaped(labels: NDArray[np.int32], pixels: Pixels, start_label: int) -> NDAr
 
 def _level(detail: float) -> float:
     """Turn detail into the cost up to which borders are merged, the default being 1."""
-    if not 0 < detail < math.inf:
-        raise InvalidInputError(f"detail must be a positive number, got {detail!r}")
-    return 1.0 / detail
+    return 1.0 / as_positive(detail, "detail")
+
+
+def _first(start_label: int) -> int:
+    """Check the first label: labels have 32 bits, and there is one below the first."""
+    return as_whole(start_label, "start_label", -(2**30), 2**30)

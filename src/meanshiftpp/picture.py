@@ -1,7 +1,8 @@
 """Picture files in and out.
 
 Photographs come as Pillow reads them, turned upright; .tif files come through tifffile with
-all their bands, bits and slices. Label images are 16-bit, or 32-bit where that is not enough.
+all their bands, bits and slices, and a mask of the pixels that have data. Label images are 16-bit,
+or 32-bit where that is not enough.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import os
 import re
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,11 @@ PICTURE_FORMATS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", *TIFF)
 LABEL_FORMATS = (".png", *TIFF)
 _NO_ALPHA = (".jpg", ".jpeg", ".bmp")
 _MOST_LABELS_16_BIT = 2**16 - 1
+_NODATA = 42113  # GDAL's tag
+_PLACE = (33550, 33922, 34264, 34735, 34736, 34737)  # the tags of a GeoTIFF that say where it lies
+_ALPHA = (1, 2)  # of a .tif's extra samples, those that are alpha: associated, and not
+
+Place = tuple[tuple[int, int, int, Any, bool], ...]
 
 
 @dataclass(frozen=True)
@@ -41,21 +47,46 @@ class Picture:
         Its pixels, in the type of the file.
     channel_axis : int or None
         Which axis holds the channels, as the functions on images want it.
+    mask : ndarray of bool, or None
+        True where there is data, as the functions on images want it; None: everywhere. A pixel has
+        none where one of its bands is the file's "no data", NaN or infinite, or where the alpha of
+        a .tif, which is not among the values, is 0.
+    bands : bool
+        Whether these are four bands and no RGBA: `segment` is to be told so by ``space=None``.
+    place : tuple
+        Where on Earth it lies: the tags of a GeoTIFF, for `write_labels`.
     """
 
     values: NDArray[Any]
     channel_axis: int | None = -1
+    mask: NDArray[np.bool_] | None = None
+    bands: bool = False
+    place: Place = ()
+
+    @property
+    def channels(self) -> int | None:
+        """Which axis holds the channels, counted from the first; None where there are none."""
+        if self.values.ndim == 2 or self.channel_axis is None:
+            return None
+        return self.channel_axis % self.values.ndim
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Height and width, and depth before them: the shape without the channels."""
-        if self.values.ndim == 2 or self.channel_axis is None:
-            return self.values.shape
-        return np.moveaxis(self.values, self.channel_axis, -1).shape[:-1]
+        return tuple(n for i, n in enumerate(self.values.shape) if i != self.channels)
+
+    def without(self, gaps: NDArray[np.bool_]) -> Picture:
+        """Mask more pixels: those with a gap, or with one in any of their channels."""
+        if self.channels is not None and gaps.ndim == self.values.ndim:
+            gaps = np.asarray(gaps.any(axis=self.channels))
+        there = ~gaps if self.mask is None else self.mask & ~gaps
+        return self if there.all() else replace(self, mask=there)
 
 
 def read(path: str | os.PathLike[str]) -> Picture:
     """Read a picture, or the slices of a .tif volume.
+
+    Pixels that are NaN or infinite are masked, with a warning unless the file calls NaN "no data".
 
     Examples
     --------
@@ -70,9 +101,15 @@ def read(path: str | os.PathLike[str]) -> Picture:
     if path.stat().st_size == 0:
         raise InvalidInputError(f"{str(path)!r} is empty: no picture")
     with _errors_named(path):
-        if path.suffix.lower() in TIFF:
-            return _read_tiff(path)
-        return Picture(_read_with_pillow(path))
+        is_tiff = path.suffix.lower() in TIFF
+        photo = _read_tiff(path) if is_tiff else Picture(_read_with_pillow(path))
+    if photo.values.dtype.kind == "f":
+        photo = _finite(photo, path)
+    if photo.mask is not None and not photo.mask.any():
+        raise InvalidInputError(
+            f"{str(path)!r} has no pixel with data: there is nothing to segment"
+        )
+    return photo
 
 
 def write(path: str | os.PathLike[str], rgb: NDArray[np.uint8]) -> None:
@@ -88,10 +125,12 @@ def write(path: str | os.PathLike[str], rgb: NDArray[np.uint8]) -> None:
         image.save(target, **options)
 
 
-def write_labels(path: str | os.PathLike[str], labels: NDArray[np.integer[Any]]) -> None:
+def write_labels(
+    path: str | os.PathLike[str], labels: NDArray[np.integer[Any]], place: Place = ()
+) -> None:
     """Write a label image or volume: labels from 1, and 0 for pixels that have none.
 
-    A .png holds 16 bits and two dimensions, a .tif anything.
+    A .png holds 16 bits and two dimensions, a .tif anything, and the `place` of a picture.
 
     Examples
     --------
@@ -116,8 +155,10 @@ def write_labels(path: str | os.PathLike[str], labels: NDArray[np.integer[Any]])
             need("PIL.Image", "image").fromarray(values).save(target)
         return
     tiff = need("tifffile", "image")
+    tags = [*place, (_NODATA, "s", 0, "0", True)] if place else []
+    layout = {"photometric": "minisblack", "compression": "zlib", "predictor": True}
     with atomic_path(path) as target:
-        tiff.imwrite(target, values, photometric="minisblack", compression="zlib", predictor=True)
+        tiff.imwrite(target, values, extratags=tags, **layout)
 
 
 # -- within -----------------------------------------------------------------------------------
@@ -175,19 +216,96 @@ def _read_with_pillow(path: Path) -> NDArray[Any]:
 def _read_tiff(path: Path) -> Picture:
     tiff = need("tifffile", "image")
     with tiff.TiffFile(path) as file:
-        series = file.series[0]
+        series, page = file.series[0], file.pages[0]
         if math.prod(series.shape) > 4 * _most_pixels():  # as much memory as RGBA bytes take
             raise _too_large(path, math.prod(series.shape))
-        if file.pages[0].colormap is not None:
-            return Picture(_read_with_pillow(path))
-        try:
-            values, axes = series.asarray(), series.axes
-        except ValueError as error:
-            if "imagecodecs" not in str(error):
-                raise
-            return Picture(_read_with_pillow(path))  # a packing that only Pillow knows
+        coded = page.colormap is not None
+        photo = Picture(_read_with_pillow(path)) if coded else _read_series(series, page, path)
+        photo = photo.without(_gaps(_codes(path) if coded else photo.values, page))
+        for other in file.series[1:]:
+            if other.keyframe.is_mask and other.shape == photo.shape:  # else one of an overview
+                photo = photo.without(other.asarray() == 0)
+        return replace(photo, place=_place(page))
+
+
+def _gaps(values: NDArray[Any], page: Any) -> NDArray[np.bool_]:
+    """Find the values that the file calls "no data"."""
+    nodata = _number(page.tags[_NODATA].value) if _NODATA in page.tags else None
+    if nodata is None:
+        return np.zeros(values.shape, bool)
+    if math.isnan(nodata):
+        return np.asarray(np.isnan(values))
+    with np.errstate(over="ignore"):
+        return np.asarray(values == nodata)
+
+
+def _codes(path: Path) -> NDArray[Any]:
+    """Read the numbers of colours in a table of colours."""
+    with need("PIL.Image", "image").open(path) as file:
+        return np.asarray(file)
+
+
+def _place(page: Any) -> Place:
+    tags = [page.tags[code] for code in _PLACE if code in page.tags]
+    return tuple((tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in tags)
+
+
+def _read_series(series: Any, page: Any, path: Path) -> Picture:
+    try:
+        values, axes = series.asarray(), series.axes
+    except ValueError as error:
+        if "imagecodecs" not in str(error):
+            raise
+        return _read_packed(page, path)
     keep = [i for i, size in enumerate(values.shape) if size > 1 or axes[i] in "YX"]
     axes = "".join(axes[i] for i in keep)
     values = values.reshape([values.shape[i] for i in keep])
     channels = [i for i, axis in enumerate(axes) if axis in "SC"]
-    return Picture(values, channels[0] if channels else None)
+    photo = _without_alpha(Picture(values, channels[0] if channels else None), page)
+    return replace(photo, bands=bool(channels) and photo.values.shape[channels[0]] == 4)
+
+
+def _read_packed(page: Any, path: Path) -> Picture:
+    """Read what only Pillow can unpack, if it has all bands after that."""
+    lost = InvalidInputError(
+        f"{str(path)!r} has {page.samplesperpixel} bands packed with {page.compression.name}, "
+        "which this needs imagecodecs for: pip install imagecodecs"
+    )
+    try:
+        values = _read_with_pillow(path)
+    except need("PIL.Image", "image").UnidentifiedImageError:
+        raise lost from None
+    if page.extrasamples and (values.shape[2] if values.ndim > 2 else 1) < page.samplesperpixel:
+        raise lost
+    return Picture(values)
+
+
+def _without_alpha(photo: Picture, page: Any) -> Picture:
+    """Make a mask of what the file calls alpha: other bands beyond the colours are bands."""
+    axis, n = photo.channels, page.samplesperpixel
+    if axis is None or photo.values.shape[axis] != n:
+        return photo
+    kinds = [kind in _ALPHA for kind in page.extrasamples]  # of the last bands
+    alpha = [n - len(kinds) + i for i, is_alpha in enumerate(kinds) if is_alpha]
+    if not alpha:
+        return photo
+    hidden = np.take(photo.values, alpha, axis) == 0
+    return replace(photo.without(hidden), values=np.delete(photo.values, alpha, axis))
+
+
+def _number(text: str) -> float | None:
+    """Read the number of a tag, whole where it can be; None where there is none."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text.strip("\0 "))
+    return None
+
+
+def _finite(photo: Picture, path: Path) -> Picture:
+    """Mask what is NaN or infinite, and say so: nothing in the file told that it has no data."""
+    there = photo.without(~np.isfinite(photo.values))
+    left = [math.prod(p.shape) if p.mask is None else int(p.mask.sum()) for p in (photo, there)]
+    if left[0] > left[1] > 0:
+        words = f"{left[0] - left[1]:,} of {math.prod(photo.shape):,} pixels"
+        warnings.warn(f"{path}: {words} are NaN or infinite, and masked", stacklevel=3)
+    return there

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._input import thread_count
+from meanshiftpp._input import as_positive, thread_count
 from meanshiftpp._pixels import SPACES
 from meanshiftpp.draw import region_colors
 from meanshiftpp.errors import InvalidInputError
@@ -88,8 +88,9 @@ class VideoSegmenter:
             raise InvalidInputError(f"space must be one of {', '.join(SPACES)}, got {space!r}")
         if not memory >= 1:
             raise InvalidInputError(f"memory must be at least 1 frame, got {memory!r}")
-        if not detail > 0:
-            raise InvalidInputError(f"detail must be a positive number, got {detail!r}")
+        as_positive(detail, "detail")
+        if spatial is not None:
+            as_positive(spatial, "spatial")
         self._options: dict[str, Any] = {"space": space, "spatial": spatial, "n_threads": n_threads}
         self._bandwidth, self._regions = bandwidth, regions
         self._detail, self._min_size, self._memory = detail, min_size, memory

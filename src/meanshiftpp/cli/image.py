@@ -8,7 +8,9 @@ a command runs.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -80,6 +82,7 @@ class Batch:
     task: Task
     bar: Any  # of progress
     kept: dict[Path, Path]  # what must not be written over, and the file it is or came from
+    notes: list[str] = field(default_factory=list)  # what there is to know about a file
 
     def checked(self, job: Job, target: Path) -> Path:
         """Return the name for a result, if it is free and can be written."""
@@ -181,11 +184,13 @@ def segment(
     with errors_in_words():
         need("PIL", "image")
         jobs = _jobs(photos, output, task.style)
-        results, failed = _run(jobs, task)
+        results, failed, notes = _run(jobs, task)
     if as_json:
         typer.echo(json.dumps({"files": [asdict(result) for result in results], "failed": failed}))
     elif results:
         _show(results)
+    for words in notes:
+        say(words)
     for each in failed:
         say(f"error: {each['error']}")
     if failed and len(jobs) > 1:
@@ -219,7 +224,7 @@ def _refuse_idle_options(task: Task) -> None:
 
 
 def _jobs(sources: list[Path], output: str, style: Style) -> list[Job]:
-    """Say where the result of each file goes; make the folder for them."""
+    """Say where the result of each file goes; make the folders for them."""
     from meanshiftpp.frames import VIDEO_FORMATS, is_video
 
     out = Path(output)
@@ -227,7 +232,9 @@ def _jobs(sources: list[Path], output: str, style: Style) -> list[Job]:
         return [Job(sources[0], out, False)]  # a folder of frames
     files = list(_expanded(sources))
     if "{name}" in output:
-        return [Job(file, Path(output.replace("{name}", file.stem)), False) for file in files]
+        targets = [Path(output.replace("{name}", file.stem)) for file in files]
+        _make_folders({target.parent for target in targets})
+        return [Job(file, target, False) for file, target in zip(files, targets, strict=True)]
     if len(files) == 1 and sources == files and not output.endswith("/") and not out.is_dir():
         return [Job(files[0], out, False)]
     if out.suffix and not out.is_dir():
@@ -235,10 +242,7 @@ def _jobs(sources: list[Path], output: str, style: Style) -> list[Job]:
             f"several files need a folder, or a name with {{name}} in it; got {output!r}",
             param_hint="'--output'",
         )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileAccessError(f"cannot make the folder {output!r}: {error.strerror}") from error
+    _make_folders([out])
     moving = ".mp4" if style in (Style.fill, Style.overlay) else ".png"
     suffixes = [moving if is_video(file) else ".png" for file in files]
     return [
@@ -247,26 +251,34 @@ def _jobs(sources: list[Path], output: str, style: Style) -> list[Job]:
     ]
 
 
+def _make_folders(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            words = f"cannot make the folder {str(folder)!r}: {error.strerror}"
+            raise FileAccessError(words) from error
+
+
 def _expanded(sources: Iterable[Path]) -> Iterator[Path]:
+    """Give the files, and folders that have none: what is wrong with one is said in its turn."""
+    for source in sources:
+        yield from (source.is_dir() and _inside(source)) or [source]
+
+
+def _inside(folder: Path) -> list[Path]:
     from meanshiftpp.frames import is_video
     from meanshiftpp.picture import PICTURE_FORMATS
 
-    for source in sources:
-        if not source.is_dir():
-            yield source
-            continue
-        inside = sorted(source.iterdir())
-        files = [p for p in inside if p.suffix.lower() in PICTURE_FORMATS or is_video(p)]
-        if not files:
-            raise InvalidInputError(f"no pictures in folder {str(source)!r}")
-        yield from files
+    inside = sorted(folder.iterdir())
+    return [p for p in inside if p.suffix.lower() in PICTURE_FORMATS or is_video(p)]
 
 
 # -- the work -------------------------------------------------------------------------------------
 
 
-def _run(jobs: list[Job], task: Task) -> tuple[list[Result], list[dict[str, str]]]:
-    """Do all jobs; return what came out, and what failed with the reason."""
+def _run(jobs: list[Job], task: Task) -> tuple[list[Result], list[dict[str, str]], list[str]]:
+    """Do all jobs; return what came out, what failed with the reason, and what was noted."""
     from meanshiftpp.frames import is_video
 
     results: list[Result] = []
@@ -276,17 +288,33 @@ def _run(jobs: list[Job], task: Task) -> tuple[list[Result], list[dict[str, str]
         count = bar.add_task("segmenting", total=len(jobs))
         for job in jobs:
             try:
+                if job.source.is_dir() and not _inside(job.source):
+                    raise InvalidInputError(f"no pictures in folder {str(job.source)!r}")
                 batch.checked(job, job.target)
                 work = _video if job.source.is_dir() or is_video(job.source) else _photo
-                results.append(work(job, batch))
+                with _noted(job, batch):
+                    results.append(work(job, batch))
                 batch.kept[Path(results[-1].output).resolve()] = job.source
             except (MeanShiftPPError, MemoryError) as error:
-                words = str(error) or "out of memory"
-                if str(job.source) not in words:
-                    words = f"{job.source}: {words}"
+                words = _named(job, str(error) or "out of memory")
                 failed.append({"file": str(job.source), "error": words})
             bar.advance(count)
-    return results, failed
+    return results, failed, batch.notes
+
+
+@contextmanager
+def _noted(job: Job, batch: Batch) -> Iterator[None]:
+    """Keep warnings, to be said when the bar is gone."""
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    batch.notes += [_named(job, str(note.message)) for note in notes]
+
+
+def _named(job: Job, words: str) -> str:
+    """Word an error or a warning for the command line: which file, and which option."""
+    words = words.replace("space=None", "--space none")
+    return words if str(job.source) in words else f"{job.source}: {words}"
 
 
 def _photo(job: Job, batch: Batch) -> Result:
@@ -299,19 +327,26 @@ def _photo(job: Job, batch: Batch) -> Result:
     photo = picture.read(job.source)
     if task.style is Style.palette:
         return _palette(job, photo, task)
-    options = {**task.options, **task.region_options, "channel_axis": photo.channel_axis}
+    options = {**task.options, **_layout(photo)}
     start = perf_counter()
-    labels = image.segment(photo.values, regions=task.regions, **options)
+    labels = image.segment(photo.values, regions=task.regions, **options, **task.region_options)
     seconds = perf_counter() - start
     found, target = int(labels.max()) + 1, job.target
     if is_label_image:
-        if job.free_suffix and (found >= 2**16 or labels.ndim > 2):
+        if job.free_suffix and (found >= 2**16 or labels.ndim > 2 or photo.place):
             target = batch.checked(job, target.with_suffix(".tif"))
-        picture.write_labels(target, labels + 1)
+        picture.write_labels(target, labels + 1, photo.place)
     else:
-        rgb = draw.as_rgb(photo.values, photo.channel_axis)
+        shown = draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
+        rgb = draw.as_rgb(photo.values, photo.channel_axis, limits=shown)
         picture.write(target, _drawn(rgb, labels, draw.region_colors(rgb, labels), task))
     return _result(job, target, labels.shape, task.what, found, seconds)
+
+
+def _layout(photo: Picture) -> dict[str, Any]:
+    """Give what the functions on images have to know of a file."""
+    layout = {"channel_axis": photo.channel_axis, "mask": photo.mask}
+    return {**layout, "space": None} if photo.bands else layout
 
 
 def _drawn(
@@ -334,9 +369,10 @@ def _palette(job: Job, photo: Picture, task: Task) -> Result:
     from meanshiftpp import draw, image, picture
 
     start = perf_counter()
-    found = image.palette(photo.values, channel_axis=photo.channel_axis, **task.options)
+    found = image.palette(photo.values, **{**task.options, **_layout(photo)})
     seconds = perf_counter() - start
-    colours = draw.as_rgb(found.colors[None])[0]
+    shown = draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
+    colours = draw.as_rgb(found.colors[None], limits=shown)[0]
     picture.write(job.target, draw.palette_strip(colours, found.shares))
     result = _result(job, job.target, photo.shape, "colors", len(found), seconds)
     result.palette = [

@@ -2,11 +2,15 @@
 
 Windows are whole blocks of the file. The grid of all windows is the grid of the image, so labels
 know nothing of windows: there are no seams. Pixels without data take no part.
+
+What was written is read back before it counts: GDAL writes the last part of a file when it is
+closed, and rasterio does not say whether that went well.
 """
 
 from __future__ import annotations
 
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -110,11 +114,13 @@ class RasterLabels(LabelWriter):
     """Writes labels as a GeoTIFF in the place of the source; -1, its "no data", has no label."""
 
     def __init__(self, path: Path, source: RasterSource) -> None:
+        self._path = path
+        self._sums: list[tuple[Any, int]] = []  # each window that was written, and its checksum
         raster = source.raster
         tall, wide = raster.block_shapes[0]
         tiled = wide < raster.width and not (tall % 16 or wide % 16)
         layout = {"blockxsize": wide, "blockysize": tall} if tiled else {}
-        with _quiet():
+        with _writing(), _quiet():
             self._raster = need("rasterio", "raster").open(
                 path,
                 "w",
@@ -141,14 +147,24 @@ class RasterLabels(LabelWriter):
             there = labels
             labels = np.full(len(chunk.kept), NO_LABEL, np.int32)
             labels[chunk.kept] = there
+        self._sums.append((chunk.data, zlib.crc32(labels.data)))
         with _writing():
             window = chunk.data
             self._raster.write(labels.reshape(window.height, window.width), 1, window=window)
 
     def close(self) -> None:
-        """Finish the file."""
+        """Finish the file, and read it back: an error if what is there is not what was written."""
         with _writing(), _quiet():
             self._raster.close()
+            if not self._is_there():
+                raise OSError("what was written cannot be read back; is the disk full?")
+
+    def _is_there(self) -> bool:
+        try:
+            with need("rasterio", "raster").open(self._path) as written:
+                return all(zlib.crc32(written.read(1, window=w)) == s for w, s in self._sums)
+        except _gdal_errors():
+            return False
 
 
 @contextmanager
@@ -161,10 +177,9 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    error_class = need("rasterio.errors", "raster").RasterioError
     try:
         yield
-    except (error_class, OSError) as error:
+    except (*_gdal_errors(), OSError) as error:
         raise InvalidInputError(f"{str(path)!r} is no raster, or is damaged: {error}") from error
 
 
@@ -173,5 +188,11 @@ def _writing() -> Iterator[None]:
     """Make one class of all errors in writing, which the rest knows."""
     try:
         yield
-    except need("rasterio.errors", "raster").RasterioError as error:
+    except _gdal_errors() as error:
         raise OSError(str(error.__cause__ or error)) from error
+
+
+def _gdal_errors() -> tuple[type[Exception], type[Exception]]:
+    """Name the errors of rasterio, and those of GDAL that it lets through as they are."""
+    rasterio = need("rasterio.errors", "raster").RasterioError
+    return rasterio, need("rasterio._err", "raster").CPLE_BaseError

@@ -17,6 +17,7 @@ import shlex
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -125,9 +126,11 @@ class Pieces:
 class Still:
     """A picture at one size, and what has been computed of it."""
 
-    def __init__(self, values: NDArray[Any], channel_axis: int | None, scale: float) -> None:
-        self.values, self.channel_axis, self.scale = values, channel_axis, scale
-        self.rgb = draw.as_rgb(values, channel_axis)
+    def __init__(self, photo: picture.Picture, scale: float) -> None:
+        self.values, self.scale = photo.values, scale
+        self._layout: dict[str, Any] = {"channel_axis": photo.channel_axis, "mask": photo.mask}
+        shown = draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
+        self.rgb = draw.as_rgb(photo.values, photo.channel_axis, limits=shown)
         self.shape = self.rgb.shape[:2]
         self._channels = [np.ascontiguousarray(self.rgb[..., c]).ravel() for c in range(3)]
         # A preview takes less time than waking other threads, on a busy machine above all.
@@ -159,8 +162,8 @@ class Still:
                 mine.bandwidth,
                 space=mine.space,
                 spatial=mine.spatial,
-                channel_axis=self.channel_axis,
                 n_threads=self._threads,
+                **self._layout,
             )
             pieces = Pieces(tree.cut(_FINEST), self._channels, self.shape)
             held = self._tree = settings.tree, tree, pieces, pieces.first()
@@ -175,12 +178,12 @@ class Still:
             pixels = self._read(mine.space)
             if pixels.mask is None:  # what `segment` does, with its first step kept
                 return fit_labels(pixels.features, mine.bandwidth, n_threads=self._threads)[1]
-        options = {**mine.arguments(), "channel_axis": self.channel_axis}
+        options = {**mine.arguments(), **self._layout}
         return image.segment(self.values, n_threads=self._threads, **options)
 
     def _read(self, space: str | None) -> _pixels.Pixels:
         if self._pixels is None or self._pixels[0] != space:
-            read = _pixels.read_pixels(self.values, space, None, self.channel_axis, None)
+            read = _pixels.read_pixels(self.values, space, n_threads=None, **self._layout)
             self._pixels = space, read
         return self._pixels[1]
 
@@ -190,6 +193,7 @@ class ImageView:
 
     def __init__(self) -> None:
         self._source: Source | None = None
+        self._photo: picture.Picture
         self._full: Still
         self._small: Still
         self._done: tuple[Any, Settings] | None = None  # the wish last answered in full
@@ -201,17 +205,11 @@ class ImageView:
         job.step(words=f"reading {source.name}")
         _refuse_huge(source)
         photo = picture.read(source.path)
-        full = Still(photo.values, photo.channel_axis, 1.0)
+        full = Still(photo, 1.0)
         step = math.ceil(math.sqrt(full.size / PREVIEW))
-        small = full
-        if step > 1:
-            axes = [i for i in range(photo.values.ndim) if i != _channel_axis(photo)]
-            thin = tuple(
-                slice(None, None, step if i in axes else None) for i in range(photo.values.ndim)
-            )
-            values = np.ascontiguousarray(photo.values[thin])
-            small = Still(values, photo.channel_axis, 1 / step)
-        self._source, self._full, self._small, self._done = source, full, small, None
+        small = full if step == 1 else Still(_thinned(photo, step), 1 / step)
+        self._source, self._photo, self._done = source, photo, None
+        self._full, self._small = full, small
         height, width = full.shape
         words = {
             "type": "opened",
@@ -225,7 +223,7 @@ class ImageView:
 
     def show(self, wish: Wish, job: Job) -> Iterator[Answer]:
         """Answer at once: at preview size, or exactly where that is as quick."""
-        settings = Settings.of(wish)
+        settings = self._asked(wish)
         job.step(words="segmenting")
         still = self._still_for(settings, bool(wish.get("final")))
         if self._done != (wish.get("n"), settings):
@@ -233,8 +231,7 @@ class ImageView:
 
     def finish(self, wish: Wish, job: Job) -> Iterator[Answer]:
         """Answer at full size, unless `show` has."""
-        settings = Settings.of(wish)
-        self._named()
+        settings = self._asked(wish)
         if self._done != (wish.get("n"), settings) and self._full is not self._small:
             job.step(words="segmenting at full size")
             full = self._full
@@ -244,7 +241,7 @@ class ImageView:
 
     def export(self, wish: Wish, job: Job) -> tuple[str, bytes]:
         """Give the name and content of a file."""
-        settings, kind = Settings.of(wish), wish.get("kind")
+        settings, kind = self._asked(wish), wish.get("kind")
         job.step(words=f"writing the {kind}")
         stem = self._named().name.rpartition(".")[0] or "picture"
         pieces, table = self._full.result(settings)
@@ -261,7 +258,8 @@ class ImageView:
         suffix = {"png": ".png", "tiff": ".tif"}.get(str(kind))
         if suffix is None:
             raise InvalidInputError(f"there is no export {kind!r} of a picture")
-        data = _written(labels, suffix, picture.write_labels, self._named())
+        write = partial(picture.write_labels, place=self._photo.place)
+        data = _written(labels, suffix, write, self._named())
         return f"{stem}-labels{suffix}", data
 
     # -- within --------------------------------------------------------------------------------
@@ -271,8 +269,13 @@ class ImageView:
             raise InvalidInputError("no picture is open yet: drop one, or take a sample")
         return self._source
 
-    def _still_for(self, settings: Settings, final: bool) -> Still:
+    def _asked(self, wish: Wish) -> Settings:
+        """Read a wish about the picture that is open."""
         self._named()
+        settings = Settings.of(wish)
+        return replace(settings, space=None) if self._photo.bands else settings
+
+    def _still_for(self, settings: Settings, final: bool) -> Still:
         if self._full is self._small:
             return self._full
         quick = self._full.has(settings) and (final or self._full.size <= EXACT)
@@ -296,7 +299,7 @@ class ImageView:
             "wish": wish.get("n"),
             "full": still is self._full,
             "pieces": pieces.number,
-            "lines": _lines(self._named(), settings, self._full.channel_axis),
+            "lines": _lines(self._named(), settings, self._photo),
         }
         return pack(words, arrays)
 
@@ -310,11 +313,13 @@ def _number(wish: Wish, name: str) -> float | None:
     return float(value)
 
 
-def _channel_axis(photo: picture.Picture) -> int | None:
-    values = photo.values
-    if values.ndim == 2 or photo.channel_axis is None:
-        return None
-    return photo.channel_axis % values.ndim
+def _thinned(photo: picture.Picture, step: int) -> picture.Picture:
+    """Take every `step`-th pixel of every `step`-th line."""
+    thin = tuple(
+        slice(None, None, None if i == photo.channels else step) for i in range(photo.values.ndim)
+    )
+    mask = None if photo.mask is None else np.ascontiguousarray(photo.mask[::step, ::step])
+    return replace(photo, values=np.ascontiguousarray(photo.values[thin]), mask=mask)
 
 
 def _refuse_huge(source: Source) -> None:
@@ -374,13 +379,14 @@ def _written(values: NDArray[Any], suffix: str, write: Any, source: Source) -> b
         path.unlink(missing_ok=True)
 
 
-def _lines(source: Source, settings: Settings, channel_axis: int | None) -> dict[str, str]:
+def _lines(source: Source, settings: Settings, photo: picture.Picture) -> dict[str, str]:
     """Write down what gives the same labels in Python and on the command line."""
     options = settings.arguments()
     named = dict(options)
-    if channel_axis != -1:
-        named["channel_axis"] = channel_axis
+    if photo.channel_axis != -1:
+        named["channel_axis"] = photo.channel_axis
     words = "".join(f", {name}={value!r}" for name, value in named.items())
+    words += "" if photo.mask is None else ", mask=photo.mask"
     python = (
         "from meanshiftpp import picture, segment\n\n"
         f"photo = picture.read({source.name!r})\n"
