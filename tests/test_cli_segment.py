@@ -268,6 +268,14 @@ def test_transparent_pixels_stay_transparent(tmp_path):
     assert (picture.read(tmp_path / "out.jpg").values[:8, :8] > 240).all()
 
 
+@pytest.mark.parametrize("kind", [bool, np.uint8, np.uint16])
+def test_a_scan_in_which_0_is_white_is_no_negative(tmp_path, kind):
+    ink = np.eye(40, dtype=bool).astype(kind) * kind(np.iinfo(kind).max if kind is not bool else 1)
+    tifffile.imwrite(tmp_path / "scan.tif", ink, photometric="miniswhite")
+    black = picture.read(tmp_path / "scan.tif").values == 0
+    assert np.array_equal(black, np.eye(40, dtype=bool))
+
+
 def test_tiffs_with_bands_and_slices(tmp_path):
     bands = np.dstack([image(), image(1)])
     tifffile.imwrite(tmp_path / "bands.tif", bands, photometric="minisblack", planarconfig="contig")

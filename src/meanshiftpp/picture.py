@@ -257,6 +257,8 @@ def _read_series(series: Any, page: Any, path: Path) -> Picture:
         if "imagecodecs" not in str(error):
             raise
         return _read_packed(page, path)
+    if page.photometric == 0 and values.dtype.kind in "bu":  # a scan, in which 0 is white
+        values ^= values.dtype.type(2**page.bitspersample - 1)
     keep = [i for i, size in enumerate(values.shape) if size > 1 or axes[i] in "YX"]
     axes = "".join(axes[i] for i in keep)
     values = values.reshape([values.shape[i] for i in keep])
