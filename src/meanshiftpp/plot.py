@@ -22,7 +22,7 @@ from meanshiftpp.errors import InvalidInputError, need
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["beside", "clusters"]
+__all__ = ["clusters", "in_period"]
 
 # Okabe and Ito's colours, which people with any colour vision tell apart, without the yellow that
 # paper swallows, and with three dark ones of Paul Tol's after them.
@@ -138,7 +138,7 @@ def clusters(
     """
     matplotlib = need("matplotlib", "plot")
     if centers is not None:
-        centers = beside(centers, X, periodic)
+        centers = in_period(centers, X, periodic)
     scene = _scene(np.asarray(X), np.asarray(labels), centers, weights, columns)
     with matplotlib.rc_context({**STYLE, "font.family": _fonts()}):
         d = scene.X.shape[1]
@@ -147,7 +147,7 @@ def clusters(
     return figure
 
 
-def beside(
+def in_period(
     centers: ArrayLike, X: ArrayLike, periodic: Sequence[float | None] | None
 ) -> NDArray[np.float64]:
     """Bring modes into the period that the points are in: half of one to each side of their middle.
@@ -168,8 +168,8 @@ def beside(
 
     Examples
     --------
-    >>> from meanshiftpp.plot import beside
-    >>> beside([[350.0, 5.0], [20.0, 5.0]], [[-170.0, 0.0], [175.0, 9.0]], [360, None])
+    >>> from meanshiftpp.plot import in_period
+    >>> in_period([[350.0, 5.0], [20.0, 5.0]], [[-170.0, 0.0], [175.0, 9.0]], [360, None])
     array([[-10.,   5.],
            [ 20.,   5.]])
     """

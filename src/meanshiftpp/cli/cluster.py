@@ -393,11 +393,11 @@ def _periods(modes: Modes) -> list[float | None]:
 
 
 def _summary(task: Task, found: Found, streamed: bool) -> Summary:
-    from meanshiftpp.plot import beside
+    from meanshiftpp.plot import in_period
 
     modes, centers = found.modes, found.modes.centers
     if found.points is not None:
-        centers = beside(centers, found.points, _periods(modes))
+        centers = in_period(centers, found.points, _periods(modes))
     total, kept = int(modes.grid.total), int(modes.weights.sum())
     return Summary(
         file=task.source.name,
