@@ -20,7 +20,8 @@ inline constexpr float kWhiteX = 0.95047f, kWhiteZ = 1.08883f;  // D65, Y = 1
 // The sRGB curve from [0, 1] to light.
 inline double linear_light(double v) { return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); }
 
-// A curve over [0, 1], read between evenly spaced points of it.
+// A curve over [0, 1], read between evenly spaced points of it. What each pixel goes through is inlined by
+// order: left to the compiler, it hangs on whatever else is in the file.
 class Curve {
   public:
     template <class Fn>
@@ -28,7 +29,7 @@ class Curve {
         for (int k = 0; k <= kSteps; ++k) at_[k] = static_cast<float>(fn(static_cast<double>(k) / kSteps));
         at_[kSteps + 1] = at_[kSteps];
     }
-    float operator()(float x) const {
+    [[gnu::always_inline]] float operator()(float x) const {
         const float scaled = std::min(std::max(x, 0.0f), 1.0f) * kSteps;
         const int k = static_cast<int>(scaled);
         return at_[k] + (scaled - static_cast<float>(k)) * (at_[k + 1] - at_[k]);
@@ -49,13 +50,9 @@ inline Colour xyz_of(Colour light) {
             0.019334f * light.a + 0.119193f * light.b + 0.950227f * light.c};
 }
 
-// The curve of Lab and Luv from light to lightness.
-inline const Curve& lab_curve() {
-    static const Curve curve([](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116.0; });
-    return curve;
-}
+inline double lab_curve(double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116.0; }
 
-inline Colour lab_of(Colour light, const Curve& curve) {
+[[gnu::always_inline]] inline Colour lab_of(Colour light, const Curve& curve) {
     const Colour xyz = xyz_of(light);
     const float x = curve(xyz.a / kWhiteX), y = curve(xyz.b), z = curve(xyz.c / kWhiteZ);
     return {116.0f * y - 16.0f, 500.0f * (x - y), 200.0f * (y - z)};
@@ -91,7 +88,7 @@ class Reader {
     Reader(const Points& points, double white, bool light) : points_(points), white_(white), light_(light) {
         for (int v = 0; v < 256 && std::is_same_v<T, uint8_t>; ++v) table_[v] = convert(v / white);
     }
-    float operator()(i64 i, int j) const {
+    [[gnu::always_inline]] float operator()(i64 i, int j) const {
         T raw;
         std::memcpy(&raw, points_.at(i, j), sizeof raw);
         if constexpr (std::is_same_v<T, uint8_t>) return table_[raw];
@@ -108,7 +105,7 @@ class Reader {
 
 // IN points (n, 3) of a type whose full scale is `white`; OUT colours (n, 3).
 inline void convert(const Points& points, Space space, double white, float* colours, int n_threads) {
-    const Curve& curve = lab_curve();
+    static const Curve curve([](double t) { return lab_curve(t); });
     const int team = team_size(points.n, 1 << 14, n_threads);
     auto each = [&](bool light, auto&& colour_of) {
         with_type(points.dtype, [&](auto zero) {
@@ -126,9 +123,9 @@ inline void convert(const Points& points, Space space, double white, float* colo
     };
     switch (space) {
         case Space::lab:
-            return each(true, [&](Colour light) { return lab_of(light, curve); });
+            return each(true, [](Colour light) { return lab_of(light, curve); });
         case Space::luv:
-            return each(true, [&](Colour light) { return luv_of(light, curve); });
+            return each(true, [](Colour light) { return luv_of(light, curve); });
         case Space::hsv:
             return each(false, [](Colour rgb) { return hsv_of(rgb); });
         default:

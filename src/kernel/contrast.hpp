@@ -12,8 +12,18 @@
 
 namespace mspp {
 
-// Sums over any square in four look-ups, for K values a pixel, over some rows of a slice. The last value is
-// 1, and all are 0 where a pixel is masked. Modulo 2^32: a square's own sum fits.
+// Some rows and columns, the last ones excluded.
+struct Square {
+    i64 top, bottom, left, right;
+    u32 area() const { return static_cast<u32>((bottom - top) * (right - left)); }
+};
+
+inline float mean_of(u32 sum, u32 count) {
+    return static_cast<float>(static_cast<i32>(sum)) * (1.0f / static_cast<float>(count));
+}
+
+// Sums over any square in four look-ups, for K values a pixel, over some rows of a slice. Modulo 2^32: a
+// square's own sum fits.
 template <int K>
 class AreaTable {
   public:
@@ -21,11 +31,9 @@ class AreaTable {
         u32 of[K];
     };
 
-    using Values = std::array<i32, K>;
-
-    // Rows first to last - 1; values(y, x) are those of a pixel.
+    // Rows first to last - 1; value(y, x, k) is an integer.
     template <class Fn>
-    void build(i64 first, i64 last, i64 width, Fn&& values) {
+    void build(i64 first, i64 last, i64 width, Fn&& value) {
         first_ = first;
         last_ = last;
         width_ = width;
@@ -38,26 +46,22 @@ class AreaTable {
             Sums* here = &sums_[(y + 1 - first) * row_];
             *here++ = Sums{};
             for (i64 x = 0; x < width; ++x) {
-                const Values value = values(y, x);
-                for (int k = 0; k < K; ++k) along.of[k] += static_cast<u32>(value[k]);
+                for (int k = 0; k < K; ++k) along.of[k] += static_cast<u32>(value(y, x, k));
                 for (int k = 0; k < K; ++k) here[x].of[k] = above[x].of[k] + along.of[k];
             }
         }
     }
 
-    // OUT means over the square of that radius around (y, x), as much of it as is there; false where nothing
-    // is.
-    bool mean(i64 y, i64 x, i64 radius, float* mean) const {
+    // The square of that radius around (y, x), as much of it as is there.
+    Square around(i64 y, i64 x, i64 radius) const {
         y = std::clamp<i64>(y, first_, last_ - 1);
         x = std::clamp<i64>(x, 0, width_ - 1);
-        const i64 top = std::max<i64>(y - radius, first_), bottom = std::min(y + radius + 1, last_);
-        const i64 left = std::max<i64>(x - radius, 0), right = std::min(x + radius + 1, width_);
-        const Sums sums = box(at(top, 0), at(bottom, 0), left, right);
-        const u32 count = sums.of[K - 1];
-        if (count == 0) return false;
-        const float scale = 1.0f / static_cast<float>(count);
-        for (int k = 0; k < K - 1; ++k) mean[k] = static_cast<float>(static_cast<i32>(sums.of[k])) * scale;
-        return true;
+        return {std::max<i64>(y - radius, first_), std::min(y + radius + 1, last_),
+                std::max<i64>(x - radius, 0), std::min(x + radius + 1, width_)};
+    }
+
+    Sums sum(const Square& square) const {
+        return box(at(square.top, 0), at(square.bottom, 0), square.left, square.right);
     }
 
     // Whether the square of that radius is all there.
@@ -65,7 +69,7 @@ class AreaTable {
         return y - radius >= first_ && y + radius < last_ && x - radius >= 0 && x + radius < width_;
     }
 
-    // The sum over such a square.
+    // The sum over one that is.
     Sums sum(i64 y, i64 x, i64 radius) const {
         return box(at(y - radius, 0), at(y + radius + 1, 0), x - radius, x + radius + 1);
     }
@@ -90,26 +94,24 @@ struct Contrast {
 inline constexpr float kColourSteps = 128;  // of a colour unit, in the summed-area tables
 
 // The distance in colour between the squares to either side of a pixel, the largest over four directions in
-// which both are there.
-inline float colour_step(const AreaTable<4>& colour, i64 y, i64 x, i64 radius) {
+// which both are there. IN colours, and 1 for each pixel that counts.
+template <bool MASKED>
+float colour_step(const AreaTable<4>& colour, i64 y, i64 x, i64 radius) {
     const i64 directions[4][2] = {{0, radius}, {radius, 0}, {radius, radius}, {radius, -radius}};
-    const bool inside = colour.holds(y, x, 2 * radius);
-    const u32 area = static_cast<u32>((2 * radius + 1) * (2 * radius + 1));
-    const float scale = 1.0f / static_cast<float>(area);
+    const bool whole = !MASKED && colour.holds(y, x, 2 * radius);
+    const float scale = 1.0f / static_cast<float>((2 * radius + 1) * (2 * radius + 1));
     float largest = 0;
     for (const auto& [dy, dx] : directions) {
-        float step[4] = {};
-        bool whole = false;
-        if (inside) {
+        float step[4];
+        if (whole) {
             const auto a = colour.sum(y - dy, x - dx, radius), b = colour.sum(y + dy, x + dx, radius);
-            whole = a.of[3] == area && b.of[3] == area;
             for (int k = 0; k < 4; ++k)
                 step[k] = static_cast<float>(static_cast<i32>(a.of[k] - b.of[k])) * scale;
-        }
-        if (!whole) {
-            float a[3], b[3];
-            if (!colour.mean(y - dy, x - dx, radius, a) || !colour.mean(y + dy, x + dx, radius, b)) continue;
-            for (int k = 0; k < 3; ++k) step[k] = a[k] - b[k];
+        } else {
+            const auto a = colour.sum(colour.around(y - dy, x - dx, radius));
+            const auto b = colour.sum(colour.around(y + dy, x + dx, radius));
+            if (a.of[3] == 0 || b.of[3] == 0) continue;
+            for (int k = 0; k < 3; ++k) step[k] = mean_of(a.of[k], a.of[3]) - mean_of(b.of[k], b.of[3]);
         }
         largest = std::max(largest, step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
     }
@@ -132,6 +134,7 @@ struct Reach {
 
 // Measures a stripe of rows after the other; each has tables of its own, with as many rows around it as the
 // squares reach.
+template <bool MASKED>
 class ContrastMeter {
   public:
     ContrastMeter(const float* colours, const Array<u32>& regions, const Shape& shape, Contrast& contrast)
@@ -146,18 +149,18 @@ class ContrastMeter {
         const Range texture = around(reach_.coarse + 1);
         const Range wide = around(std::max(2 * reach_.far + 1, reach_.coarse + reach_.fine + 2));
         const u32* regions = regions_.data() + z * shape_.slice();
-        colour_.build(wide.begin, wide.end, width, [&](i64 y, i64 x) {
+        auto hidden = [&](i64 p) { return MASKED && regions[p] == kNoRegion; };
+        colour_.build(wide.begin, wide.end, width, [&](i64 y, i64 x, int k) {
             const i64 p = y * width + x;
-            if (regions[p] == kNoRegion) return AreaTable<4>::Values{};
-            auto steps = [&](int k) { return static_cast<i32>(slice[3 * p + k] * kColourSteps); };
-            return AreaTable<4>::Values{steps(0), steps(1), steps(2), 1};
+            if (hidden(p)) return 0;
+            return k == 3 ? 1 : static_cast<i32>(slice[3 * p + k] * kColourSteps);
         });
-        rough_.build(texture.begin, texture.end, width, [&](i64 y, i64 x) {
+        rough_.build(texture.begin, texture.end, width, [&](i64 y, i64 x, int) {
             const i64 p = y * width + x;
-            float mean[3];
-            if (regions[p] == kNoRegion || !colour_.mean(y, x, reach_.fine, mean))
-                return AreaTable<2>::Values{};
-            return AreaTable<2>::Values{static_cast<i32>(std::abs(slice[3 * p] * kColourSteps - mean[0])), 1};
+            if (hidden(p)) return 0;
+            const Square square = colour_.around(y, x, reach_.fine);
+            const float mean = mean_of(colour_.sum(square).of[0], counted(square));
+            return static_cast<i32>(std::abs(slice[3 * p] * kColourSteps - mean));
         });
         for (i64 y = first; y < last; ++y) measure({z * shape_.slice() + y * width, z, y, 0});
     }
@@ -165,18 +168,22 @@ class ContrastMeter {
   private:
     void measure(Pixel pixel) {
         for (; pixel.x < shape_.width; ++pixel.x, ++pixel.p) {
-            float rough = 0;
-            rough_.mean(pixel.y, pixel.x, reach_.coarse, &rough);
-            contrast_.texture[pixel.p] = rough / kColourSteps;
+            const Square square = rough_.around(pixel.y, pixel.x, reach_.coarse);
+            const u32 count = counted(square);
+            contrast_.texture[pixel.p] =
+                count == 0 ? 0.0f : mean_of(rough_.sum(square).of[0], count) / kColourSteps;
             bool border = false;
             pixel.each_touching(shape_, [&](i64 q) { border |= regions_[q] != regions_[pixel.p]; });
             contrast_.edge[pixel.p] = border ? edge(pixel.y, pixel.x) : 0.0f;
         }
     }
 
+    u32 counted(const Square& square) const { return MASKED ? colour_.sum(square).of[3] : square.area(); }
+
     float edge(i64 y, i64 x) const {
-        const float steps = colour_step(colour_, y, x, reach_.far) + colour_step(colour_, y, x, reach_.near);
-        return steps / (2 * kColourSteps);
+        const float far = colour_step<MASKED>(colour_, y, x, reach_.far);
+        const float near = colour_step<MASKED>(colour_, y, x, reach_.near);
+        return (far + near) / (2 * kColourSteps);
     }
 
     const float* colours_;
@@ -185,7 +192,7 @@ class ContrastMeter {
     const Reach reach_;
     Contrast& contrast_;
     AreaTable<4> colour_;
-    AreaTable<2> rough_;
+    AreaTable<1> rough_;
 };
 
 inline Contrast measure_contrast(const float* colours, const Array<u32>& regions, const Shape& shape,
@@ -197,12 +204,18 @@ inline Contrast measure_contrast(const float* colours, const Array<u32>& regions
     contrast.edge.resize(static_cast<size_t>(shape.size()));
     const i64 stripes = (shape.height + rows - 1) / rows;
     const int team = team_size(shape.size(), 1 << 14, n_threads);
-    parallel(team, [&](int t) {
-        ContrastMeter meter(colours, regions, shape, contrast);
+    auto measure = [&](int t, auto&& meter) {
         const Range range = part(stripes * shape.depth, t, team);
         for (i64 k = range.begin; k < range.end; ++k)
             meter.stripe(k / stripes, k % stripes * shape.height / stripes,
                          (k % stripes + 1) * shape.height / stripes);
+    };
+    const bool masked = std::find(regions.begin(), regions.end(), kNoRegion) != regions.end();
+    parallel(team, [&](int t) {
+        if (masked)
+            measure(t, ContrastMeter<true>(colours, regions, shape, contrast));
+        else
+            measure(t, ContrastMeter<false>(colours, regions, shape, contrast));
     });
     return contrast;
 }

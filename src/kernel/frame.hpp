@@ -29,7 +29,7 @@ class ColourCells {
     static constexpr size_t kLimit = 20000;  // ids have 16 bits
 
     explicit ColourCells(const std::array<double, 3>& sides) : table_(size_t{1} << (3 * kBits)) {
-        const Curve& curve = lab_curve();
+        static const Curve curve([](double t) { return lab_curve(t); });
         std::vector<Cell> all(table_.size());
         for (size_t k = 0; k < all.size(); ++k) {
             const Colour lab = lab_of({light(k >> (2 * kBits)), light(k >> kBits), light(k)}, curve);
