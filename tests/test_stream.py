@@ -38,7 +38,7 @@ TABLES = [".parquet", ".csv", ".arrow", ".feather"]
 def small_chunks(monkeypatch):
     """Chunks of 1,000 rows at most, so that small files have many."""
     monkeypatch.setattr("meanshiftpp.formats.sources.MOST_ROWS", 1000)
-    monkeypatch.setattr("meanshiftpp.formats.tables._CSV_BLOCK", 1 << 14)
+    monkeypatch.setattr("meanshiftpp.formats.tablefiles._CSV_BLOCK", 1 << 14)
 
 
 @pytest.fixture(scope="module")
