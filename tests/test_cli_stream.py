@@ -113,6 +113,15 @@ def test_without_a_bandwidth_a_sample_decides_and_is_said(tmp_path, points, whol
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("how", ["--no-stream", "--stream"])
+def test_of_bad_values_no_bandwidth_is_said_to_be_chosen(tmp_path, how):
+    np.save(tmp_path / "a.npy", [[1.0], [np.nan], [3.0]])
+    code, _, words = run("cluster", tmp_path / "a.npy", how)
+    assert code == 1
+    assert "row 2, column 'x0' is NaN" in words
+    assert "chosen" not in words
+
+
 def test_options_that_contradict_each_other_are_wrong_usage(whole):
     for options in (
         ("--no-stream", "--checkpoint", "c"),

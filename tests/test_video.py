@@ -308,8 +308,9 @@ def test_a_faded_grid_has_the_same_means(keep):
 def test_what_fades_keeps_its_period_and_fits_to_the_rest():
     grid = Grid.from_points([[1.0], [1.0], [359.0]], 10, periodic=[360])
     assert (grid + fade(grid, 0.5)).total == 4
-    with pytest.raises(InvalidInputError, match=r"between 0 and 1, got 1\.5"):
-        fade(grid, 1.5)
+    for wrong in (1.5, -0.1, float("nan"), "x", None):
+        with pytest.raises(InvalidInputError, match=f"between 0 and 1, got {wrong!r}"):
+            fade(grid, wrong)
 
 
 # -- drawing ---------------------------------------------------------------------------------------

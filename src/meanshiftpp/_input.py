@@ -191,7 +191,7 @@ def as_whole(value: object, name: str, low: int, high: int | None = None) -> int
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < low or (high is not None and value > high):  # type: ignore[operator]
         upto = "" if high is None else f" to {high:,}"
-        raise InvalidInputError(f"{name} must be a whole number from {low}{upto}, got {value!r}")
+        raise InvalidInputError(f"{name} must be a whole number from {low:,}{upto}, got {value!r}")
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 

@@ -254,7 +254,7 @@ def fade(grid: Grid, keep: float) -> Grid:
     >>> fade(grid, 0.5)
     Grid(1 cell, 1 feature, weight 2, bandwidth 0.5)
     """
-    if not 0 <= keep <= 1:
+    if not isinstance(keep, int | float | np.number) or not 0 <= keep <= 1:
         raise InvalidInputError(f"fade keeps a part between 0 and 1, got {keep!r}")
     counts = (grid.counts * keep).astype(np.uint64)
     left = counts > 0

@@ -325,6 +325,8 @@ def _bandwidth(task: Task, sample: Callable[[], tuple[NDArray[Any], int]]) -> An
     sample : callable
         Gives points, and how many there are in all.
     """
+    import numpy as np
+
     from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 
     if task.sides:
@@ -332,6 +334,8 @@ def _bandwidth(task: Task, sample: Callable[[], tuple[NDArray[Any], int]]) -> An
     with status(f"choosing a bandwidth for {task.source.name}"):
         points, total = sample()
         bandwidth = bandwidth_from_sample(points, total, n_threads=task.threads)
+    if not np.isfinite(points).all():
+        return bandwidth  # of nothing: the binning will say where the bad value is
     chosen = ",".join(f"{side!r}" for side in bandwidth.tolist())
     say(f"bandwidth chosen from {counted(len(points), 'point')}: -b {chosen}")
     return bandwidth
