@@ -227,8 +227,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             max_iter=self.max_iter,
             n_threads=threads,
         )
-        if least := self._least_weight():
-            modes = modes.keep(least)
+        modes = modes.keep(self._least_weight())
         labels = modes.label(X, cluster_all=self.cluster_all, n_threads=threads)
         return self._keep(modes, labels, bandwidth)
 

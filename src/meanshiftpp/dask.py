@@ -135,8 +135,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
             max_iter=self.max_iter,
             n_threads=threads_of(self.n_jobs),
         )
-        if least := self._least_weight():
-            modes = modes.keep(least)
+        modes = modes.keep(self._least_weight())
         return self._keep(modes, self._labels(points, modes), wanted)
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
