@@ -3,15 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 DATA ?= data
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/*.?pp src/kernel/*)
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/bindings/* src/kernel/*/*)
 # An editable install knows the modules there were: it is made again when their names change.
 MODULES := $(shell find src/meanshiftpp -name '*.py' | sort | cksum | cut -d' ' -f1)
 
 WHEEL_ENV := build/wheel-env
-WHEEL_TESTS := tests/test_grid.py tests/test_modes.py tests/test_against_reference.py tests/test_cuda.py
+WHEEL_TESTS := tests/core tests/laws tests/backends
 
 SANITIZE_ENV := build/sanitize-env
-SANITIZE_TESTS := $(patsubst %,tests/test_%.py,grid modes against_reference laws periodic resolution cluster density sweep bandwidth image video track)
+SANITIZE_TESTS := $(patsubst %,tests/%,core laws bandwidth estimators images video tracking)
 
 .PHONY: demo test lint format bench paper docs wheel sanitize clean
 
@@ -25,12 +25,12 @@ lint: $(VENV)/installed-lint  ## ruff, mypy, clang-format; changes nothing
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/clang-format --dry-run --Werror src/*.?pp src/kernel/* src/meanshiftpp/backends/cuda/*.cu*
+	$(VENV)/bin/clang-format --dry-run --Werror src/bindings/* src/kernel/*/* src/meanshiftpp/backends/cuda/*.cu*
 
 format: $(VENV)/installed-lint  ## what lint asks for, done
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
-	$(VENV)/bin/clang-format -i src/*.?pp src/kernel/* src/meanshiftpp/backends/cuda/*.cu*
+	$(VENV)/bin/clang-format -i src/bindings/* src/kernel/*/* src/meanshiftpp/backends/cuda/*.cu*
 
 bench: $(VENV)/installed-bench  ## measure, check the answers, print ratios; ARGS=--quick or names
 	$(PY) -m benchmarks $(ARGS)

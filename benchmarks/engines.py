@@ -32,7 +32,7 @@ import numpy as np
 from benchmarks.common import machine
 from benchmarks.speed.checks import WrongAnswerError
 from meanshiftpp import Grid, Modes, seek
-from meanshiftpp.stream import build_grid, open_points
+from meanshiftpp.io.streams import build_grid, open_points
 
 COLUMNS = ["x", "y", "z"]
 BANDWIDTH = 0.5
@@ -96,7 +96,7 @@ def with_dask(folder: Path, rows: int, keep_memory: bool) -> Iterator[Engine]:
     import dask.dataframe as dd
     from distributed import Client, LocalCluster, wait
 
-    from meanshiftpp.dask import MeanShiftPP
+    from meanshiftpp.engines.dask import MeanShiftPP
 
     model = MeanShiftPP(bandwidth=BANDWIDTH)
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.common.data import Data, centres
 from meanshiftpp import MeanShiftPP, segment
-from meanshiftpp.modes import fit_labels
+from meanshiftpp.core.modes import fit_labels
 
 DRAWN = 50_000_000  # points drawn at a time
 

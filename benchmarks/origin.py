@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common.partitions import compare
-from meanshiftpp.modes import fit_labels
+from meanshiftpp.core.modes import fit_labels
 
 RESOLUTIONS = (1, 2, 3, 4)
 ORIGINS = 8

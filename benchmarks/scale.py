@@ -67,7 +67,7 @@ def defaults(path: Path) -> None:
 
 def build(path: Path) -> None:
     """Decode and bin."""
-    from meanshiftpp.stream import build_grid, open_points
+    from meanshiftpp.io.streams import build_grid, open_points
 
     build_grid(open_points(path), BANDWIDTH)
 
@@ -75,7 +75,7 @@ def build(path: Path) -> None:
 def cluster(path: Path) -> None:
     """Both passes: labels beside the columns, in another Parquet file."""
     from meanshiftpp import seek
-    from meanshiftpp.stream import build_grid, open_points, write_labels
+    from meanshiftpp.io.streams import build_grid, open_points, write_labels
 
     source = open_points(path)
     write_labels(_labelled(path), source, seek(build_grid(source, BANDWIDTH)).label)
@@ -86,8 +86,8 @@ def prefix(path: Path) -> None:
     import pyarrow.parquet as pq
 
     from meanshiftpp import seek
-    from meanshiftpp.modes import fit_labels
-    from meanshiftpp.stream import build_grid, open_points
+    from meanshiftpp.core.modes import fit_labels
+    from meanshiftpp.io.streams import build_grid, open_points
 
     def first_rows(file: Path, columns: list[str]) -> np.ndarray:
         parts, rows = [], 0
@@ -134,7 +134,7 @@ def child(kind: str, path: Path) -> dict[str, float]:
 
 def measure(kind: str, path: Path) -> None:
     if kind != "idle":
-        for module in ("pyarrow.parquet", "meanshiftpp.modes", "meanshiftpp.stream"):
+        for module in ("pyarrow.parquet", "meanshiftpp.core.modes", "meanshiftpp.io.streams"):
             import_module(module)  # before the clock starts: how large the file is matters here
     start, cpu = perf_counter(), process_time()
     KINDS[kind](path)

@@ -24,7 +24,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from meanshiftpp.studio.samples import hills
+from meanshiftpp.apps.studio.samples import hills
 
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),

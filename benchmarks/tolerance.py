@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp import Grid, seek
-from meanshiftpp.modes import DEFAULT_MAX_ITER, DEFAULT_TOL
+from meanshiftpp.core.modes import DEFAULT_MAX_ITER, DEFAULT_TOL
 
 NO_LIMIT = 1_000_000
 LARGE_TABLE = 100_000

@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from PIL import Image
 
-from meanshiftpp.plot import PALETTE, STYLE
+from meanshiftpp.plot.figure import PALETTE, STYLE
 
 HERE = Path(__file__).parent
 IMAGES = HERE / "images"
@@ -75,7 +75,7 @@ def photograph() -> None:
     from sklearn.datasets import load_sample_image
 
     from meanshiftpp import segment
-    from meanshiftpp.draw import contact_sheet, fill, region_colors
+    from meanshiftpp.images.draw import contact_sheet, fill, region_colors
 
     photo = load_sample_image("china.jpg")
     panels = [("photograph", "china.jpg, from scikit-learn", photo)]
@@ -92,7 +92,7 @@ def regions() -> None:
     from skimage.data import astronaut
 
     from meanshiftpp import segment
-    from meanshiftpp.draw import contact_sheet, fill, region_colors
+    from meanshiftpp.images.draw import contact_sheet, fill, region_colors
 
     labels = segment(image := astronaut())
     words = f"{labels.max() + 1} regions, each in its mean colour"
@@ -105,7 +105,7 @@ def regions() -> None:
 
 def tracking() -> None:
     """Draw the frames that `meanshiftpp demo` shows, a little smaller."""
-    from meanshiftpp import demo
+    from meanshiftpp.apps import demo
 
     with tempfile.TemporaryDirectory() as folder:
         strips = Path(folder) / "tracking.png"

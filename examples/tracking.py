@@ -11,7 +11,7 @@ import numpy as np
 
 from meanshiftpp import Tracker
 from meanshiftpp.clips import leaving
-from meanshiftpp.marks import tracked
+from meanshiftpp.tracking.marks import tracked
 
 frames, truth = zip(*leaving(), strict=True)
 tracker = Tracker()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from tests.strategies import Case
 
 from meanshiftpp import Grid, Modes
-
-from .strategies import Case
 
 THREADS = (1, 2, 8)
 

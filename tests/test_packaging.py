@@ -28,7 +28,9 @@ def with_examples() -> Iterator[str]:
     """The modules that show a session in a docstring; those of Spark are run by its own tests."""
     for path in sorted(SOURCE.rglob("*.py")):
         name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-        if name != "spark" and re.search(r"^\s*>>> ", path.read_text("utf-8"), re.MULTILINE):
+        if not name.startswith("engines.spark") and re.search(
+            r"^\s*>>> ", path.read_text("utf-8"), re.MULTILINE
+        ):
             yield name.removesuffix(".__init__")
 
 
@@ -90,7 +92,7 @@ def test_the_sdist_has_what_a_build_needs(tmp_path, monkeypatch):
             if path.suffix in {".py", ".pyi", ".typed", ".cpp", ".hpp", ".cu", ".cuh"}
         }
     needed.add("src/meanshiftpp/py.typed")
-    page = (SOURCE / "studio" / "page").iterdir()
+    page = (SOURCE / "apps" / "studio" / "page").iterdir()
     needed |= {path.relative_to(ROOT).as_posix() for path in page}
     assert needed <= shipped, f"missing: {sorted(needed - shipped)}"
     unwanted = re.compile(r"(\.venv|\.git|build|demo|docs/_build)/")

@@ -132,7 +132,7 @@ def _own_code() -> str:
     folder = Path(meanshiftpp.__file__).parent
     files = [
         Path(_kernel.__file__),
-        *(folder / f"{name}.py" for name in ("_pixels", "image", "modes")),
+        *(folder / f"{name}.py" for name in ("images/pixels", "images/segmentation", "core/modes")),
     ]
     return f"{crc32(b''.join(path.read_bytes() for path in files)):08x}"
 

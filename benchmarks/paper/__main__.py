@@ -14,7 +14,7 @@ from benchmarks.paper import clustering, gallery, others, page, plane
 from benchmarks.paper.bounded import Bounded
 from benchmarks.paper.setting import LIMIT, QUICK_LIMIT, Run, duration
 from benchmarks.paper.tables import Library
-from meanshiftpp.files import atomic_path
+from meanshiftpp._support.files import atomic_path
 
 SECTIONS: dict[str, Callable[[Run], page.Section]] = {
     "figure1": plane.illustration,

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmarks.bandwidth import read as read_csv
 from benchmarks.paper import sensors
-from meanshiftpp.files import atomic_path
+from meanshiftpp._support.files import atomic_path
 
 UCI = "https://archive.ics.uci.edu/static/public"
 PATIENCE = 20.0  # seconds for a server to say something

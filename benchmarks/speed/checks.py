@@ -80,7 +80,7 @@ def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
 
 
 def _as_reference(X: NDArray[Any], labels: NDArray[Any], h: float) -> bool:
-    from meanshiftpp.reference import mean_shift_pp
+    from meanshiftpp.reference.algorithms import mean_shift_pp
 
     return _same(labels, mean_shift_pp(X, h, tol=1e-3, max_iter=300).labels)
 

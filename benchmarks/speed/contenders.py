@@ -46,7 +46,7 @@ def ours(X: NDArray[Any], case: Case) -> NDArray[Any]:
 
 def kernel(X: NDArray[Any], case: Case) -> NDArray[Any]:
     """Run the native part with the checks of its arguments, without the estimator around it."""
-    from meanshiftpp.modes import fit_labels
+    from meanshiftpp.core.modes import fit_labels
 
     return fit_labels(X, case.bandwidth, n_threads=case.threads)[1]
 

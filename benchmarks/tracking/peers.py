@@ -119,7 +119,7 @@ def _theirs(name: str) -> Contender | None:
 @cache
 def _own_code() -> str:
     folder = Path(meanshiftpp.__file__).parent
-    files = [Path(_kernel.__file__), folder / "track.py"]
+    files = [Path(_kernel.__file__), folder / "tracking" / "tracker.py"]
     return f"{crc32(b''.join(path.read_bytes() for path in files)):08x}"
 
 

@@ -14,10 +14,10 @@ from benchmarks.tracking.data import Boxes, Film, Frame
 from benchmarks.tracking.measures import THRESHOLDS, overlaps, success
 from benchmarks.tracking.peers import OURS
 from benchmarks.tracking.report import Outcome
-from meanshiftpp.draw import contact_sheet
-from meanshiftpp.marks import box
-from meanshiftpp.picture import write
-from meanshiftpp.plot import INK, SOFT, STYLE
+from meanshiftpp.images.draw import contact_sheet
+from meanshiftpp.images.picture import write
+from meanshiftpp.plot.figure import INK, SOFT, STYLE
+from meanshiftpp.tracking.marks import box
 
 BARS = (OURS.name, "CSRT", "KCF", "adapt=None")  # more would be unreadable
 COLOURS = {

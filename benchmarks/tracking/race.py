@@ -15,7 +15,7 @@ from rich.progress import Progress
 
 from benchmarks.tracking.data import Frame
 from benchmarks.tracking.peers import MEAN_SHIFT, OURS, Window, contenders
-from meanshiftpp.clips import light
+from meanshiftpp.tracking.clips import light
 
 SIDE, BLOCK, ROUNDS = 100, 17, 3
 RACERS = (OURS.name, MEAN_SHIFT.name, "CSRT")

@@ -15,31 +15,38 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from meanshiftpp import errors, geo, plot, reference, video
     from meanshiftpp.bandwidth.choice import select_bandwidth
-    from meanshiftpp.bandwidth.sweeps import Sweep, sweep
-    from meanshiftpp.cluster import MeanShiftPP
-    from meanshiftpp.density import GridDensity
-    from meanshiftpp.grid import Grid
-    from meanshiftpp.image import Hierarchy, Palette, hierarchy, palette, quantize, segment
-    from meanshiftpp.modes import Modes, seek
-    from meanshiftpp.track import Tracker
+    from meanshiftpp.bandwidth.sweep import Sweep, sweep
+    from meanshiftpp.core.grid import Grid
+    from meanshiftpp.core.modes import Modes, seek
+    from meanshiftpp.estimators.cluster import MeanShiftPP
+    from meanshiftpp.estimators.density import GridDensity
+    from meanshiftpp.images.segmentation import (
+        Hierarchy,
+        Palette,
+        hierarchy,
+        palette,
+        quantize,
+        segment,
+    )
+    from meanshiftpp.tracking.tracker import Tracker
 
 __version__ = "0.1.0.dev0"
 _HOME = {
-    "Grid": "grid",
-    "GridDensity": "density",
-    "Hierarchy": "image",
-    "MeanShiftPP": "cluster",
-    "Modes": "modes",
-    "Palette": "image",
-    "Sweep": "bandwidth.sweeps",
-    "Tracker": "track",
-    "hierarchy": "image",
-    "palette": "image",
-    "quantize": "image",
-    "seek": "modes",
-    "segment": "image",
+    "Grid": "core.grid",
+    "GridDensity": "estimators.density",
+    "Hierarchy": "images.segmentation",
+    "MeanShiftPP": "estimators.cluster",
+    "Modes": "core.modes",
+    "Palette": "images.segmentation",
+    "Sweep": "bandwidth.sweep",
+    "Tracker": "tracking.tracker",
+    "hierarchy": "images.segmentation",
+    "palette": "images.segmentation",
+    "quantize": "images.segmentation",
+    "seek": "core.modes",
+    "segment": "images.segmentation",
     "select_bandwidth": "bandwidth.choice",
-    "sweep": "bandwidth.sweeps",
+    "sweep": "bandwidth.sweep",
 }
 __all__ = [
     "Grid",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 
-from meanshiftpp.errors import MissingExtraError, need
+from meanshiftpp._support.extras import need
+from meanshiftpp.errors import MissingExtraError
 
 
 def main() -> None:
@@ -15,7 +16,7 @@ def main() -> None:
         need("rich", "cli")
     except MissingExtraError as error:
         sys.exit(f"error: {error}")
-    from meanshiftpp.cli.app import app
+    from meanshiftpp.apps.cli.app import app
 
     signal.signal(signal.SIGTERM, _stop)
     app(prog_name="meanshiftpp")

@@ -12,9 +12,6 @@ Each message says what was expected, what came, and what to do.
 
 from __future__ import annotations
 
-from importlib import import_module
-from types import ModuleType
-
 
 class MeanShiftPPError(Exception):
     """The root of this package's own errors; what scikit-learn checks raises scikit-learn's.
@@ -90,30 +87,9 @@ class MissingExtraError(MeanShiftPPError, ImportError):
 
     Examples
     --------
-    >>> from meanshiftpp.errors import need
+    >>> from meanshiftpp._support.extras import need
     >>> need("some_module", "io")
     Traceback (most recent call last):
     ...
     meanshiftpp.errors.MissingExtraError: this needs some_module: pip install "meanshiftpp[io]"
     """
-
-
-def need(module: str, extra: str) -> ModuleType:
-    """Import an optional dependency, or say how to install it.
-
-    Examples
-    --------
-    >>> need("no_such_module", "io")
-    Traceback (most recent call last):
-    ...
-    meanshiftpp.errors.MissingExtraError: this needs no_such_module: pip install "meanshiftpp[io]"
-    """
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        # A broken install (a missing dependency of the dependency) keeps its own words.
-        if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
-            raise
-        package = module.split(".")[0]
-        message = f'this needs {package}: pip install "meanshiftpp[{extra}]"'
-        raise MissingExtraError(message) from None

@@ -10,7 +10,7 @@ import re
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from meanshiftpp._arrays import on_gpu
+from meanshiftpp._support.devices import on_gpu
 from meanshiftpp.errors import InvalidInputError
 
 

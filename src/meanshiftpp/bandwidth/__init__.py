@@ -1,1 +1,1 @@
-"""Which bandwidth: what the data suggests, and a sweep over many."""
+"""The bandwidth: sweeps over many, and an automatic choice."""

@@ -11,8 +11,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp.grid import Grid
-from meanshiftpp.modes import Modes
+from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.modes import Modes
 
 CRUMB, CLUSTER, MOST_CRUMBS = 0.01, 0.03, 0.3  # shares of the points, see `comparable`
 TABLE = 1 << 22  # entries of a table that may be counted without sorting

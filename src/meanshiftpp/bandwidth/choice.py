@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meanshiftpp._arrays import beside, on_host
-from meanshiftpp._input import OFFSET_BITS, as_points, as_weights
+from meanshiftpp._support.checks import OFFSET_BITS, as_points, as_weights
+from meanshiftpp._support.devices import beside, on_host
 from meanshiftpp.bandwidth.agreement import CRUMB, MOST_CRUMBS, comparable, crumbs, large
 from meanshiftpp.bandwidth.multiples import FINEST, PARTS, possible
 from meanshiftpp.bandwidth.spread import (
@@ -33,10 +33,10 @@ from meanshiftpp.bandwidth.spread import (
     scale_of_grid,
     scale_of_points,
 )
-from meanshiftpp.bandwidth.sweeps import FALLBACK, sweep
+from meanshiftpp.bandwidth.sweep import FALLBACK, sweep
+from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.modes import Modes, seek
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.grid import Grid
-from meanshiftpp.modes import Modes, seek
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meanshiftpp._arrays import as_array
-from meanshiftpp._input import as_bandwidth
+from meanshiftpp._support.checks import as_bandwidth
+from meanshiftpp._support.devices import as_array
 from meanshiftpp.bandwidth.spread import (
     SAMPLE,
     Scale,
@@ -23,8 +23,8 @@ from meanshiftpp.bandwidth.spread import (
     scale_of_grid,
     scale_of_points,
 )
+from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.grid import Grid
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._arrays import module_of, on_gpu, on_host
-from meanshiftpp.grid import Grid
+from meanshiftpp._support.devices import module_of, on_gpu, on_host
+from meanshiftpp.core.grid import Grid
 
 SAMPLE = 1 << 14  # rows that are looked at
 TAIL = 0.01  # on either side: what may be far from all the rest

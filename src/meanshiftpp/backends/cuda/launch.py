@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp.errors import need
+from meanshiftpp._support.extras import need
 
 cp: Any = need("cupy", "gpu")
 Array = Any  # a CuPy array

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._arrays import on_host
+from meanshiftpp._support.devices import on_host
 from meanshiftpp.backends.cuda.cells import MOST_AROUND, extent, lay_out
 from meanshiftpp.backends.cuda.launch import (
     FULL,

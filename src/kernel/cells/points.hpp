@@ -1,0 +1,94 @@
+// The caller's points, untouched: any type, any strides.
+#pragma once
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "kernel/base/numbers.hpp"
+
+namespace mspp {
+
+enum class Dtype { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64 };
+
+struct Points {
+    const char* data;
+    Dtype dtype;
+    i64 n;
+    int d;
+    i64 row_stride, column_stride;  // in bytes
+
+    const char* at(i64 row, int column) const { return data + row * row_stride + column * column_stride; }
+    // Rows of T one after the other, as the vectorised loops want them.
+    template <class T>
+    bool packed() const {
+        return column_stride == sizeof(T) && row_stride == static_cast<i64>(sizeof(T)) * d &&
+               reinterpret_cast<uintptr_t>(data) % alignof(T) == 0;
+    }
+};
+
+// Calls fn with a value of the points' type.
+template <class Fn>
+auto with_type(Dtype dtype, Fn&& fn) {
+    switch (dtype) {
+        case Dtype::u8:
+            return fn(uint8_t{});
+        case Dtype::i8:
+            return fn(int8_t{});
+        case Dtype::u16:
+            return fn(uint16_t{});
+        case Dtype::i16:
+            return fn(int16_t{});
+        case Dtype::u32:
+            return fn(uint32_t{});
+        case Dtype::i32:
+            return fn(int32_t{});
+        case Dtype::u64:
+            return fn(uint64_t{});
+        case Dtype::i64:
+            return fn(int64_t{});
+        case Dtype::f32:
+            return fn(float{});
+        default:
+            return fn(double{});
+    }
+}
+
+template <class T>
+double widen(const Points& points, i64 row, int column) {
+    T x;
+    std::memcpy(&x, points.at(row, column), sizeof x);
+    const double wide = static_cast<double>(x);
+    if constexpr (std::numeric_limits<T>::is_integer && sizeof(T) == 8) {
+        constexpr T kExact = T{1} << 53;
+        bool exact = x <= kExact;
+        if constexpr (std::numeric_limits<T>::is_signed) exact = exact && x >= -kExact;
+        if (!exact)
+            throw BadInput("X[" + std::to_string(row) + ", " + std::to_string(column) + "] is " +
+                           std::to_string(x) +
+                           ", which float64 cannot hold exactly: integers must lie within +-2**53; "
+                           "subtract an offset first");
+    }
+    return wide;
+}
+
+// No stream of the standard library: linked statically, it may not have been initialised.
+[[noreturn]] inline void reject(i64 row, int column, double x, double bandwidth) {
+    auto digits = [](double value) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.17g", value);
+        return std::string(text);
+    };
+    const std::string where = "X[" + std::to_string(row) + ", " + std::to_string(column) + "] is ";
+    if (std::isnan(x)) throw BadInput(where + "NaN: every coordinate must be a finite number");
+    if (std::isinf(x))
+        throw BadInput(where + (x < 0 ? "-inf" : "inf") +
+                       " (infinity): every coordinate must be a finite number");
+    throw BadInput(where + digits(x) + ", too large for bandwidth " + digits(bandwidth) +
+                   ": |x / bandwidth| must stay below 2**51; remove the row, subtract an offset or take a "
+                   "larger bandwidth");
+}
+
+}  // namespace mspp

@@ -1,0 +1,34 @@
+// The weight around cells: for each query cell, the counts of the grid's cells near it, added up.
+#pragma once
+
+#include "kernel/query/neighbours.hpp"
+
+namespace mspp {
+
+// For each query cell: the sum of the counts of the grid's cells that are at most `reach` away along every
+// axis. Both lists are sorted and distinct.
+inline Array<u64> window_counts(const GridView& grid, Periods periods, const i64* query, i64 m, i64 reach,
+                                int n_threads) {
+    Array<u64> found(static_cast<size_t>(m), 0);
+    if (m == 0 || grid.m == 0) return found;
+    Array<u64> before;  // what a row holds within reach is a difference of two running sums
+    around(grid, periods, query, m, reach, n_threads, [&](const auto& keys, const auto& asked, auto cell_of) {
+        before = Array<u64>(static_cast<size_t>(keys.size()) + 1);
+        before[0] = 0;
+        for (i64 k = 0; k < keys.size(); ++k) before[k + 1] = before[k] + grid.counts[cell_of(k)];
+        return [&](u32 first, u32 last, const std::vector<Span>& rows) {
+            for (const Span& span : rows) {
+                u32 low = span.begin, high = span.begin;
+                for (u32 q = first; q < last; ++q) {
+                    const i64 centre = asked.last(q);
+                    while (low < span.end && keys.last(low) < centre - reach) ++low;
+                    while (high < span.end && keys.last(high) <= centre + reach) ++high;
+                    found[q] += before[high] - before[low];
+                }
+            }
+        };
+    });
+    return found;
+}
+
+}  // namespace mspp

@@ -1,0 +1,1 @@
+"""For people: the command line, the studio and the demonstration."""

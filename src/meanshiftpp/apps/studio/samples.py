@@ -1,0 +1,126 @@
+"""Something to begin with: a photograph, tables and clips, written as files like any other.
+
+Photographs come with scikit-image where that is installed; without it a picture is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp.apps.studio.session import Source
+from meanshiftpp.images import picture
+from meanshiftpp.tracking import clips
+from meanshiftpp.video.frames import write_frames
+
+__all__ = ["hills", "offered", "write"]
+
+PHOTOS = {"coffee": "Coffee", "astronaut": "Astronaut", "chelsea": "Cat"}
+DRAWN = {"hills": "Hills"}
+TABLES = {"million": "A million points", "iris": "Iris"}
+CLIPS = {
+    "occlusion": "Hidden twice",
+    "leaving": "Leaves and returns",
+    "lookalike": "A lookalike",
+    "light": "Changing light",
+}
+
+
+def offered() -> dict[str, dict[str, str]]:
+    """Name the samples of each view.
+
+    Examples
+    --------
+    >>> from meanshiftpp.apps.studio.samples import offered
+    >>> list(offered())
+    ['image', 'table', 'video']
+    """
+    return {"image": PHOTOS if _has_photos() else DRAWN, "table": TABLES, "video": CLIPS}
+
+
+def write(view: str, name: str, folder: Path) -> Source:
+    """Write a sample into a folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from meanshiftpp.apps.studio.samples import write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write("table", "iris", Path(folder)).name
+    'iris.csv'
+    """
+    maker, suffix = _MAKERS[view]
+    if name not in offered()[view]:
+        raise KeyError(name)
+    if name == "million":
+        suffix = ".npy"
+    source = Source(folder / f"sample-{name}{suffix}", f"{name}{suffix}", folder)
+    maker(name, source.path)
+    return source
+
+
+def _has_photos() -> bool:
+    return find_spec("skimage") is not None
+
+
+def _photo(name: str, path: Path) -> None:
+    if name in PHOTOS:
+        picture.write(path, getattr(import_module("skimage.data"), name)())
+    else:
+        picture.write(path, hills())
+
+
+def hills(width: int = 1200, height: int = 800) -> NDArray[np.uint8]:
+    """Draw a sun behind ranges of hills, the nearer the darker, with grain.
+
+    Examples
+    --------
+    >>> from meanshiftpp.apps.studio.samples import hills
+    >>> hills(60, 40).shape
+    (40, 60, 3)
+    """
+    rng = np.random.default_rng(5)
+    x, y = np.arange(width), np.arange(height)[:, None]
+    down = (y / height)[..., None]
+    scene = (1 - down) * [96, 146, 196] + down * [250, 214, 170]
+    scene = np.broadcast_to(scene, (height, width, 3)).copy()
+    scene[(x - 0.7 * width) ** 2 + (y - 0.33 * height) ** 2 < (0.07 * width) ** 2] = 255, 238, 196
+    for depth, colour in enumerate(([150, 160, 180], [104, 124, 140], [66, 92, 92], [34, 54, 48])):
+        waves = sum(
+            np.sin(x / width * k * 2 * np.pi + rng.uniform(0, 7)) / k for k in (1.5, 3, 7, 13, 29)
+        )
+        ridge = height * (0.45 + 0.14 * depth) + 0.06 * height * waves
+        scene[y > ridge] = colour
+    grain = rng.normal(0, 5, (height, width, 1))
+    return np.asarray((scene + grain).round().clip(0, 255), np.uint8)
+
+
+def _table(name: str, path: Path) -> None:
+    if name == "million":
+        from meanshiftpp.apps.demo import gaussians
+
+        np.save(path, gaussians()[0])
+        return
+    data = import_module("sklearn.datasets").load_iris()
+    names = ",".join(each.removesuffix(" (cm)").replace(" ", "_") for each in data.feature_names)
+    np.savetxt(path, data.data, "%.1f", ",", header=names, comments="", encoding="utf-8")
+
+
+def _clip(name: str, path: Path) -> None:
+    with write_frames(path, 25, (clips.WIDTH, clips.HEIGHT)) as put:
+        for frame, _ in clips.CLIPS[name]():
+            put(frame)
+
+
+_MAKERS: dict[str, tuple[Callable[[str, Path], Any], str]] = {
+    "image": (_photo, ".png"),
+    "table": (_table, ".csv"),
+    "video": (_clip, ".mp4"),
+}

@@ -1,0 +1,1 @@
+"""The method: points to a grid, a grid to modes, modes to labels."""

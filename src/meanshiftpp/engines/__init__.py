@@ -1,0 +1,1 @@
+"""Clusters of machines: Dask and Spark."""

@@ -1,0 +1,95 @@
+"""What the estimators share: scikit-learn's checks, for arrays on the host and on a GPU.
+
+What scikit-learn has no public name for is imported here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import functools
+from numbers import Integral, Real
+from typing import Any
+
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _check_n_features, validate_data
+
+from meanshiftpp._support.checks import as_points
+from meanshiftpp._support.devices import as_array, on_gpu
+from meanshiftpp.errors import InvalidInputError
+
+__all__ = [
+    "CONSTRAINTS",
+    "Estimator",
+    "Interval",
+    "checked_points",
+    "checked_weight",
+    "parameters_checked",
+    "threads_of",
+]
+
+parameters_checked = _fit_context(prefer_skip_nested_validation=True)  # before a fit
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+CONSTRAINTS: dict[str, list[Any]] = {
+    "bandwidth": [_POSITIVE, "array-like", None],
+    "periodic": [_POSITIVE, "array-like", None],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
+}
+
+
+class Estimator(BaseEstimator):  # type: ignore[misc]
+    """The base of the estimators, with the names of its parameters looked up once.
+
+    scikit-learn inspects the signature at every fit, which can take longer than the search.
+    """
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return list(_names_of(cls))  # type: ignore[arg-type]
+
+
+@functools.cache
+def _names_of(estimator: Any) -> tuple[str, ...]:
+    return tuple(BaseEstimator._get_param_names.__func__(estimator))
+
+
+def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int = 1) -> Any:
+    """Check shape, names and type; NaN and infinity the loops find in the pass they make.
+
+    Arrays on a GPU stay there, whether scikit-learn's array API dispatch is on or not.
+    """
+    if hasattr(X, "__dlpack_device__") and on_gpu(X := as_array(X)):
+        points = as_points(X)
+        if len(points) < ensure_min_samples:
+            raise InvalidInputError(f"X must have at least one row, got shape {points.shape}")
+        _check_n_features(estimator, points, reset=reset)
+        return points
+    how = {"reset": reset, "ensure_min_samples": ensure_min_samples}
+    return validate_data(estimator, X, ensure_all_finite=False, **how)
+
+
+def checked_weight(sample_weight: Any, n: int, *, some: bool = True) -> Any:
+    """Check what the bandwidth rules rely on; sign and NaN are found when weights are read.
+
+    With `some`, not all of them may be zero.
+    """
+    if sample_weight is None:
+        return None
+    weight = as_array(sample_weight)
+    if weight.shape != (n,) or weight.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"sample_weight must have one number for each of the {n} rows, "
+            f"got shape {weight.shape} of {weight.dtype}"
+        )
+    if some and not weight.any():
+        raise InvalidInputError("sample_weight must have a weight above zero, but all are zero")
+    return weight
+
+
+def threads_of(n_jobs: int | None) -> int | None:
+    """Give the threads that joblib's number of jobs stands for."""
+    return None if n_jobs is None else int(effective_n_jobs(n_jobs))

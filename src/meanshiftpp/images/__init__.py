@@ -1,0 +1,1 @@
+"""Images: segmentation, palettes, drawing, picture files."""

@@ -1,0 +1,1 @@
+"""Files of any size: sources of chunks, labels written beside them, checkpoints."""

@@ -1,0 +1,319 @@
+"""Files of any size in, labels out: two passes over chunks, in memory that does not grow.
+
+The first pass adds up the chunks' grids, the second labels each chunk and writes it. Reading,
+labelling and writing overlap, each in its own thread. That the data was cut does not show: grid and
+labels are those of all points at once.
+
+    source = open_points("stars.parquet")                 # or a folder, .npy, .tif, .laz, ...
+    modes = seek(build_grid(source, bandwidth=0.5))
+    write_labels("labelled.parquet", source, modes.label)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from meanshiftpp._support.files import (
+    atomic_path,
+    check_apart,
+    check_writable,
+    known_suffix,
+    suffix_of,
+)
+from meanshiftpp.core.chunk import Chunk, read_ahead
+from meanshiftpp.core.grid import Grid, GridSum, Periodic, bin_chunk
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io import arrays, clouds, rasters, tables
+from meanshiftpp.io.checkpoint import Checkpoint
+from meanshiftpp.io.sources import LabelWriter, Source
+
+__all__ = ["build_grid", "check_output", "open_points", "write_labels"]
+
+FORMATS = (*tables.READABLE, *arrays.FORMATS, *rasters.FORMATS, *clouds.FORMATS)
+OUTPUTS = (*tables.FORMATS, ".npy", *rasters.FORMATS, *clouds.FORMATS)
+CHECKPOINT_SECONDS = 30.0
+
+Label = Callable[[NDArray[Any]], NDArray[np.int32]]
+Progress = Callable[[int], None]
+
+
+def open_points(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    columns: Sequence[str] | None = None,
+) -> Source:
+    r"""Open files of points, without reading them yet.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        Tables (.parquet, .csv, .csv.gz, .arrow, .feather), arrays (.npy, .zarr), a raster (.tif)
+        or point clouds (.las, .laz): a file, several of one kind, or a folder of them. The files
+        of a folder are taken by name; names that begin with a dot or an underscore are left out.
+    columns : sequence of str, default=None
+        The columns to take, in this order; None takes all that hold numbers. Columns of arrays are
+        x0, x1, ...; those of rasters band1, band2, ... or the bands' own descriptions; those of
+        point clouds x, y, z and the file's other dimensions, of which None takes the first three.
+
+    Returns
+    -------
+    source : Source
+        Iterate over it for chunks, `read` it whole, or hand it to `build_grid`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from meanshiftpp.stream import open_points
+    >>> _ = Path("towns.csv").write_text("name,x,y\nA,1.5,2\nB,3.5,4\n")
+    >>> source = open_points("towns.csv")
+    >>> source.columns
+    ('x', 'y')
+    >>> source.read()
+    array([[1.5, 2. ],
+           [3.5, 4. ]])
+    """
+    _check_names(columns)
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files = [file for path in given for file in _files(Path(path))]
+    if not files:
+        raise InvalidInputError("no files were given")
+    openers: dict[str, Callable[[list[Path], Sequence[str] | None], Source]] = {
+        **dict.fromkeys(tables.READABLE, tables.TableSource),
+        **dict.fromkeys(rasters.FORMATS, rasters.RasterSource),
+        **dict.fromkeys(clouds.FORMATS, clouds.CloudSource),
+        ".npy": arrays.NpySource,
+        ".zarr": arrays.ZarrSource,
+    }
+    kinds = {openers[_suffix(file)]: _suffix(file) for file in files}
+    if len(kinds) > 1:
+        raise InvalidInputError(f"files of one kind are needed, got {' and '.join(kinds.values())}")
+    return next(iter(kinds))(files, columns)
+
+
+def build_grid(
+    source: Source,
+    bandwidth: float | ArrayLike,
+    *,
+    periodic: Periodic = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: float = CHECKPOINT_SECONDS,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Grid:
+    """Make the grid of all points of a source: the first pass.
+
+    Parameters
+    ----------
+    source : Source
+        What `open_points` returned.
+    bandwidth : float or array-like of shape (n_features,)
+        The side of a cell, one for all features or one for each.
+    periodic : optional
+        As in `Grid.from_points`.
+    checkpoint : path, default=None
+        A file for the grid so far and the position. If it is there, the run that wrote it is
+        continued, to the same grid, bit for bit; one of other data or bandwidth is refused.
+    every : float, default=30
+        Seconds from one checkpoint to the next.
+    n_threads : int, default=None
+        By default every core this process may use.
+    progress : callable, default=None
+        Called with the number of rows that were done since the last call.
+
+    Returns
+    -------
+    grid : Grid
+        Equal to `Grid.from_points` of all points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.stream import build_grid, open_points
+    >>> np.save("points.npy", np.array([[0.1, 0.2], [0.3, 0.1], [7.0, 7.0]]))
+    >>> build_grid(open_points("points.npy"), bandwidth=0.5)
+    Grid(2 cells, 2 features, weight 3, bandwidth 0.5)
+    """
+    start = Grid.empty(bandwidth, len(source.columns), periodic=periodic)
+    done = Checkpoint(start) if checkpoint is None else Checkpoint.resume(checkpoint, source, start)
+    total, position, rows = GridSum(done.grid), done.position, done.rows
+    report = progress or (lambda rows: None)
+    report(rows)
+    saved = monotonic()
+    with closing(source.chunks(position)) as chunks:  # whatever happens, the reader ends
+        for chunk in chunks:
+            if len(chunk):
+                side, period = start.bandwidth, start.period
+                grid = bin_chunk(chunk, side, period=period, n_threads=n_threads)
+                total.add(grid, chunk.source)
+            position, rows = chunk.end, rows + chunk.size
+            report(chunk.size)
+            if checkpoint is not None and monotonic() - saved >= every:
+                Checkpoint(total.grid(), position, rows).save(checkpoint, source)
+                saved = monotonic()
+    grid = total.grid()
+    if checkpoint is not None and position != done.position:
+        Checkpoint(grid, position, rows).save(checkpoint, source)
+    if not len(grid):
+        raise InvalidInputError(f"{source.name!r} has no rows")
+    return grid
+
+
+def write_labels(
+    path: str | os.PathLike[str],
+    source: Source,
+    label: Label,
+    *,
+    progress: Progress | None = None,
+) -> str | None:
+    r"""Label all points of a source and write them: the second pass.
+
+    Parameters
+    ----------
+    path : path
+        A table (.parquet, .csv, .arrow, .feather) gets all columns of the source and one more,
+        .npy the labels alone. A raster becomes a .tif in the same place on the map, with
+        -1 where there is no data; a point cloud a .las or .laz with one dimension more. The file
+        is written beside and takes its name when it is complete.
+    source : Source
+        What `open_points` returned.
+    label : callable
+        Gets points, returns a label for each: `Modes.label`, most often. It is called for chunk
+        after chunk, in order.
+    progress : callable, default=None
+        Called with the number of rows that were done since the last call.
+
+    Returns
+    -------
+    column : str or None
+        The name of the label column: `label`, or `label_2` and so on where the source has it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from meanshiftpp import seek
+    >>> from meanshiftpp.stream import build_grid, open_points, write_labels
+    >>> _ = Path("in.csv").write_text("town,x\nA,0.1\nB,7.0\nC,0.2\n")
+    >>> source = open_points("in.csv")
+    >>> write_labels("out.csv", source, seek(build_grid(source, 0.5)).label)
+    'label'
+    >>> Path("out.csv").read_text().split()
+    ['"town","x","label"', '"A",0.1,0', '"B",7,1', '"C",0.2,0']
+    """
+    check_output(path, source)
+    whole = Path(path).suffix.lower() != ".npy"
+    report = progress or (lambda rows: None)
+    with atomic_path(path) as target, _writer(target, Path(path), source) as writer:
+        labelled = _labelled(source.chunks(whole=whole), label)
+        with closing(read_ahead(labelled)) as chunks:  # whatever happens, the readers end
+            for chunk, labels in chunks:
+                writer.write(chunk, labels)
+                report(chunk.size)
+        return writer.column
+
+
+def check_output(path: str | os.PathLike[str], source: Source | None = None) -> None:
+    """Find out before the work whether its result can be written.
+
+    Parameters
+    ----------
+    path : path
+        The file to be. It is neither made nor changed.
+    source : Source, default=None
+        What it will be the labels of.
+
+    Raises
+    ------
+    InvalidInputError
+        The suffix is none that is known, or does not suit the source; or a column has no place in
+        such a file.
+    FileAccessError
+        The folder is not there or may not be written to, or `path` is a folder itself or a file of
+        the source.
+
+    Examples
+    --------
+    >>> from meanshiftpp.stream import check_output
+    >>> check_output("labels.txt")
+    Traceback (most recent call last):
+        ...
+    meanshiftpp.errors.InvalidInputError: 'labels.txt' must end in .parquet, .csv, .arrow, .feather,
+    .npy, .tif, .tiff, .las or .laz
+    """
+    formats: Sequence[str] = OUTPUTS
+    if source is not None:
+        formats = (*tables.FORMATS, ".npy")
+        if isinstance(source, rasters.RasterSource):
+            formats = rasters.FORMATS
+        elif isinstance(source, clouds.CloudSource):
+            formats = (*clouds.FORMATS, *formats)
+        check_apart([path], source.paths)
+    if not Path(path).is_dir():  # which is refused in words of its own
+        known_suffix(path, formats)
+    check_writable(path)
+    if isinstance(source, tables.TableSource):
+        source.check_fits(Path(path))
+
+
+def _check_names(columns: Sequence[str] | None) -> None:
+    if columns is None:
+        return
+    if not columns:
+        raise InvalidInputError("at least one column is needed; None takes all that hold numbers")
+    for name in columns:
+        if list(columns).count(name) > 1:
+            raise InvalidInputError(f"columns must be distinct, got {name!r} twice")
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Give the files of a folder that can be read; a file is its own."""
+    if not path.is_dir() or arrays.is_zarr(path):
+        known_suffix(f"x{_suffix(path)}" if path.is_dir() else path, FORMATS)
+        yield path
+        return
+    inside = sorted(
+        file
+        for file in path.rglob("*")
+        if suffix_of(file) in FORMATS
+        and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+    )
+    # Some programs write an empty partition as an empty file.
+    files = [file for file in inside if file.suffix.lower() != ".csv" or file.stat().st_size]
+    if not inside:
+        raise InvalidInputError(f"the folder {str(path)!r} has no file of points in it")
+    yield from files or inside
+
+
+def _suffix(path: Path) -> str:
+    return ".zarr" if path.is_dir() and arrays.is_zarr(path) else suffix_of(path)
+
+
+def _writer(target: Path, final: Path, source: Source) -> LabelWriter:
+    suffix = target.suffix.lower()
+    if isinstance(source, rasters.RasterSource):
+        return rasters.RasterLabels(target, source)
+    if suffix in clouds.FORMATS and isinstance(source, clouds.CloudSource):
+        return clouds.CloudLabels(target, source)
+    if suffix == ".npy":
+        rows = source.rows if source.rows is not None else sum(len(chunk) for chunk in source)
+        return arrays.NpyLabels(target, rows)
+    return tables.TableLabels(target, final, source)
+
+
+def _labelled(
+    chunks: Generator[Chunk, None, None], label: Label
+) -> Iterator[tuple[Chunk, NDArray[np.int32]]]:
+    with closing(chunks):
+        for chunk in chunks:
+            with chunk.named():
+                labels = label(chunk.points) if len(chunk) else np.empty(0, np.int32)
+            yield chunk, labels

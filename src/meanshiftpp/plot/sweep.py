@@ -1,0 +1,111 @@
+"""The picture of a sweep: how many clusters there are at each bandwidth, and how long they last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp._support.extras import need
+from meanshiftpp.plot.figure import INK, LINE, PALETTE, SOFT, STYLE
+
+CLUSTERS, STABLE = PALETTE[0], PALETTE[4]
+SIZE = (8.4, 4.6)  # inches
+NOTE = 16  # points above the axes for the note on the best: inside it could hide a curve
+
+
+def draw(
+    ax: Any,
+    multiples: NDArray[np.int64],
+    step: NDArray[np.float64],
+    n_clusters: NDArray[np.int64],
+    n_large: NDArray[np.int64],
+    stability: NDArray[np.float64],
+    best: int,
+) -> Any:
+    """Draw the curves of a sweep into `ax`, or into a new figure; see `Sweep.plot`."""
+    matplotlib = need("matplotlib", "plot")
+    with matplotlib.rc_context(STYLE):
+        if ax is None:
+            figure = need("matplotlib.figure", "plot").Figure(figsize=SIZE, layout="constrained")
+            ax = figure.add_subplot()
+        alike = bool(np.allclose(step, step[0], rtol=1e-6, atol=0))
+        h = multiples * (step[0] if alike else 1.0)
+        _counts(ax, h, n_clusters, n_large)
+        right = ax.twinx()
+        _stability(right, h, stability)
+        _mark(ax, right, h, best, (n_clusters[best], n_large[best]), alike)
+        ax.set_xlabel("bandwidth" if alike else f"bandwidth, in steps of {_numbers(step)}")
+        title = "clusters and how long they last"
+        ax.set_title(title, loc="left", size=11, color=INK, pad=6 + NOTE)
+        _legend(ax, right)
+    return ax
+
+
+def _counts(ax: Any, h: NDArray[Any], n_clusters: NDArray[Any], n_large: NDArray[Any]) -> None:
+    ticker = need("matplotlib.ticker", "plot")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.plot(h, n_clusters, color=CLUSTERS, lw=1, alpha=0.45, label="all clusters")
+    large = np.maximum(n_large, 1)  # none is drawn as one: the scale has no zero
+    ax.plot(h, large, color=CLUSTERS, lw=2, marker="o", ms=3.5, label="of 1 % or more")
+    ax.set_ylabel("clusters", color=CLUSTERS)
+    ax.set_ylim(0.8, max(12.0, 1.4 * float(n_clusters.max())))
+    ax.grid(color=LINE, linewidth=0.6)
+    ax.set_axisbelow(True)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5), numticks=12))
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_locator(ticker.NullLocator())
+
+
+def _stability(right: Any, h: NDArray[Any], stability: NDArray[np.float64]) -> None:
+    right.plot(h, stability, color=STABLE, lw=1.6, marker="o", ms=3, label="stability")
+    right.set_ylabel("stability", color=STABLE)
+    right.set_ylim(min(0.0, float(np.nanmin([0.0, *stability]))) - 0.02, 1.04)
+    right.spines["top"].set_visible(False)
+
+
+def _mark(
+    ax: Any, right: Any, h: NDArray[Any], best: int, found: tuple[int, int], alike: bool
+) -> None:
+    ax.axvline(h[best], color=INK, lw=1, ls=(0, (4, 3)), zorder=1.5)
+    what = f"h = {h[best]:.3g}" if alike else f"{h[best]:g} steps"
+    count = f"{found[0]:,} cluster{'' if found[0] == 1 else 's'}, {found[1]:,} of 1 % or more"
+    share = np.log(h[best] / h[0]) / np.log(h[-1] / h[0]) if len(h) > 1 else 0.5
+    right.annotate(
+        f"{what}: {count}",
+        (h[best], 1),
+        (0, 4),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        ha="left" if share < 0.3 else "right" if share > 0.7 else "center",
+        va="bottom",
+        size=9,
+        color=INK,
+    )
+
+
+def _legend(ax: Any, right: Any) -> None:
+    transforms = need("matplotlib.transforms", "plot")
+    above = transforms.offset_copy(right.transAxes, right.figure, y=NOTE, units="points")
+    parts = [panel.get_legend_handles_labels() for panel in (ax, right)]
+    handles, labels = (a + b for a, b in zip(*parts, strict=True))
+    right.legend(
+        handles,
+        labels,
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        bbox_transform=above,
+        ncols=3,
+        frameon=False,
+        fontsize=8.5,
+        labelcolor=SOFT,
+        borderaxespad=0.2,
+    )
+
+
+def _numbers(step: NDArray[np.float64]) -> str:
+    shown = [f"{side:.3g}" for side in step[:4]] + ["..."] * (len(step) > 4)
+    return f"({', '.join(shown)})"

@@ -1,0 +1,355 @@
+"""The command line as people use it: in a process of its own where that matters."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from sklearn.datasets import make_blobs
+from typer.testing import CliRunner
+
+from meanshiftpp import MeanShiftPP, __version__
+from meanshiftpp.apps.cli.app import app
+from meanshiftpp.core.modes import MAX_RESOLUTION
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def points(tmp_path) -> np.ndarray:
+    X = make_blobs([50, 300, 200], centers=[[0, 0], [9, 1], [-4, 8]], random_state=3)[0]
+    np.save(tmp_path / "points.npy", X)
+    rows = "\n".join(f"town {i},{x!r},{y!r}" for i, (x, y) in enumerate(X.tolist()))
+    (tmp_path / "points.csv").write_text(f"name,east,north\n{rows}\n")
+    return X
+
+
+# -- cluster ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", ["points.csv", "points.npy"])
+def test_labels_are_the_estimators(tmp_path, points, source):
+    out = tmp_path / "labels.npy"
+    code, text, _ = run("cluster", tmp_path / source, "--bandwidth", "2", "-o", out)
+    assert code == 0
+    assert np.array_equal(np.load(out), MeanShiftPP(2).fit_predict(points))
+    assert "550 in " in text
+    assert "300  200  50" in text
+    assert out.name in "".join(text.split())  # the path may be folded
+
+
+def test_labels_go_beside_the_columns(tmp_path, points):
+    out = tmp_path / "labelled.csv"
+    code, _, _ = run("cluster", tmp_path / "points.csv", "-b", "2,3", "-o", out)
+    assert code == 0
+    table = pyarrow.csv.read_csv(out)
+    assert table.column_names == ["name", "east", "north", "label"]
+    assert np.array_equal(table["label"], MeanShiftPP([2, 3]).fit_predict(points))
+
+
+def test_json_is_one_object_and_nothing_else(tmp_path, points):
+    out, picture = tmp_path / "labels.csv", tmp_path / "picture.png"
+    code, text, _ = run(
+        "cluster", tmp_path / "points.csv", "-b", 2, "-o", out, "--json", "--plot", picture
+    )
+    assert code == 0
+    said = json.loads(text)
+    model = MeanShiftPP(2).fit(points)
+    assert said["points"] == 550
+    assert said["columns"] == ["east", "north"]
+    assert said["bandwidth"] == [2, 2]
+    assert said["cells"] == len(model.grid_)
+    assert said["iterations"] == model.n_iter_
+    assert said["converged"] is True
+    assert said["sizes"] == [300, 200, 50]
+    assert said["centers"] == model.cluster_centers_.tolist()
+    assert said["seconds"].keys() == {"read", "cluster", "write"}
+    assert (said["output"], said["label_column"]) == (str(out), "label")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_a_bandwidth_one_is_chosen_from_the_data(tmp_path, points):
+    code, text, _ = run("cluster", tmp_path / "points.npy", "--json")
+    assert code == 0
+    assert json.loads(text)["bandwidth"] == MeanShiftPP().fit(points).bandwidth_.tolist()
+
+
+def test_the_chosen_bandwidth_is_said_so_that_it_can_be_given_again(tmp_path, points):
+    file = tmp_path / "points.csv"
+    code, text, words = run("cluster", file, "--json")
+    assert code == 0
+    said = words.splitlines()[-1]
+    assert said.startswith("bandwidth chosen from 550 points: -b ")
+    again = json.loads(run("cluster", file, "-b", said.split()[-1], "--json")[1])
+    assert {**again, "seconds": 0} == {**json.loads(text), "seconds": 0}
+
+
+def test_columns_sizes_and_threads(tmp_path, points):
+    file, options = tmp_path / "points.csv", ("--min-cluster-size", 100, "--threads", 1)
+    code, text, _ = run("cluster", file, "-b", 2, "--columns", "north,east", *options, "--json")
+    assert code == 0
+    said = json.loads(text)
+    assert said["columns"] == ["north", "east"]
+    assert (said["clusters"], said["noise"]) == (2, 50)
+    _, text, _ = run("cluster", file, "-b", 2, *options)
+    assert "50 points" in text
+
+
+def test_a_search_cut_short_is_said_on_stderr(tmp_path, points):
+    code, text, words = run("cluster", tmp_path / "points.npy", "-b", 0.7, "--max-iter", 1)
+    assert code == 0
+    assert "not converged" in text
+    assert words.startswith("warning: ")
+
+
+def test_far_too_small_a_bandwidth_is_said(tmp_path, points):
+    file = tmp_path / "points.npy"
+    code, text, words = run("cluster", file, "-b", 1e-4, "--json")
+    assert (code, json.loads(text)["clusters"]) == (0, 550)
+    assert words.startswith("more than half of the points are alone in their cluster: a larger")
+    assert run("cluster", file, "-b", 2)[2] == ""
+    assert run("cluster", file, "-b", 1e-4, "--min-cluster-size", 2)[2] == ""  # asked for
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bandwidth", ["0", "-1", "nan", "inf", "wide", "1,,2", ""])
+def test_a_bandwidth_that_is_none_is_wrong_usage(tmp_path, points, bandwidth):
+    code, text, words = run("cluster", tmp_path / "points.npy", f"--bandwidth={bandwidth}")
+    assert code == 2
+    assert text == ""
+    assert "bandwidth" in words
+
+
+@pytest.mark.parametrize("arguments", [[], ["--tol", "-1"], ["--max-iter", "0"], ["--nonsense"]])
+def test_wrong_usage(tmp_path, arguments):
+    file = [] if not arguments else [tmp_path / "points.npy"]
+    assert run("cluster", *file, *arguments)[0] == 2
+
+
+@pytest.mark.parametrize("resolution", [0, MAX_RESOLUTION + 1])
+def test_a_resolution_out_of_range_is_wrong_usage(tmp_path, points, resolution):
+    for command in ("cluster", "sweep"):
+        code, text, words = run(command, tmp_path / "points.npy", "--resolution", resolution)
+        assert (code, text) == (2, "")
+        assert "--resolution" in words
+
+
+def test_data_and_files_that_are_wrong_are_one_line_and_1(tmp_path, points):
+    np.save(tmp_path / "vector.npy", points[:, 0])
+    (tmp_path / "gap.csv").write_text("x,y\n1,2\n3,\n")
+    file = tmp_path / "points.csv"
+    for arguments, expected in [
+        ((tmp_path / "none.csv",), "No such file"),
+        ((tmp_path / "vector.npy",), "2-D array"),
+        ((tmp_path / "gap.csv", "-b", 1), "gap.csv, row 2, column 'y' is NaN"),
+        ((tmp_path / "gap.csv",), "gap.csv, row 2, column 'y' is NaN"),
+        ((file, "--columns", "east,west"), "no column 'west', only 'name', 'east', 'north'"),
+        ((file, "-b", "1,2,3"), "bandwidth must be one number or 2"),
+        ((file, "-b", "1e-300"), "row 1"),
+        ((file, "-o", tmp_path / "gone" / "o.csv"), "no folder"),
+        ((file, "-o", tmp_path / "o.xls"), "must end in .parquet, .csv"),
+        ((file, "--plot", tmp_path / "o.gif"), "must end in .png, .svg or .pdf"),
+    ]:
+        code, text, words = run("cluster", *arguments)
+        assert code == 1, expected
+        assert text == ""
+        assert words.splitlines()[-1].startswith("error: ")
+        assert expected in words
+        assert "Traceback" not in words
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith((".", "o."))]
+
+
+@pytest.mark.parametrize("columns", ["", " ", "east,,north", "east,", "east,east", "east, east"])
+def test_columns_that_are_none_or_repeated_are_wrong_usage(tmp_path, points, columns):
+    for command in ("cluster", "grid build -o g -b 1", "sweep"):
+        for name in ("points.csv", "points.npy"):
+            code, text, words = run(*command.split(), tmp_path / name, "--columns", columns)
+            assert (code, text) == (2, "")
+            assert "--columns" in words
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_columns_left_out_are_said(tmp_path, points, suffix):
+    file, why = tmp_path / "points.csv", "'town 0' in row 1"
+    if suffix == "parquet":
+        table, file, why = pyarrow.csv.read_csv(file), tmp_path / "points.parquet", "string"
+        pyarrow.parquet.write_table(table, file)
+    for command in (("cluster", "-b", 1), ("sweep", "-b", "1"), ("grid", "build", "-b", 1)):
+        more = ("-o", tmp_path / "o.grid") if command[0] == "grid" else ()
+        code, _, words = run(*command, file, *more)
+        assert code == 0
+        assert f"left out, not numbers: 'name' ({why})" in words
+        code, _, words = run(*command, file, *more, "--columns", "east,north")
+        assert (code, "left out" in words) == (0, False)
+
+
+def test_the_index_of_pandas_is_no_feature_and_is_said(tmp_path, points):
+    frame = pd.DataFrame(points, columns=["a", "b"])
+    expected = MeanShiftPP(2).fit_predict(points)
+    out = tmp_path / "o.npy"
+    csv, named = tmp_path / "index.csv", tmp_path / "index.parquet"
+    frame.to_csv(csv)
+    frame.set_index(pd.Index(np.arange(550) * 3 % 551, name="id")).to_parquet(named)
+    for file, said in [
+        (csv, "left out, a column without a name: name it in the first line to take it\n"),
+        (named, "left out, the names of rows of pandas: 'id'; --columns takes it\n"),
+    ]:
+        code, text, words = run("cluster", file, "-b", 2, "-o", out, "--json")
+        assert (code, words) == (0, said)
+        assert json.loads(text)["columns"] == ["a", "b"]
+        assert np.array_equal(np.load(out), expected)
+    code, text, words = run("cluster", named, "-b", 2, "--columns", "id,a", "--json")
+    assert (code, words, json.loads(text)["columns"]) == (0, "", ["id", "a"])
+
+
+def test_an_output_that_cannot_be_written_is_found_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("meanshiftpp.io.streams.open_points", lambda *_: pytest.fail("too late"))
+    assert run("cluster", "points.csv", "-o", tmp_path / "gone" / "o.csv")[0] == 1
+
+
+# -- the program -----------------------------------------------------------------------------------
+
+
+def test_version():
+    assert run("--version")[:2] == (0, f"meanshiftpp {__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("missing", "extra"), [("typer", "cli"), ("rich", "cli"), ("pyarrow", "io")]
+)
+def test_what_is_not_installed_is_named_with_its_line(tmp_path, points, missing, extra):
+    done = python(
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        f"sys.argv = ['meanshiftpp', 'cluster', {str(tmp_path / 'points.csv')!r}, '-b', '1']\n"
+        "from meanshiftpp.__main__ import main; main()"
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert f'pip install "meanshiftpp[{extra}]"' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_picture_without_matplotlib_fails_before_the_work(tmp_path, points):
+    done = python(
+        "import sys; sys.modules['matplotlib'] = None\n"
+        f"sys.argv = ['meanshiftpp', 'cluster', {str(tmp_path / 'points.npy')!r}, '-b', '1',\n"
+        f"            '--plot', {str(tmp_path / 'p.png')!r}]\n"
+        "from meanshiftpp.__main__ import main; main()"
+    )
+    assert done.returncode == 1
+    assert 'pip install "meanshiftpp[plot]"' in done.stderr
+
+
+@pytest.mark.parametrize("command", ["cluster", "sweep"])
+def test_scikit_learn_is_not_needed(tmp_path, points, command):
+    done = python(
+        "import sys; sys.modules['sklearn'] = None\n"
+        f"sys.argv = ['meanshiftpp', {command!r}, {str(tmp_path / 'points.npy')!r}]\n"
+        "from meanshiftpp.__main__ import main; main()"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "bandwidth" in done.stdout
+
+
+def test_a_part_that_is_missing_is_named(tmp_path):
+    done = python(
+        "import sys; sys.modules['sklearn'] = None\n"
+        f"sys.argv = ['meanshiftpp', 'demo', '--out', {str(tmp_path)!r}]\n"
+        "from meanshiftpp.__main__ import main; main()"
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: this needs sklearn")
+
+
+def test_python_dash_m(tmp_path, points):
+    command = [sys.executable, "-m", "meanshiftpp", "cluster", str(tmp_path / "points.npy"), "-b2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "550 in x0, x1" in done.stdout
+
+
+def test_demo(tmp_path, monkeypatch):
+    from meanshiftpp.apps import demo
+
+    small = demo.gaussians(120_000)
+    monkeypatch.setattr("meanshiftpp.apps.demo.gaussians", lambda: small)
+    code, text, _ = run("demo", "--out", tmp_path / "pictures")
+    assert code == 0
+    assert "120,000 x 2" in text
+    assert "150 x 4" in text
+    pictures = {p.name for p in Path(tmp_path / "pictures").iterdir()}
+    assert pictures >= {"million.png", "iris.png", "tracking.png"}
+    assert all(name in text for name in ("light", "occlusion", "lookalike", "leaving"))
+    (tmp_path / "file").write_text("")
+    code, _, words = run("demo", "--out", tmp_path / "file" / "pictures")
+    assert code == 1
+    assert words.startswith("error: cannot make the folder")
+
+
+def test_column_names_are_only_names(tmp_path):
+    source = tmp_path / "odd.csv"
+    source.write_text("speed [m/s],x[/],$a_$\n1,2,3\n4,5,6\n1,2,4\n")
+    code, text, errors = run(
+        "cluster", source, "-b", 2, "-o", tmp_path / "o.csv", "--plot", tmp_path / "o.png"
+    )
+    assert (code, errors) == (0, "")
+    assert "speed [m/s], x[/], $a_$" in text
+    code, text, _ = run("cluster", source, "-b", 2, "--columns", "x[/], $a_$", "--json")
+    assert code == 0
+    assert '"columns": ["x[/]", "$a_$"]' in text
+
+
+def test_names_that_the_terminal_cannot_write_end_no_work(tmp_path, points):
+    (tmp_path / "points.csv").rename(tmp_path / "ñ数据.csv")
+    command = [sys.executable, "-m", "meanshiftpp", "cluster", "ñ数据.csv", "-b2", "-o", "o.npy"]
+    how = {"env": {**os.environ, "PYTHONIOENCODING": "cp1252"}, "capture_output": True}
+    done = subprocess.run(command, **how, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "ñ??.csv" in done.stdout.decode("cp1252")
+    assert (tmp_path / "o.npy").exists()
+    (tmp_path / "ñ数据.csv").unlink()
+    done = subprocess.run(command, **how, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"error: cannot read")
+
+
+def test_a_picture_of_names_in_any_script_is_drawn_without_a_word(tmp_path, points):
+    file, picture = tmp_path / "数据 \ue123.npy", tmp_path / "p.png"
+    np.save(file, points)
+    assert run("cluster", file, "-b", 2, "--plot", picture)[::2] == (0, "")
+    command = [sys.executable, "-m", "meanshiftpp", "cluster", file, "-b2", "--plot", picture]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
+def test_a_header_in_another_encoding_is_refused_in_words(tmp_path):
+    source = tmp_path / "latin.csv"
+    source.write_bytes("höhe,breite\n1,2\n".encode("latin-1"))
+    code, _, errors = run("cluster", source, "-b", 2)
+    assert code == 1
+    assert "latin.csv" in errors
+    assert "Traceback" not in errors
+
+
+def test_whole_numbers_beside_real_ones_are_not_rounded(tmp_path):
+    source = tmp_path / "ids.csv"
+    source.write_text(f"id,x\n{2**53 + 1},0.5\n3,1.5\n")
+    code, _, errors = run("cluster", source, "-b", 2)
+    assert code == 1
+    assert "ids.csv, row 1, column 'id' is 9007199254740993" in errors

@@ -1,0 +1,100 @@
+"""The command `sweep`, as it is called."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from meanshiftpp import sweep
+from meanshiftpp.apps.cli.app import app
+
+
+@pytest.fixture
+def points(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(c, 1, (200, 2)) for c in ((0, 0), (9, 3))])
+    np.save(tmp_path / "points.npy", X)
+    return X
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["sweep", *map(str, arguments)])
+
+
+def test_a_table_for_people(tmp_path, points):
+    done = run(tmp_path / "points.npy", "-b", "0.5,1,2")
+    assert done.exit_code == 0, done.output
+    assert "400 points in x0, x1" in done.stdout
+    found = sweep(points, [0.5, 1, 2])
+    rows = [line.split() for line in done.stdout.splitlines()]
+    rows = [row for row in rows if row and row[0] in ("0.5", "1", "2")]
+    assert [row[0] for row in rows] == ["0.5", "1", "2"]
+    assert [int(row[1]) for row in rows] == found.n_clusters.tolist()
+    (best,) = [i for i, row in enumerate(rows) if "longest" in row]
+    assert best == found.best
+
+
+def test_with_a_side_for_each_feature_steps_are_told(tmp_path, points):
+    np.save(tmp_path / "uneven.npy", points * [1, 50])
+    found = sweep(points * [1, 50])
+    done = run(tmp_path / "uneven.npy")
+    assert done.exit_code == 0, done.output
+    assert "steps" in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines() if ", " in line][1:]
+    assert [int(row[2]) for row in rows] == found.multiples.tolist()
+    done = run(tmp_path / "uneven.npy", "--json")
+    entries = json.loads(done.stdout)["entries"]
+    assert [entry["steps"] for entry in entries] == found.multiples.tolist()
+    assert "steps" not in run(tmp_path / "points.npy", "-b", "0.5,1,2").stdout
+
+
+def test_json_for_machines(tmp_path, points):
+    done = run(tmp_path / "points.npy", "--json", "--resolution", "2", "--threads", "1")
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)
+    found = sweep(points, resolution=2)
+    assert report["points"] == 400
+    assert report["best"] == found.best
+    assert [entry["bandwidth"] for entry in report["entries"]] == found.bandwidths.tolist()
+    assert [entry["clusters"] for entry in report["entries"]] == found.n_clusters.tolist()
+    assert [entry["stability"] for entry in report["entries"]] == found.stability.tolist()
+    assert report["entries"][found.best]["sizes"] == [
+        int(weight) for weight in found.weights[found.best] if weight >= 4
+    ]
+    assert set(report["seconds"]) == {"read", "sweep"}
+
+
+def test_one_bandwidth_has_no_neighbours(tmp_path, points):
+    done = run(tmp_path / "points.npy", "-b", "1", "--json")
+    assert json.loads(done.stdout)["entries"][0]["stability"] is None
+    assert run(tmp_path / "points.npy", "-b", "1").exit_code == 0
+
+
+def test_a_picture(tmp_path, points):
+    done = run(tmp_path / "points.npy", "--plot", tmp_path / "sweep.png", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["plot"] == str(tmp_path / "sweep.png")
+    assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("text", ["0,1", "a", "1,,2", "-1", "nan", "inf", ""])
+def test_bad_bandwidths(tmp_path, points, text):
+    done = run(tmp_path / "points.npy", f"--bandwidths={text}")
+    assert done.exit_code == 2
+    assert "numbers above 0" in done.stderr
+
+
+def test_what_cannot_be_is_said_in_a_line(tmp_path, points):
+    done = run(tmp_path / "points.npy", "--plot", tmp_path / "sweep.txt")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("error: ")
+    assert ".png" in done.stderr
+    assert run(tmp_path / "none.npy").exit_code == 1
+    points[3, 1] = np.nan
+    np.save(tmp_path / "bad.npy", points)
+    done = run(tmp_path / "bad.npy", "-b", "1")
+    assert done.exit_code == 1
+    assert "row 4, column 'x1'" in done.stderr

@@ -1,0 +1,190 @@
+"""The search and the labels, beyond what test_against_reference.py compares."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from meanshiftpp import Grid, seek
+from meanshiftpp.core.modes import fit_labels
+from meanshiftpp.errors import InvalidInputError
+
+
+def blobs(n=3_000, d=3, k=5, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) + rng.uniform(-20, 20, (k, d))[rng.integers(0, k, n)]
+
+
+def test_labels_are_numbered_by_falling_weight():
+    X = blobs()
+    modes, labels = fit_labels(X, 1.5)
+    sizes = np.bincount(labels)
+    assert (np.diff(sizes) <= 0).all()
+    assert_array_equal(sizes, modes.weights)
+
+
+def test_equal_weights_are_numbered_in_cell_order():
+    _, labels = fit_labels([[9.0], [-9.0], [3.0]], 1.0)
+    assert labels.tolist() == [2, 0, 1]
+
+
+def test_labels_kept_while_binning_are_those_found_again():
+    X = blobs(50_000).astype(np.float32)
+    modes, labels = fit_labels(X, 1.0)
+    assert_array_equal(labels, modes.label(X))
+
+
+def test_threads_do_not_matter_when_there_are_threads():
+    # A second thread starts at 8,192 cells in the window and 65,536 in the regrouping.
+    X = np.random.default_rng(3).normal(size=(400_000, 3)).astype(np.float32)
+    grid = Grid.from_points(X, 0.07)
+    assert len(grid) > 150_000
+    one = seek(grid, n_threads=1)
+    for threads in (2, 8):
+        many = seek(grid, n_threads=threads)
+        assert many.n_iter == one.n_iter
+        for field in ("cell_labels", "cells", "fractions", "weights"):
+            assert_array_equal(getattr(many, field), getattr(one, field))
+
+
+@pytest.mark.parametrize("d", [7, 16, 64])
+def test_many_dimensions_cost_what_is_occupied(d):
+    # A window has up to 3**64 cells, some hundred of them occupied: whoever visits all never ends.
+    rng = np.random.default_rng(d)
+    centers = rng.uniform(-100, 100, (4, d))
+    truth = rng.integers(0, 4, 400)
+    X = centers[truth] + rng.uniform(-0.4, 0.4, (400, d))
+    modes, labels = fit_labels(X, 1.0)
+    assert modes.converged
+    assert len(modes) == 4
+    assert len(set(zip(truth, labels))) == 4  # one label for each center
+    assert sorted(modes.weights) == sorted(np.bincount(truth))
+
+
+def test_extents_too_wide_for_a_key_are_searched_all_the_same():
+    X = np.array([[0.0, 0, 0], [1e15, 1e15, 1e15], [1e15, 1e15, 1e15 + 1], [-1e15, 5, 5]])
+    modes, labels = fit_labels(X, 1.0)
+    assert labels.tolist() == [2, 0, 0, 1]
+    assert modes.centers[0].tolist() == [1e15, 1e15, 1e15 + 0.5]
+
+
+def test_a_single_point_is_its_own_mode():
+    modes, labels = fit_labels([[-3.25, 7.5]], 1.0)
+    assert labels.tolist() == [0]
+    np.testing.assert_allclose(modes.centers, [[-3.25, 7.5]], atol=1e-9)
+    assert modes.converged
+
+
+def test_equal_points_are_one_cluster():
+    modes, labels = fit_labels(np.full((100, 2), 0.1), 0.3)
+    assert len(modes) == 1
+    assert set(labels) == {0}
+
+
+def test_not_converging_is_told():
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    modes = seek(Grid.from_points(X, 0.05), max_iter=2)
+    assert not modes.converged
+    assert modes.n_iter == 2
+    assert "not converged" in repr(modes)
+
+
+def test_weights_beyond_32_bits_lose_bits_not_sense():
+    few = Grid.from_points([[0.2], [0.9], [1.1], [40.5]], 1.0)
+    many = Grid.from_points([[0.2], [0.9], [1.1], [40.5]], 1.0, sample_weight=[2**30] * 4)
+    a, b = seek(few), seek(many)
+    assert_array_equal(a.cell_labels, b.cell_labels)
+    np.testing.assert_allclose(a.centers, b.centers, atol=1e-6)
+
+
+def test_more_weight_than_can_be_added_up_is_refused():
+    X = np.arange(600, dtype=np.float64)[:, None] * 5
+    grid = Grid.from_points(X, 1.0, sample_weight=np.full(600, 2**32 - 1))
+    with pytest.raises(InvalidInputError, match=r"2\*\*41"):
+        seek(grid)
+
+
+def test_a_mean_that_ties_into_a_neighbourhood_goes_on():
+    # No two cells touch at first, but the mean of the first six points counts as in cell 1.
+    X = np.array([1 - 2**-22 - 2**-23] * 3 + [1 - 2**-22 + 2**-23] * 3 + [2.0])[:, None]
+    for tol in (0.0, 1e-3):
+        assert fit_labels(X, 1.0, tol=tol)[1].tolist() == [0] * 7
+
+
+def test_keep_drops_the_light_ones():
+    modes, _ = fit_labels([[0.0], [0.1], [0.2], [9.0], [20.0], [20.1]], 1.0)
+    kept = modes.keep(2)
+    assert kept.weights.tolist() == [3, 2]
+    assert kept.label([[0.0], [9.0], [20.0]]).tolist() == [0, -1, 1]
+    assert modes.keep(100).label([[0.0], [500.0]]).tolist() == [-1, -1]
+
+
+def test_labels_of_new_points():
+    modes, _ = fit_labels([[0.5], [0.6], [0.7], [10.5], [11.5], [13.5]], 1.0)
+    new = [[0.9], [1.5], [12.5], [-5.0], [700.0]]
+    # In the cell; beside it; between a mode of two points and a single one; far away.
+    assert modes.label(new).tolist() == [0, 0, 1, 0, 2]
+    assert modes.label(new, cluster_all=False).tolist() == [0, 0, 1, -1, -1]
+
+
+def test_label_refuses_other_features():
+    modes, _ = fit_labels([[0.5, 1.0]], 1.0)
+    with pytest.raises(InvalidInputError, match=r"2 features.*got 1"):
+        modes.label([[1.0]])
+
+
+def test_points_of_no_weight_are_labelled_as_new_points():
+    X = [[0.5], [0.6], [9.5], [1.5], [5.5]]
+    modes, labels = fit_labels(X, 1.0, sample_weight=[1, 1, 1, 0, 0])
+    assert len(modes) == 2
+    assert labels.tolist() == [0, 0, 1, 0, 1]
+    _, labels = fit_labels(X, 1.0, sample_weight=[1, 1, 1, 0, 0], cluster_all=False)
+    assert labels.tolist() == [0, 0, 1, 0, -1]
+
+
+def test_a_search_can_be_interrupted():
+    script = (
+        "import numpy as np; from meanshiftpp.core.modes import fit_labels\n"
+        "print('go', flush=True)\n"
+        "X = np.random.default_rng(0).uniform(size=(30_000, 12))\n"
+        "while True: fit_labels(X, 0.34, tol=0, max_iter=10**9)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "go\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+
+
+@pytest.mark.parametrize("tol", [-1.0, float("nan"), "a"])
+def test_bad_tol_is_refused(tol):
+    with pytest.raises(InvalidInputError, match="tol"):
+        seek(Grid.from_points([[1.0]], 1.0), tol=tol)
+
+
+@pytest.mark.parametrize("max_iter", [0, -3, 1.5, True])
+def test_bad_max_iter_is_refused(max_iter):
+    with pytest.raises(InvalidInputError, match="max_iter"):
+        seek(Grid.from_points([[1.0]], 1.0), max_iter=max_iter)
+
+
+def test_an_empty_grid_has_no_modes():
+    with pytest.raises(InvalidInputError, match="empty"):
+        seek(Grid.empty(1.0, 2))
+
+
+def test_a_point_midway_between_modes_goes_to_the_first_of_them():
+    """As in the reference and on a GPU; with many modes a tree of them would choose as it likes."""
+    axis = np.arange(0.0, 80.0, 10.0) + 0.5
+    X = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    modes = seek(Grid.from_points(X, 1.0))
+    middle = (X[:, None] + X[None])[:, ::7].reshape(-1, 2) / 2
+    squares = ((middle[:, None] - modes.centers[None]) ** 2).sum(axis=2)
+    assert np.array_equal(modes.label(middle), squares.argmin(axis=1))

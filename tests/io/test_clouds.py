@@ -1,0 +1,93 @@
+"""Point clouds in LAS and LAZ files: coordinates as the file means them, labels beside the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+laspy = pytest.importorskip("laspy")
+
+from meanshiftpp import seek  # noqa: E402
+from meanshiftpp.core.modes import fit_labels  # noqa: E402
+from meanshiftpp.errors import InvalidInputError  # noqa: E402
+from meanshiftpp.io.streams import build_grid, open_points, write_labels  # noqa: E402
+
+
+def write(path: Path, n: int = 5000, offset: float = 400_000, scale: float = 0.001) -> np.ndarray:
+    rng = np.random.default_rng(n)
+    header = laspy.LasHeader(point_format=3, version="1.2")
+    header.scales, header.offsets = [scale] * 3, [offset, 0, 0]
+    cloud = laspy.LasData(header)
+    centres = rng.integers(0, 3, (n, 1)) * 9
+    cloud.xyz = rng.normal(size=(n, 3)) + centres + [400_000, 0, 0]
+    cloud.intensity = rng.integers(0, 1000, n)
+    cloud.write(path)
+    return np.array(cloud.xyz)
+
+
+@pytest.mark.parametrize("suffix", [".las", ".laz"])
+def test_labels_are_those_of_all_points_at_once(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr("meanshiftpp.io.sources.MOST_ROWS", 700)
+    X = write(tmp_path / f"in{suffix}")
+    source = open_points(tmp_path / f"in{suffix}")
+    assert source.columns == ("x", "y", "z")
+    assert [len(chunk) for chunk in source] == [700] * 7 + [100]
+    assert np.array_equal(source.read(), X)
+    modes, labels = fit_labels(X, 0.8)
+    assert build_grid(source, 0.8) == modes.grid
+    for out in (".las", ".laz"):
+        assert write_labels(tmp_path / f"out{out}", source, modes.label) == "label"
+        before, after = laspy.read(tmp_path / f"in{suffix}"), laspy.read(tmp_path / f"out{out}")
+        assert np.array_equal(after["label"], labels)
+        assert np.array_equal(after.xyz, before.xyz)
+        assert np.array_equal(after.intensity, before.intensity)
+    assert write_labels(tmp_path / "again.laz", open_points(tmp_path / "out.laz"), len_zeros) == (
+        "label_2"
+    )
+    write_labels(tmp_path / "out.npy", source, modes.label)
+    assert np.array_equal(np.load(tmp_path / "out.npy"), labels)
+    assert labels.max() > 1
+
+
+def len_zeros(points: np.ndarray) -> np.ndarray:
+    return np.zeros(len(points), np.int32)
+
+
+def test_a_run_goes_on_in_the_middle_of_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("meanshiftpp.io.sources.MOST_ROWS", 700)
+    X = np.concatenate([write(tmp_path / "a.laz"), write(tmp_path / "b.laz", 1000)])
+    source = open_points(tmp_path)
+    for chunk in list(source)[::3]:
+        rest = [later.points for later in source.chunks(chunk.end)]
+        assert np.array_equal(np.concatenate([X[:0], *rest]), X[chunk.end :])
+
+
+def test_files_in_other_units_keep_their_places(tmp_path):
+    write(tmp_path / "a.las")
+    write(tmp_path / "b.las", offset=300_000, scale=0.01)
+    source = open_points([tmp_path / "a.las", tmp_path / "b.las"])
+    write_labels(tmp_path / "o.las", source, seek(build_grid(source, 1)).label)
+    assert np.allclose(laspy.read(tmp_path / "o.las").xyz, source.read(), atol=0.001, rtol=0)
+
+
+def test_other_dimensions_are_columns_too(tmp_path):
+    write(tmp_path / "a.las")
+    source = open_points(tmp_path / "a.las", ["z", "intensity"])
+    cloud = laspy.read(tmp_path / "a.las")
+    assert np.array_equal(source.read(), np.column_stack([cloud.z, cloud.intensity]))
+    with pytest.raises(InvalidInputError, match="no column 'colour', only 'x', 'y', 'z'"):
+        open_points(tmp_path / "a.las", ["colour"])
+
+
+@pytest.mark.parametrize("suffix", [".las", ".laz"])
+def test_a_damaged_file_is_named(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(b"LASF and no more")
+    with pytest.raises(InvalidInputError, match=f"a{suffix}' is no {suffix} point cloud"):
+        open_points(path)
+    write(path)
+    path.write_bytes(path.read_bytes()[:20_000])
+    with pytest.raises(InvalidInputError, match=f"a{suffix}' is .*damaged"):
+        build_grid(open_points(path), 1)

@@ -1,0 +1,24 @@
+"""Results stay the same, bit for bit, from release to release: digests of a fixed set.
+
+A change that is meant to alter results records them anew and says so in the CHANGELOG:
+
+    python -m tests.laws.recorded > tests/data/results.json
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.laws.recorded import PARTS
+
+RECORDED = json.loads((Path(__file__).parents[1] / "data" / "results.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
+def test_results_are_those_recorded(part):
+    found = dict(part())
+    assert found == {name: RECORDED[name] for name in found}
+
+
+def test_every_record_is_checked():
+    assert {name for part in PARTS for name, _ in part()} == set(RECORDED)
