@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from meanshiftpp.bandwidth.choice import select_bandwidth
     from meanshiftpp.bandwidth.sweep import Sweep, sweep
     from meanshiftpp.core.grid import Grid
-    from meanshiftpp.core.modes import Modes, seek
+    from meanshiftpp.core.modes import Modes
+    from meanshiftpp.core.recipe import seek
     from meanshiftpp.estimators.cluster import MeanShiftPP
     from meanshiftpp.estimators.density import GridDensity
     from meanshiftpp.images.segmentation import (
@@ -43,7 +44,7 @@ _HOME = {
     "hierarchy": "images.segmentation",
     "palette": "images.segmentation",
     "quantize": "images.segmentation",
-    "seek": "core.modes",
+    "seek": "core.recipe",
     "segment": "images.segmentation",
     "select_bandwidth": "bandwidth.choice",
     "sweep": "bandwidth.sweep",

@@ -1,28 +1,30 @@
-"""What users hand in, checked once at the public edge and brought to the types the kernel reads.
+"""Checks of user input, made once at the public edge, with conversion to the kernel's types.
 
-Each message says what was expected and what came.
+Each message states what was expected and what was received.
 """
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from meanshiftpp._kernel import COUNT_LIMIT, MAX_CELL, MAX_REACH
 from meanshiftpp._support.devices import as_array, module_of
 from meanshiftpp.errors import InvalidInputError
 
-OFFSET_BITS = 32  # of a point's place in its cell
-COUNT_LIMIT = 2**32 - 1  # a fuller cell could overflow its 64-bit sums of 32-bit offsets
-MAX_RESOLUTION = 64
+Periodic = float | Sequence[float | None] | None
+MAX_THREADS = 256
 _REAL_WEIGHT_BITS = 31
+_LEAST_EXPONENT = -1022  # of a normal double
 
 
 def as_points(X: ArrayLike) -> NDArray[np.generic]:
-    """Check an array of points and bring it to a type the loops read, without loss."""
+    """Check an array of points and convert it, without loss, to a type the kernel reads."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise InvalidInputError("X must be dense, got a sparse matrix; X.toarray() makes it dense")
     points: NDArray[np.generic] = as_array(X)
@@ -38,7 +40,7 @@ def as_points(X: ArrayLike) -> NDArray[np.generic]:
         raise InvalidInputError(
             f"X must hold real numbers of at most 64 bits, got dtype {points.dtype}"
         )
-    if any(stride % size for stride in points.strides):  # a field of records: read a copy
+    if any(stride % size for stride in points.strides):  # a field of a structured array
         points = module_of(points).ascontiguousarray(points)
     if kind == "b":
         return points.view(np.uint8)
@@ -47,86 +49,84 @@ def as_points(X: ArrayLike) -> NDArray[np.generic]:
     return points if points.dtype.isnative else points.astype(points.dtype.newbyteorder("="))
 
 
-def as_bandwidth(bandwidth: float | ArrayLike, d: int) -> NDArray[np.float64]:
-    """Check a bandwidth and give one value per feature."""
+def as_bandwidth(bandwidth: float | ArrayLike, n_features: int) -> NDArray[np.float64]:
+    """Check a bandwidth and return one value per feature."""
     if bandwidth is None:
         raise InvalidInputError("a bandwidth is needed, got None; select_bandwidth(X) chooses one")
     try:
         h = np.array(bandwidth, dtype=np.float64)
     except (TypeError, ValueError):
+        expected = "a number or one number per feature"
+        raise InvalidInputError.for_parameter("bandwidth", expected, bandwidth) from None
+    if h.ndim > 1 or (h.ndim == 1 and len(h) != n_features):
         raise InvalidInputError(
-            f"bandwidth must be a number or one number per feature, got {bandwidth!r}"
-        ) from None
-    if h.ndim > 1 or (h.ndim == 1 and len(h) != d):
-        raise InvalidInputError(
-            f"bandwidth must be one number or {d}, one per feature; got shape {h.shape}"
+            f"bandwidth must be one number or {n_features}, one per feature; got shape {h.shape}"
         )
-    if not all(0 < side < math.inf for side in h.ravel().tolist()):
-        raise InvalidInputError(f"bandwidth must be positive and finite, got {bandwidth!r}")
-    return h if h.ndim else np.full(d, h)
+    if not all(0 < size < math.inf for size in h.ravel().tolist()):
+        raise InvalidInputError.for_parameter("bandwidth", "positive and finite", bandwidth)
+    return h if h.ndim else np.full(n_features, h)
 
 
-def as_periods(periodic: object, d: int) -> list[float]:
-    """Check the periods of the features; 0 stands for none."""
+def as_resolution(resolution: int, least: int = 1) -> int:
+    """Check a resolution: the cells from the centre of a window to its border."""
+    return as_whole(resolution, "resolution", least, MAX_REACH)
+
+
+def as_periods(periodic: Periodic, n_features: int) -> list[float]:
+    """Check the periods of the features, in data units; return 0 for a feature without one."""
     if periodic is None:
-        return [0.0] * d
+        return [0.0] * n_features
     given = np.asarray(periodic, dtype=object)
-    values: list[Any] = given.tolist() if given.ndim == 1 else [periodic] * d
-    if given.ndim > 1 or len(values) != d:
-        raise InvalidInputError(
-            f"periodic must be None or {d} values, a period or None for each feature; "
-            f"got {periodic!r}"
-        )
+    values: list[Any] = given.tolist() if given.ndim == 1 else [periodic] * n_features
+    if given.ndim > 1 or len(values) != n_features:
+        expected = f"None or {n_features} values, a period or None for each feature"
+        raise InvalidInputError.for_parameter("periodic", expected, periodic)
     for value in values:
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if value is not None and not (number and math.isfinite(value) and value > 0):
+        if value is not None and not (is_number(value) and math.isfinite(value) and value > 0):
             raise InvalidInputError(
                 f"a period must be a positive, finite number or None, got {value!r} in {periodic!r}"
             )
     return [0.0 if value is None else float(value) for value in values]
 
 
-def snap(
-    bandwidth: float | ArrayLike,
-    periodic: object,
-    d: int,
-    window: int = 3,
+def divide_periods(
+    cell_size: NDArray[np.float64], periodic: Periodic, window: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Take the nearest bandwidth that divides each period, and the number of cells in it.
+    """Return the nearest cell size that divides each period, and the cells in each period.
 
-    A period must hold a window of so many cells: wider ones would see a cell twice.
+    A period must hold at least `window` cells, because a window must not contain a cell twice.
     """
-    h, period = as_bandwidth(bandwidth, d), np.zeros(d, np.int64)
-    for j, length in enumerate(as_periods(periodic, d)):
+    cell_size, cells_per_period = cell_size.copy(), np.zeros(len(cell_size), np.int64)
+    for j, length in enumerate(as_periods(periodic, len(cell_size))):
         if length == 0:
             continue
-        cells = float(np.rint(length / h[j]))
+        cells = float(np.rint(length / cell_size[j]))
         if cells < window:
             raise InvalidInputError(
-                f"a period must be as long as a window, {window} cells, but the period {length:g} "
-                f"of feature {j} has {cells:g} of side {h[j]:g}; take a bandwidth of at most "
-                f"{length / 3:g} there"
+                f"a period must hold at least a window of {window} cells, but the period "
+                f"{length:g} of feature {j} holds {cells:g} cells of size {cell_size[j]:g}; "
+                f"use a bandwidth of at most {length / 3:g} for that feature"
             )
-        if cells >= 2.0**51:
+        if cells >= MAX_CELL:
             raise InvalidInputError(
-                f"the period {length:g} of feature {j} has {cells:g} cells of side {h[j]:g}, too "
-                "many to number; take a larger bandwidth"
+                f"the period {length:g} of feature {j} holds {cells:g} cells of size "
+                f"{cell_size[j]:g}, too many to number; use a larger bandwidth"
             )
-        period[j], h[j] = int(cells), length / cells
-    return h, period
+        cells_per_period[j], cell_size[j] = int(cells), length / cells
+    return cell_size, cells_per_period
 
 
-def refuse_short_periods(period: NDArray[np.int64], window: int, advice: str) -> None:
-    """Refuse a window that would see a cell twice."""
-    if any(0 < cells < window for cells in period.tolist()):
+def check_window_fits(cells_per_period: NDArray[np.int64], window: int, advice: str) -> None:
+    """Raise if a period is shorter than a window, which would contain a cell twice."""
+    if any(0 < cells < window for cells in cells_per_period.tolist()):
         raise InvalidInputError(
-            f"a period must be as long as a window, {window} cells, but periods have "
-            f"{period[period > 0].tolist()}; {advice}"
+            f"a period must hold at least a window of {window} cells, but the periods hold "
+            f"{cells_per_period[cells_per_period > 0].tolist()}; {advice}"
         )
 
 
 def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], float]:
-    """Check weights and give them as whole multiples of a unit."""
+    """Check weights and return them as whole multiples of a unit, with the unit."""
     w = as_array(sample_weight)
     w = w.astype(np.float64) if w.dtype == np.float16 else w
     if w.shape != (n,):
@@ -150,13 +150,13 @@ def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], fl
 
 
 def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
-    # Summed as whole parts of the largest, so that the order of the rows does not matter.
-    part = math.ldexp(1.0, max(math.frexp(float(w.max()))[1] - 30, -1022))
+    # The sum is taken over whole parts of the largest weight, so the order of rows cannot matter.
+    part = math.ldexp(1.0, max(math.frexp(float(w.max()))[1] - 30, _LEAST_EXPONENT))
     total = float(np.rint(w / part).astype(np.int64).sum()) * part
     if not math.isfinite(total):
         raise InvalidInputError("the sum of sample_weight overflows; scale the weights down")
     exponent = math.frexp(total)[1] - _REAL_WEIGHT_BITS
-    if exponent < -1022 or not total:
+    if exponent < _LEAST_EXPONENT or not total:
         raise InvalidInputError(
             f"the largest sample_weight, {w.max():g}, is too small to be divided; "
             "scale the weights up"
@@ -164,6 +164,47 @@ def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
     unit = math.ldexp(1.0, exponent)
     counts = np.where(w > 0, np.maximum(np.rint(w / unit), 1), 0)
     return counts.astype(np.uint64), unit
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a number; booleans are not."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def as_positive(value: Any, parameter: str) -> float:
+    """Check a finite number above 0."""
+    if not is_number(value) or not 0 < value < math.inf:
+        raise InvalidInputError.for_parameter(parameter, "a positive number", value)
+    return float(value)
+
+
+def as_not_negative(value: Any, parameter: str) -> float:
+    """Check a number of at least 0."""
+    if not is_number(value) or not value >= 0:
+        raise InvalidInputError.for_parameter(parameter, "a number of at least 0", value)
+    return float(value)
+
+
+def as_whole(value: Any, parameter: str, low: int, high: int | None = None) -> int:
+    """Check a whole number from `low` to `high`."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < low or (high is not None and value > high):
+        upper = "" if high is None else f" to {high:,}"
+        expected = f"a whole number from {low:,}{upper}"
+        raise InvalidInputError.for_parameter(parameter, expected, value)
+    return int(value)
+
+
+def thread_count(n_threads: int | None) -> int:
+    """Return a number of threads; None stands for the cores this process may use.
+
+    ``OMP_NUM_THREADS`` lowers the default, because schedulers and joblib set it.
+    """
+    if n_threads is not None:
+        return min(as_whole(n_threads, "n_threads", 1), MAX_THREADS)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(cores or 1, int(limit) if limit.isdigit() and int(limit) else MAX_THREADS))
 
 
 def white_of(peak: int, dtype: np.dtype[Any]) -> tuple[int, bool]:
@@ -176,29 +217,3 @@ def white_of(peak: int, dtype: np.dtype[Any]) -> tuple[int, bool]:
         return 255, True
     white = min(int(np.iinfo(dtype).max), 65535)
     return white, 8 * peak >= white
-
-
-def as_positive(value: object, name: str) -> float:
-    """Check a number above 0."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0 < value < math.inf:  # type: ignore[operator]
-        raise InvalidInputError(f"{name} must be a positive number, got {value!r}")
-    return float(value)  # type: ignore[arg-type]
-
-
-def as_whole(value: object, name: str, low: int, high: int | None = None) -> int:
-    """Check a whole number."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < low or (high is not None and value > high):  # type: ignore[operator]
-        upto = "" if high is None else f" to {high:,}"
-        raise InvalidInputError(f"{name} must be a whole number from {low:,}{upto}, got {value!r}")
-    return int(value)  # type: ignore[call-overload,no-any-return]
-
-
-def thread_count(n_threads: int | None) -> int:
-    """Resolve a number of threads: by default the cores this process may use."""
-    if n_threads is not None:
-        return min(as_whole(n_threads, "n_threads", 1), 256)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    limit = os.environ.get("OMP_NUM_THREADS", "")  # how schedulers and joblib ask for restraint
-    return max(1, min(cores or 1, int(limit) if limit.isdigit() and int(limit) else 256))

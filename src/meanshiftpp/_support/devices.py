@@ -1,4 +1,4 @@
-"""Where an array is, on the host or on a GPU, and how to bring another one there."""
+"""Arrays on the host and on GPUs: where an array is, and how to copy another one there."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
 
-_CUDA = 2  # how DLPack names the devices of CUDA
+_DLPACK_CUDA = 2  # DLPack's number for CUDA devices
 
 
 def on_gpu(array: object) -> bool:
-    """Whether an array is CuPy's."""
+    """Return whether an array is a CuPy array."""
     return type(array).__module__.partition(".")[0] == "cupy"
 
 
 def as_array(values: Any) -> Any:
-    """Give a NumPy array, or, of an array on a GPU, CuPy's view of it."""
+    """Return a NumPy array, or a CuPy view of an array that is on a GPU."""
     if on_gpu(values) or isinstance(values, np.ndarray):
         return values
-    where = getattr(values, "__dlpack_device__", None)
-    if where is not None and where()[0] == _CUDA:
+    device = getattr(values, "__dlpack_device__", None)
+    if device is not None and device()[0] == _DLPACK_CUDA:
         return need("cupy", "gpu").from_dlpack(values)
     return np.asarray(values)
 
 
 def module_of(array: object) -> Any:
-    """Give the module an array's functions are in, NumPy or CuPy."""
+    """Return the array module of an array: NumPy or CuPy."""
     return need("cupy", "gpu") if on_gpu(array) else np
 
 
 def device_of(array: Any) -> str:
-    """Name where an array is: "cpu", or "cuda:0" for the first GPU, and so on."""
+    """Return the device of an array: "cpu", or "cuda:0" for the first GPU, and so on."""
     return f"cuda:{array.device.id}" if on_gpu(array) else "cpu"
 
 
-def on_host(array: Any) -> NDArray[Any]:
-    """Copy a GPU's array to the host; NumPy's stay."""
+def to_host(array: Any) -> NDArray[Any]:
+    """Copy a GPU array to the host; return a NumPy array unchanged."""
     host: NDArray[Any] = array.get() if on_gpu(array) else array
     return host
 
 
-def working_on(array: Any) -> AbstractContextManager[Any]:
-    """Make the GPU an array is on the current one, for new arrays and for kernels."""
+def current_device(array: Any) -> AbstractContextManager[Any]:
+    """Make the array's GPU the current one, for new arrays and for kernels."""
     return array.device if on_gpu(array) else nullcontext()
 
 
-def beside(array: Any, values: Any) -> Any:
-    """Copy values to where an array is, unless they are there."""
+def to_device_of(array: Any, values: Any) -> Any:
+    """Copy values to the device of an array, unless they are there already."""
     values = as_array(values)
     if not on_gpu(array):
-        return on_host(values)
+        return to_host(values)
     with array.device:
         return module_of(array).asarray(values)

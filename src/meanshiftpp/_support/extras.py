@@ -1,4 +1,4 @@
-"""Optional dependencies: imported where they are used, with the install command if missing."""
+"""Optional dependencies, imported where they are used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from meanshiftpp.errors import MissingExtraError
 
 
 def need(module: str, extra: str) -> ModuleType:
-    """Import an optional dependency, or say how to install it.
+    """Import an optional dependency; if it is missing, raise with the command that installs it.
 
     Examples
     --------
@@ -22,9 +22,9 @@ def need(module: str, extra: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # A broken install (a missing dependency of the dependency) keeps its own words.
-        if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
+        package = module.partition(".")[0]
+        # A broken install, where a dependency of the dependency is missing, keeps its own error.
+        if error.name is None or error.name.partition(".")[0] != package:
             raise
-        package = module.split(".")[0]
         message = f'this needs {package}: pip install "meanshiftpp[{extra}]"'
         raise MissingExtraError(message) from None

@@ -1,13 +1,26 @@
-"""The backend for NumPy arrays: the kernel's loops, and SciPy's tree of modes."""
+"""The backend for NumPy arrays: the native kernel, and SciPy's k-d tree for the nearest mode."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._kernel import bin_points, find_cells, merge_cells, seek_modes, window_counts
+from meanshiftpp import _kernel
+from meanshiftpp._kernel import find_cells, window_counts
+from meanshiftpp.backends.protocol import (
+    Binned,
+    Cells,
+    Counts,
+    Floats,
+    FoundModes,
+    Integers,
+    Labels,
+    Merged,
+    Points,
+    Sums,
+)
 
-_AT_ONCE = 1 << 22  # distances held at a time
+_MAX_DISTANCES = 1 << 22  # held in memory at a time
 
 __all__ = [
     "bin_points",
@@ -19,31 +32,62 @@ __all__ = [
 ]
 
 
-def nearest_modes(
-    places: NDArray[np.float64], modes: NDArray[np.float64], period: NDArray[np.int64]
-) -> NDArray[np.int32]:
-    """Find the mode nearest to each place; both in cells, and within the period."""
+def bin_points(
+    points: Points,
+    cell_size: Floats,
+    weights: Counts | None,
+    ids: Labels | None,
+    n_threads: int,
+) -> Binned:
+    """Bin points by the strategy that suits the box they lie in."""
+    return Binned(*_kernel.bin_points(points, cell_size, weights, ids, n_threads))
+
+
+def merge_cells(cells: Cells, counts: Counts, sums: Sums) -> Merged:
+    """Sort rows and add up the rows of the same cell."""
+    return Merged(*_kernel.merge_cells(cells, counts, sums))
+
+
+def seek_modes(
+    cells: Cells,
+    counts: Counts,
+    sums: Sums,
+    cells_per_period: Integers,
+    reach: int,
+    tol: float,
+    max_iter: int,
+    n_threads: int,
+) -> FoundModes:
+    """Search a grid for its modes."""
+    labels, at, fractions, weights, n_iter, converged = _kernel.seek_modes(
+        cells, counts, sums, cells_per_period, reach, tol, max_iter, n_threads
+    )
+    return FoundModes(labels, at, fractions, weights.astype(np.float64), n_iter, converged)
+
+
+def nearest_modes(positions: Floats, modes: Floats, cells_per_period: Integers) -> Labels:
+    """Return the nearest mode of each position; both in cells, and within the period."""
     from scipy.spatial import KDTree  # slow to import, and seldom needed
 
-    box = period.astype(np.float64) if period.any() else None  # 0: as if without end
-    distance, found = KDTree(modes, boxsize=box).query(places, k=min(2, len(modes)))
+    box = cells_per_period.astype(np.float64) if cells_per_period.any() else None
+    distance, found = KDTree(modes, boxsize=box).query(positions, k=min(2, len(modes)))
     if len(modes) == 1:
         return np.asarray(found, dtype=np.int32)
-    nearest = np.asarray(found[:, 0], dtype=np.int32)
-    # A tree does not say which of equals it takes, and they may be equal but for rounding.
-    close = np.flatnonzero(distance[:, 1] <= distance[:, 0] * (1 + 1e-9))
-    for some in np.array_split(close, -(-len(close) * len(modes) // _AT_ONCE) or 1):
-        nearest[some] = _first_nearest(places[some], modes, period)
+    nearest: Labels = np.asarray(found[:, 0], dtype=np.int32)
+    # The tree does not define which of several equal modes it returns, and rounding can part equals.
+    tied = np.flatnonzero(distance[:, 1] <= distance[:, 0] * (1 + 1e-9))
+    for rows in np.array_split(tied, -(-len(tied) * len(modes) // _MAX_DISTANCES) or 1):
+        nearest[rows] = _first_nearest(positions[rows], modes, cells_per_period)
     return nearest
 
 
 def _first_nearest(
-    places: NDArray[np.float64], modes: NDArray[np.float64], period: NDArray[np.int64]
+    positions: Floats, modes: Floats, cells_per_period: Integers
 ) -> NDArray[np.intp]:
-    """Compare each place with each mode; the first of equals is taken."""
-    squares = np.zeros((len(places), len(modes)))
-    for j, length in enumerate(period):
-        delta = np.abs(places[:, j, None] - modes[:, j])
+    """Compare each position with each mode; of equal distances the first counts."""
+    squares = np.zeros((len(positions), len(modes)))
+    for j, length in enumerate(cells_per_period):
+        delta = np.abs(positions[:, j, None] - modes[:, j])
         if length:
             delta = np.minimum(delta, length - delta)
         squares += delta * delta

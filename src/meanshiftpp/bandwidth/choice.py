@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meanshiftpp._support.checks import OFFSET_BITS, as_points, as_weights
-from meanshiftpp._support.devices import beside, on_host
+from meanshiftpp._kernel import OFFSET_BITS
+from meanshiftpp._support.checks import as_points, as_weights
+from meanshiftpp._support.devices import to_device_of, to_host
 from meanshiftpp.bandwidth.agreement import CRUMB, MOST_CRUMBS, comparable, crumbs, large
 from meanshiftpp.bandwidth.multiples import FINEST, PARTS, possible
 from meanshiftpp.bandwidth.spread import (
@@ -35,7 +36,8 @@ from meanshiftpp.bandwidth.spread import (
 )
 from meanshiftpp.bandwidth.sweep import FALLBACK, sweep
 from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.modes import Modes, seek
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -211,7 +213,7 @@ def _read(
 ) -> _Points:
     weight, total = None, float(len(points))
     if sample_weight is not None:
-        counts, unit = as_weights(beside(points, sample_weight), len(points))
+        counts, unit = as_weights(to_device_of(points, sample_weight), len(points))
         weight = counts * unit
         total = float(weight.sum())
         if not (counted := weight > 0).all():  # rows of no weight have no say
@@ -219,7 +221,7 @@ def _read(
     if total == 0:
         raise InvalidInputError("a bandwidth needs points: there are none, or none with a weight")
     rows, weight = sample_rows(points, weight, SAMPLE)
-    rows, weight = on_host(rows), None if weight is None else on_host(weight)
+    rows, weight = to_host(rows), None if weight is None else to_host(weight)
     if not np.isfinite(rows).all():
         Grid.from_points(points, 1.0, n_threads=n_threads)  # which says where the bad value is
     return _looked_at(rows, weight, total, per_feature, n_threads)
@@ -256,7 +258,8 @@ def _auto(data: _Data) -> NDArray[np.float64]:
     reference = gradient_reference(d, data.scale.total)
     chosen, most = FALLBACK, -math.inf
     for candidate in CANDIDATES + FINE_CANDIDATES:
-        modes = seek(data.grid(candidate * reference), n_threads=data.n_threads)
+        grid = data.grid(candidate * reference)
+        modes = Recipe().search_quietly(grid, n_threads=data.n_threads)
         if crumbs(modes) > MOST_CRUMBS:
             break  # smaller cells only leave more of them
         if not comparable(modes):

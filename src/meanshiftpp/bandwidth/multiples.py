@@ -87,7 +87,7 @@ def possible(grid: Grid, k: int, reach: int = 1) -> int:
 
     And leaves each as many cells as a window has.
     """
-    periods = grid.period[grid.period > 0].tolist()
+    periods = grid.cells_per_period[grid.cells_per_period > 0].tolist()
     if not periods:
         return k
     most = min(periods) // (2 * reach + 1)

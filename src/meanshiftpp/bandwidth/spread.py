@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._support.devices import module_of, on_gpu, on_host
+from meanshiftpp._support.devices import module_of, on_gpu, to_host
 from meanshiftpp.core.grid import Grid
 
 SAMPLE = 1 << 14  # rows that are looked at
@@ -74,13 +74,13 @@ def reach_of(X: NDArray[Any], weight: NDArray[Any] | None = None) -> NDArray[np.
     rows, w = sample_rows(X, weight, SAMPLE)
     if not len(rows):
         return np.outer([-np.inf, np.inf], np.ones(X.shape[1]))
-    columns = np.asarray(on_host(rows), np.float64).T
+    columns = np.asarray(to_host(rows), np.float64).T
     parts = np.array([TAIL, 1 - TAIL])
     if w is None:
         at = np.ceil(parts * len(rows)).astype(np.int64) - 1
         ends = np.partition(columns, at, axis=1)[:, at].T
     else:
-        ends = np.stack([_weighted_quantiles(column, on_host(w), parts) for column in columns], 1)
+        ends = np.stack([_weighted_quantiles(column, to_host(w), parts) for column in columns], 1)
     with np.errstate(all="ignore"):
         wide = ends[1] - ends[0]
         wide[~(wide > 0)] = np.inf
@@ -107,7 +107,7 @@ def scale_of_points(
         X, weight = X[counted], weight[counted]
     with np.errstate(all="ignore"):
         # From the least value on: far from zero, rounding would depend on the order of the rows.
-        low = np.asarray(on_host(X.min(axis=0)), np.float64) if len(X) else np.zeros(X.shape[1])
+        low = np.asarray(to_host(X.min(axis=0)), np.float64) if len(X) else np.zeros(X.shape[1])
         block = BLOCK << 6 if on_gpu(X) else BLOCK
         blocks = [slice(start, start + block) for start in range(0, len(X), block)]
         if within is not None:
@@ -135,7 +135,7 @@ def _block_scale(
     total = float(w.sum())
     mean = (rows * w).sum(axis=1) / total
     squares = (xp.square(rows - mean[:, None]) * w).sum(axis=1)
-    return Scale(total, on_host(mean), on_host(xp.sqrt(squares / total)))
+    return Scale(total, to_host(mean), to_host(xp.sqrt(squares / total)))
 
 
 def merged_scale(parts: Sequence[Scale]) -> Scale:

@@ -20,8 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meanshiftpp._support.checks import as_bandwidth, as_points, as_weights, thread_count
-from meanshiftpp._support.devices import beside
+from meanshiftpp._support.checks import (
+    as_bandwidth,
+    as_points,
+    as_resolution,
+    as_weights,
+    thread_count,
+)
+from meanshiftpp._support.devices import to_device_of
 from meanshiftpp.bandwidth.agreement import CRUMB, agreement, comparable, large, meet, parents
 from meanshiftpp.bandwidth.multiples import (
     plan_for_grid,
@@ -32,13 +38,13 @@ from meanshiftpp.bandwidth.multiples import (
 )
 from meanshiftpp.bandwidth.spread import scale_of_grid
 from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.modes import (
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.recipe import (
     DEFAULT_MAX_ITER,
     DEFAULT_TOL,
-    Modes,
-    as_resolution,
+    Recipe,
     fine_bandwidth,
-    seek,
+    report_convergence,
 )
 from meanshiftpp.errors import InvalidInputError
 
@@ -303,13 +309,14 @@ def sweep(
     >>> sweep(X, [1, 2, 4]).n_clusters.tolist()
     [2, 2, 1]
     """
+    recipe = Recipe(resolution=resolution, tol=tol, max_iter=max_iter)
     r, threads = as_resolution(resolution), thread_count(n_threads)
     if isinstance(X, Grid):
         base, unit, multiples = plan_for_grid(X.to("cpu"), bandwidths, step, sample_weight, r)
     else:
         points = as_points(X)
         if sample_weight is not None:
-            sample_weight = beside(points, sample_weight)
+            sample_weight = to_device_of(points, sample_weight)
             as_weights(sample_weight, len(points))
         unit, multiples = plan_for_points(points, sample_weight, bandwidths, step)
         cell = fine_bandwidth(unit, r)
@@ -319,8 +326,9 @@ def sweep(
     if len(base) == 0:
         raise InvalidInputError("there is nothing to sweep over: no points, or none with a weight")
     grids = _coarsened(base, multiples)
-    how = {"resolution": r, "tol": tol, "max_iter": max_iter}
-    return Sweep(base, unit, np.array(multiples, np.int64), _searched(grids, how, threads))
+    modes = _searched(grids, recipe, threads)
+    report_convergence(modes, recipe)
+    return Sweep(base, unit, np.array(multiples, np.int64), modes)
 
 
 # -- grids and searches -----------------------------------------------------------------------
@@ -340,10 +348,14 @@ def _coarsened(base: Grid, multiples: list[int]) -> list[Grid]:
     return [made[k] for k in multiples]
 
 
-def _searched(grids: list[Grid], how: dict[str, Any], threads: int) -> list[Modes]:
+def _searched(grids: list[Grid], recipe: Recipe, threads: int) -> list[Modes]:
     """Search the grids, each on a thread; one that is much of all the work, on all of them."""
     fair = sum(map(len, grids)) / threads
-    alone = {i: seek(g, n_threads=threads, **how) for i, g in enumerate(grids) if len(g) > fair}
+    alone = {
+        i: recipe.search_quietly(grid, n_threads=threads)
+        for i, grid in enumerate(grids)
+        if len(grid) > fair
+    }
     rest = [i for i in range(len(grids)) if i not in alone]
     errors: list[BaseException] = []  # after the first, Ctrl-C too, no further search is begun
 
@@ -351,7 +363,7 @@ def _searched(grids: list[Grid], how: dict[str, Any], threads: int) -> list[Mode
         if errors:
             raise CancelledError
         try:
-            return seek(grids[i], n_threads=1, **how)
+            return recipe.search_quietly(grids[i], n_threads=1)
         except BaseException as error:
             errors.append(error)
             raise

@@ -1,8 +1,8 @@
-"""The file of a grid: an .npz archive, whole or not there, and trusted in nothing when read.
+"""The grid file: an .npz archive, written atomically and fully validated on load.
 
-A file has the format's name, its version, and one array for each field of a grid. Files of newer
-releases are refused with that reason. A checkpoint is such a file with a note; a file may also name
-the columns its points were.
+A file holds the name of the format, its version, and one array for each field of a grid. A file of
+a newer release raises an error that says so. A checkpoint is a grid file with a note; a file may
+also hold the names of the columns that its points came from.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._support.checks import COUNT_LIMIT, OFFSET_BITS, as_bandwidth
+from meanshiftpp._kernel import COUNT_LIMIT, MAX_CELL, OFFSET_BITS
+from meanshiftpp._support.checks import as_bandwidth
 from meanshiftpp._support.files import atomic_path, check_readable
 from meanshiftpp.errors import GridFileError
 
 _FORMAT, _VERSION = "meanshiftpp grid", 1
-_ZIP = b"PK\x03\x04"  # what an archive begins with
+_ZIP = b"PK\x03\x04"  # the first bytes of an archive
+_FILE_NAMES = {"cells_per_period": "period"}  # fields whose name in the file is another
 
 
 def write(
@@ -30,20 +32,21 @@ def write(
     note: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> None:
-    """Write the fields of a grid, by name; a note and names of columns go along where given."""
-    content: dict[str, Any] = {"format": np.array(_FORMAT), "version": np.array(_VERSION), **fields}
+    """Write the fields of a grid by name, with a note and column names if given."""
+    content: dict[str, Any] = {"format": np.array(_FORMAT), "version": np.array(_VERSION)}
+    content |= {_FILE_NAMES.get(name, name): value for name, value in fields.items()}
     if note is not None:
         content["note"] = np.array(note)
     if columns is not None:
         content["columns"] = np.array(columns, dtype=np.str_)
-    with atomic_path(path) as beside, beside.open("wb") as file:
+    with atomic_path(path) as target, target.open("wb") as file:
         np.savez(file, **content)
 
 
 def read(
     path: str | os.PathLike[str], what: str = "grid file"
 ) -> tuple[dict[str, Any], str | None]:
-    """Read what `write` wrote, checking that it is a grid and is whole; `what` is for errors."""
+    """Read and validate a grid file; return its fields and its note. `what` names it in errors."""
     fields = _read_archive(path, what)
     if str(fields.get("format")) != _FORMAT or "version" not in fields:
         raise GridFileError(f"{path} is not a {what}")
@@ -51,7 +54,7 @@ def read(
 
 
 def columns_of(path: str | os.PathLike[str]) -> list[str] | None:
-    """Read the names of the columns a grid was made of, where its file has them."""
+    """Read the column names of a grid file; None if it has none."""
     fields = _read_archive(path, "grid file", only=("columns", "bandwidth"))
     names = fields.get("columns")
     if names is None or names.dtype.kind != "U" or names.shape != fields["bandwidth"].shape:
@@ -62,7 +65,7 @@ def columns_of(path: str | os.PathLike[str]) -> list[str] | None:
 def _read_archive(
     path: str | os.PathLike[str], what: str, only: Sequence[str] | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Read all arrays of a file, or some of those it has."""
+    """Read the arrays of a file, all or those named in `only`."""
     check_readable(path)
     with Path(path).open("rb") as file:
         if file.read(len(_ZIP)) != _ZIP:
@@ -77,19 +80,19 @@ def _arrays(
     try:
         with np.load(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files if not only or name in only}
-    except Exception as error:  # a damaged archive can fail in any way the zip format knows
+    except Exception as error:  # a damaged archive can raise many kinds of exceptions
         raise GridFileError(f"{path} is not a {what}, or is damaged") from error
 
 
 def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
-    """Give the values of a grid from a file's fields, trusting none of them."""
+    """Validate the fields of a file and return those of a grid."""
     version = fields["version"]
     if version.shape != () or version.dtype.kind not in "iu" or version < 1:
         raise GridFileError(f"{path} is damaged: its version is {version!r}")
     if int(version) > _VERSION:
         raise GridFileError(
             f"{path} has format version {int(fields['version'])}, this release reads up to "
-            f"{_VERSION}; a newer meanshiftpp will read it"
+            f"{_VERSION}; upgrade meanshiftpp"
         )
     try:
         bandwidth = np.ascontiguousarray(fields["bandwidth"], np.float64)
@@ -98,17 +101,17 @@ def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
         sums = np.ascontiguousarray(fields["sums"], np.uint64)
         unit = float(fields["unit"])
         as_bandwidth(bandwidth, cells.shape[1])
-        period = np.ascontiguousarray(fields["period"], np.int64)
+        cells_per_period = np.ascontiguousarray(fields["period"], np.int64)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise GridFileError(f"{path} is damaged: {error}") from error
-    _check_content(cells, counts, sums, unit, period, path)
+    _check_content(cells, counts, sums, unit, cells_per_period, path)
     return {
         "bandwidth": bandwidth,
         "cells": cells,
         "counts": counts,
         "sums": sums,
         "unit": unit,
-        "period": period,
+        "cells_per_period": cells_per_period,
     }
 
 
@@ -117,28 +120,28 @@ def _check_content(
     counts: NDArray[np.uint64],
     sums: NDArray[np.uint64],
     unit: float,
-    period: NDArray[np.int64],
+    cells_per_period: NDArray[np.int64],
     path: object,
 ) -> None:
-    shapes = sums.shape, counts.shape, period.shape
+    shapes = sums.shape, counts.shape, cells_per_period.shape
     if cells.ndim != 2 or shapes != (cells.shape, cells.shape[:1], cells.shape[1:]):
-        raise GridFileError(f"{path} is damaged: its arrays do not belong together")
+        raise GridFileError(f"{path} is damaged: the shapes of its arrays do not match")
     full = counts << np.uint64(OFFSET_BITS)
     whole = (
         math.frexp(unit)[0] == 0.5
         and (counts >= 1).all()
         and (counts <= COUNT_LIMIT).all()
         and (sums <= full[:, None]).all()
-        and (np.abs(cells) <= 2**51).all()
-        and (period >= 0).all()
-        and ((period == 0) | ((cells >= 0) & (cells < period))).all()
+        and (np.abs(cells) <= MAX_CELL).all()
+        and (cells_per_period >= 0).all()
+        and ((cells_per_period == 0) | ((cells >= 0) & (cells < cells_per_period))).all()
     )
     if not whole or not _strictly_rising(cells):
-        raise GridFileError(f"{path} is damaged: it holds counts, sums or cells that cannot be")
+        raise GridFileError(f"{path} is damaged: it holds impossible counts, sums or cells")
 
 
 def _strictly_rising(cells: NDArray[np.int64]) -> bool:
-    """Whether the rows are distinct and in lexicographic order."""
+    """Return whether the rows are distinct and in lexicographic order."""
     step = np.diff(cells, axis=0)
     first = (step != 0).argmax(axis=1) if len(step) else np.empty(0, np.intp)
     return bool((step[np.arange(len(step)), first] > 0).all())

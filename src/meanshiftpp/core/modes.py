@@ -1,58 +1,47 @@
-"""The search: from a grid to its modes, and from modes to labels.
+"""The modes of a grid, and the labels of points by the mode that their cell leads to.
 
-One step moves everything in a cell to the mean of the window around it, 3^d cells, or (2r+1)^d
-smaller ones at a resolution of r; cells that meet are one from then on. It ends where nothing moves
-any more. What ended in one cell is one cluster.
+One step of the search moves everything in a cell to the mean of the window around it: 3^d cells,
+or (2r+1)^d smaller ones at a resolution of r. Cells that meet stay together. The search ends when
+nothing moves any more; everything that ends in one cell is one cluster.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp._support.checks import (
-    MAX_RESOLUTION,
-    as_bandwidth,
-    as_points,
-    as_whole,
-    refuse_short_periods,
-    snap,
-    thread_count,
-)
-from meanshiftpp._support.devices import beside, device_of, module_of, on_gpu, on_host, working_on
+from meanshiftpp._support.checks import as_points, thread_count
+from meanshiftpp._support.devices import current_device, device_of, module_of, on_gpu, to_host
 from meanshiftpp.backends import backend_of, gpu_of
+from meanshiftpp.backends.protocol import Gpu
 from meanshiftpp.core.chunk import Chunk
-from meanshiftpp.core.grid import Grid, Periodic, bin_points
-from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.core.grid import PAPER_WINDOW, Grid
 
-DEFAULT_TOL = 1e-3
-DEFAULT_MAX_ITER = 300
-_FAR = np.int32(-2)  # a cell that neither is nor touches an occupied one
+_FAR = np.int32(-2)  # label of a cell without occupied cells in its window, until it is resolved
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Modes:
-    """The modes of a grid, heaviest first, and the way from a point to its mode.
+    """The modes of a grid, heaviest first, and the mode that each cell leads to.
 
     Attributes
     ----------
     grid : Grid
         The grid that was searched.
     cell_labels : ndarray of shape (n_cells,), int32
-        For each cell of the grid the mode it led to; -1 where that mode was dropped by `keep`.
+        For each cell of the grid the mode it leads to; -1 if `keep` dropped that mode.
     cells, fractions : ndarray of shape (n_modes, n_features)
-        Each mode's cell and its place in that cell: together the exact result of the search.
+        The cell of each mode and the position in that cell: together the exact result.
     weights : ndarray of shape (n_modes,), float64
-        Weight of the points that ended in each mode, falling.
+        Weight of the points that lead to each mode, falling.
     n_iter : int
-        Steps taken.
+        Number of steps.
     converged : bool
-        False when `max_iter` ended the search.
+        False if `max_iter` ended the search.
     resolution : int
-        Cells the search looked to every side, as does `label` from an empty cell.
+        Cells from the centre of the window to its border, in the search and in `label`.
 
     Examples
     --------
@@ -75,31 +64,21 @@ class Modes:
 
     @property
     def centers(self) -> NDArray[np.float64]:
-        """Where the modes are, in the data's units: array of shape (n_modes, n_features).
+        """Positions of the modes in data units: array of shape (n_modes, n_features).
 
         On a feature with a period they are between 0 and the period.
         """
-        places, h = self._places(self.cells + self.fractions), self.grid.bandwidth
-        alike = len(set(h.tolist())) == 1  # a number needs no copy to a GPU
-        centers: NDArray[np.float64] = places * (h[0] if alike else module_of(places).asarray(h))
+        positions, h = self._wrapped(self.cells + self.fractions), self.grid.bandwidth
+        same = len(set(h.tolist())) == 1  # a scalar need not be copied to a GPU
+        centers: NDArray[np.float64] = positions * (
+            h[0] if same else module_of(positions).asarray(h)
+        )
         return centers
 
     @property
     def bandwidth(self) -> NDArray[np.float64]:
-        """A third of the window's width: at a resolution of 1, the side of a cell."""
-        return self.grid.bandwidth * ((2 * self.resolution + 1) / 3)
-
-    def _places(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bring places, in cells, between 0 and the period where there is one."""
-        period = self.grid.period
-        if not period.any():
-            return places
-        inside = places.copy()
-        for j in np.flatnonzero(period):
-            column = inside[:, j] % float(period[j])
-            column[column >= period[j]] = 0.0  # a last bit below 0 is rounded up to the period
-            inside[:, j] = column
-        return inside
+        """A third of the window's width: at a resolution of 1, the size of a cell."""
+        return self.grid.bandwidth * ((2 * self.resolution + 1) / PAPER_WINDOW)
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -126,28 +105,23 @@ class Modes:
     ) -> NDArray[np.int32]:
         """Label points, those of the grid or new ones.
 
-        A point in an occupied cell has that cell's label; in an empty cell with occupied ones in
-        its window, the label of the heaviest of these. Elsewhere it has the label of the nearest
-        mode (in cells), or -1 with ``cluster_all=False``.
+        A point in an occupied cell gets that cell's label. A point in an empty cell gets the label
+        of the heaviest occupied cell in its window. If there is none, the point gets the label of
+        the nearest mode (measured in cells), or -1 with ``cluster_all=False``.
         """
         points = as_points(X)
-        if points.shape[1] != self.grid.n_features:
-            raise InvalidInputError(
-                f"X must have {self.grid.n_features} features as the grid has, "
-                f"got {points.shape[1]}"
-            )
         if on_gpu(points):
-            with working_on(points):
+            with current_device(points):
                 return self.to(device_of(points))._label(points, cluster_all, 1)
-        if on_gpu(self.cells):
-            return self._label_through(points, cluster_all)
+        if (gpu := gpu_of(self.grid.device)) is not None:
+            return self._label_on_gpu(gpu, points, cluster_all)
         return self._label(points, cluster_all, thread_count(n_threads))
 
     def to(self, device: str) -> Modes:
         """Copy the modes and their grid to a device, "cpu" or "cuda" (or "cuda:1", ...)."""
         if self.grid.device == device:
             return self
-        copy = gpu_of(device) or on_host
+        copy = gpu_of(device) or to_host
         return replace(
             self,
             grid=self.grid.to(device),
@@ -157,169 +131,73 @@ class Modes:
             weights=copy(self.weights),
         )
 
-    def _label_through(self, points: NDArray[np.generic], cluster_all: bool) -> NDArray[np.int32]:
-        """Label points on the host by the GPU the modes are on, a batch at a time."""
+    def _label_on_gpu(
+        self, gpu: Gpu, points: NDArray[np.generic], cluster_all: bool
+    ) -> NDArray[np.int32]:
+        """Label points of the host on the GPU of the modes, batch by batch."""
         labels = np.empty(len(points), np.int32)
-        for first, batch in gpu_of(self.grid.device).batches(points):
-            with Chunk(batch, first=first).counted():
-                found: Any = self._label(batch, cluster_all, 1)
-            found.get(out=labels[first : first + len(batch)])
+        for first, batch in gpu.batches(points):
+            with Chunk(batch, first=first).locating_errors():
+                found = self._label(batch, cluster_all, 1)
+            found.get(out=labels[first : first + len(batch)])  # type: ignore[attr-defined]
         return labels
 
     def _label(
-        self, points: NDArray[np.generic], cluster_all: bool, threads: int
+        self, points: NDArray[np.generic], cluster_all: bool, n_threads: int
     ) -> NDArray[np.int32]:
-        xp, grid, backend = module_of(points), self.grid, backend_of(points)
+        xp, grid = module_of(points), self.grid
         labels: NDArray[np.int32] = xp.empty(len(points), np.int32)
-        seen, assignment = bin_points(
-            points, grid.bandwidth, period=grid.period, ids=labels, n_threads=threads
+        seen, assignment = grid.bin(points, ids=labels, n_threads=n_threads)
+        found = backend_of(points).find_cells(
+            grid.cells,
+            grid.counts,
+            seen.cells,
+            grid.cells_per_period,
+            self.resolution,
+            n_threads,
         )
-        found = backend.find_cells(
-            grid.cells, grid.counts, seen.cells, grid.period, self.resolution, threads
-        )
-        known = found >= 0
+        near = found >= 0
         values = xp.full(len(seen), _FAR)
-        values[known] = self.cell_labels[found[known]]
+        values[near] = self.cell_labels[found[near]]
         assignment.take(values, labels, labels)
-        if not known.all():
+        if not near.all():
             far = xp.flatnonzero(labels == _FAR)
             labels[far] = self._nearest(points[far]) if cluster_all and len(self) else -1
         return labels
 
     def _nearest(self, points: NDArray[np.generic]) -> NDArray[np.int32]:
-        side = module_of(points).asarray(self.grid.bandwidth)
-        places, modes = points.astype(np.float64) / side, self.cells + self.fractions
-        nearest: NDArray[np.int32] = backend_of(points).nearest_modes(
-            self._places(places), self._places(modes), self.grid.period
+        cell_size = module_of(points).asarray(self.grid.bandwidth)
+        positions, modes = points.astype(np.float64) / cell_size, self.cells + self.fractions
+        return backend_of(points).nearest_modes(
+            self._wrapped(positions), self._wrapped(modes), self.grid.cells_per_period
         )
-        return nearest
+
+    def _wrapped(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Move positions, in cells, between 0 and the period of each periodic feature."""
+        cells_per_period = self.grid.cells_per_period
+        if not cells_per_period.any():
+            return positions
+        wrapped = positions.copy()
+        for j in np.flatnonzero(cells_per_period):
+            column = wrapped[:, j] % float(cells_per_period[j])
+            column[column >= cells_per_period[j]] = 0.0  # the modulo of -1e-20 rounds up to it
+            wrapped[:, j] = column
+        return wrapped
 
 
-def seek(
-    grid: Grid,
-    *,
-    resolution: int = 1,
-    tol: float = DEFAULT_TOL,
-    max_iter: int = DEFAULT_MAX_ITER,
-    n_threads: int | None = None,
-) -> Modes:
-    """Search a grid for its modes: Algorithm 2 of the paper.
-
-    Parameters
-    ----------
-    grid : Grid
-        What to search.
-    resolution : int
-        How many cells the window reaches to every side: it is ``2 * resolution + 1`` cells wide.
-        1 is the paper's. More, on cells smaller in proportion (`fine_bandwidth`), depends less on
-        where the cells happen to begin.
-    tol : float
-        Stop after a step in which all points together moved less than this, in thirds of the
-        window: the bandwidth, at a resolution of 1. With 0, only at a fixed point.
-    max_iter : int
-        Steps at most.
-    n_threads : int, optional
-        By default every core this process may use. The result does not depend on it.
-
-    Returns
-    -------
-    Modes
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from meanshiftpp import Grid, seek
-    >>> seek(Grid.from_points(np.r_[np.zeros((5, 2)), np.ones((3, 2))], bandwidth=0.2))
-    Modes(2 modes, 1 steps, converged, of Grid(2 cells, 2 features, weight 8, bandwidth 0.2))
-    """
-    if len(grid) == 0:
-        raise InvalidInputError("an empty grid has no modes: bin some points first")
-    reach = as_resolution(resolution)
-    refuse_short_periods(grid.period, 2 * reach + 1, "take a smaller bandwidth")
-    if not isinstance(tol, int | float | np.number) or not tol >= 0:
-        raise InvalidInputError(f"tol must be a number from 0, got {tol!r}")
-    steps = as_whole(max_iter, "max_iter", 1)
-    labels, cells, fractions, weights, n_iter, converged = backend_of(grid.cells).seek_modes(
-        grid.cells,
-        grid.counts,
-        grid.sums,
-        grid.period,
-        reach,
-        float(tol) * ((2 * reach + 1) / 3),
-        min(steps, 2**31 - 1),
-        thread_count(n_threads),
+def find_modes(grid: Grid, reach: int, tol: float, max_iter: int, n_threads: int) -> Modes:
+    """Search a grid with checked arguments; `Recipe.search` checks them and reports the end."""
+    found = backend_of(grid.cells).seek_modes(
+        *grid.rows, grid.cells_per_period, reach, tol, max_iter, n_threads
     )
-    weight = weights.astype(np.float64, copy=False)
-    if grid.unit != 1:
-        weight *= grid.unit
-    return Modes(grid, labels, cells, fractions, weight, n_iter, converged, reach)
-
-
-def as_resolution(resolution: int) -> int:
-    """Check a resolution."""
-    return as_whole(resolution, "resolution", 1, MAX_RESOLUTION)
-
-
-def fine_bandwidth(bandwidth: float | ArrayLike, resolution: int) -> NDArray[np.float64]:
-    """Give the side of the cells of which ``2 * resolution + 1`` span three bandwidths.
-
-    Examples
-    --------
-    >>> from meanshiftpp.core.modes import fine_bandwidth
-    >>> fine_bandwidth([3.0, 0.6], resolution=4)
-    array([1. , 0.2])
-    """
-    h = np.asarray(bandwidth, np.float64)
-    r = as_resolution(resolution)
-    return h if r == 1 else 3 * h / (2 * r + 1)
-
-
-def fine_cells(
-    bandwidth: float | ArrayLike, periodic: Periodic, d: int, resolution: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Give the side of the cells for a resolution, and the cells in each period."""
-    fine = fine_bandwidth(as_bandwidth(bandwidth, d), resolution)
-    return snap(fine, periodic, d, window=2 * resolution + 1)
-
-
-def fit_labels(
-    X: ArrayLike,
-    bandwidth: float | ArrayLike,
-    *,
-    resolution: int = 1,
-    periodic: Periodic = None,
-    sample_weight: ArrayLike | None = None,
-    tol: float = DEFAULT_TOL,
-    max_iter: int = DEFAULT_MAX_ITER,
-    min_weight: float = 0,
-    cluster_all: bool = True,
-    n_threads: int | None = None,
-) -> tuple[Modes, NDArray[np.int32]]:
-    """Bin, search and label in one go: the cells found while binning are kept for labelling.
-
-    The cells are those of `fine_bandwidth`: at every resolution a window is three bandwidths wide.
-    Modes lighter than `min_weight` are dropped, as by `Modes.keep`. Points of no weight make no
-    cell: they are labelled as new points are, by `cluster_all` too.
-    """
-    points, threads = as_points(X), thread_count(n_threads)
-    fine, period = fine_cells(bandwidth, periodic, points.shape[1], resolution)
-    if sample_weight is not None:
-        sample_weight = beside(points, sample_weight)
-    with working_on(points):
-        labels: NDArray[np.int32] = module_of(points).empty(len(points), np.int32)
-        grid, assignment = bin_points(
-            points,
-            fine,
-            period=period,
-            sample_weight=sample_weight,
-            ids=labels,
-            n_threads=threads,
-        )
-        modes = seek(grid, resolution=resolution, tol=tol, max_iter=max_iter, n_threads=threads)
-        modes = modes.keep(min_weight) if min_weight else modes
-        assignment.take(modes.cell_labels, labels, labels)
-        if sample_weight is not None:
-            idle = module_of(points).flatnonzero(sample_weight == 0)
-            if idle.size:
-                labels[idle] = modes.label(points[idle], cluster_all=cluster_all, n_threads=threads)
-    return modes, labels
+    weights = found.weights if grid.unit == 1 else found.weights * grid.unit
+    return Modes(
+        grid,
+        found.cell_labels,
+        found.cells,
+        found.fractions,
+        weights,
+        found.n_iter,
+        found.converged,
+        reach,
+    )

@@ -1,9 +1,9 @@
 """MeanShift++ on Dask: a grid for each partition, a tree of ``+``, one search.
 
-Only grids travel; the points stay where they are. A grid is the same whichever worker made it and
-in whichever order it was added, so the result is that of one process, bit for bit, and a worker
-that dies costs time and nothing else. Dask runs the tasks, on whatever client is active or, without
-one, on the threads of this process; only its public interface is used.
+Only grids are transferred; the points stay on their workers. A grid does not depend on the worker
+that made it or on the order of adding, so the result is that of one process, bit for bit, and a
+lost worker costs only time. The tasks run on the active client or, without one, on the threads of
+this process. Only Dask's public interface is used.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from meanshiftpp._support.checks import as_bandwidth, as_points, thread_count
-from meanshiftpp._support.devices import on_host
+from meanshiftpp._support.checks import as_points, thread_count
+from meanshiftpp._support.devices import to_host
 from meanshiftpp._support.extras import need
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.bandwidth.spread import SAMPLE, rows_of_sample
 from meanshiftpp.core.chunk import Chunk
-from meanshiftpp.core.grid import Grid, GridSum, bin_chunk
-from meanshiftpp.core.modes import Modes, fine_cells, seek
+from meanshiftpp.core.accumulate import GridSum
+from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.recipe import CheckedRecipe, Recipe
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators import cluster
 from meanshiftpp.estimators.base import checked_points, parameters_checked, threads_of
@@ -41,42 +43,35 @@ SPLIT_EVERY = 8  # results that one task of the tree combines
 class MeanShiftPP(cluster.MeanShiftPP):
     """`meanshiftpp.MeanShiftPP` for Dask arrays and data frames.
 
-    `fit` runs at once: it reads the data once to bin it. Where no bandwidth is given it reads the
-    data before that, once to look at some rows, and once to count them where that is not known (of
-    a data frame) or where there are weights. Labels are lazy and are computed block by block when
-    they are asked for; reading the data a second time is cheaper than keeping a label for every
-    point.
+    `fit` runs immediately and reads the data once to bin them. Without a bandwidth it reads them
+    before that: once to sample rows, and once to count them if the number of rows is unknown (in a
+    data frame) or if there are weights. Labels are lazy and computed block by block on demand,
+    because a second read is cheaper than storing a label for every point.
 
     Parameters
     ----------
     bandwidth : float or array-like of shape (n_features,), default=None
-        Side of a grid cell. ``None`` chooses one for each feature by `select_bandwidth`, from the
-        rows that it would look at if the data were in memory: the answer is the same.
-    resolution, periodic, tol, max_iter
-        As those of `meanshiftpp.MeanShiftPP`.
-    cluster_all : bool, default=True
-        What `predict` does with a point far from every occupied cell: the nearest mode's label, or
-        -1 where this is false.
-    min_cluster_size : float, default=1
-        Clusters of smaller weight are noise, of label -1.
+        Size of a grid cell. ``None`` chooses one for each feature as `select_bandwidth` does, from
+        the rows that it would sample if the data were in memory: the result is the same.
+    resolution, periodic, tol, max_iter, cluster_all, min_cluster_size
+        As in `meanshiftpp.MeanShiftPP`.
     n_jobs : int, default=None
-        Threads of each task. ``None`` is 1, because Dask already runs a task on each thread of its
-        workers: more of them would only wait for each other. Where workers have fewer threads than
-        cores, give the cores of each task. The search, one task in this process, takes as many as
-        given, by default all cores.
+        Threads of each task. ``None`` means 1, because Dask already runs a task on each thread of
+        its workers. If workers have fewer threads than cores, set the cores of each task. The
+        search, one task in this process, uses the given number, by default all cores.
 
     Attributes
     ----------
     labels_ : dask.array.Array of shape (n_samples,), int32
         Label of each point, lazy, in the chunks of `X`; for a data frame in those of
-        ``X.to_dask_array()``, which joins small files unless ``X`` comes of
-        ``df.map_partitions(lambda part: part)``. A copy made by pickle has none.
+        ``X.to_dask_array()``, which joins small files unless ``X`` is the result of
+        ``df.map_partitions(lambda part: part)``. Pickling leaves the labels out.
     cluster_centers_, cluster_weights_, n_iter_, bandwidth_, grid_
-        As those of `meanshiftpp.MeanShiftPP`: small, and in this process.
+        As in `meanshiftpp.MeanShiftPP`: small, and in this process.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where `X` is a data frame.
+        Names of the features, if `X` is a data frame.
 
     Examples
     --------
@@ -95,17 +90,17 @@ class MeanShiftPP(cluster.MeanShiftPP):
 
     @parameters_checked  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
-        """Find the modes of `X`. Runs on the active client, and waits for the result.
+        """Find the modes of `X` on the active client, and wait for the result.
 
         Parameters
         ----------
         X : dask array or data frame of shape (n_samples, n_features)
-            The points. Partitions of no rows are fine.
+            The points. Partitions may be empty.
         y : ignored
             For scikit-learn's pipelines.
         sample_weight : dask array or series of shape (n_samples,), default=None
-            Weights, partitioned as `X` is. Whole numbers are exact; others are rounded partition
-            by partition.
+            Weights, partitioned as `X` is. Whole numbers are exact; real numbers are rounded
+            partition by partition.
 
         Returns
         -------
@@ -114,39 +109,31 @@ class MeanShiftPP(cluster.MeanShiftPP):
         """
         points = self._lazy(X, reset=True)
         weight = _lazy_weight(sample_weight, points)
-        bandwidth = self.bandwidth
+        bandwidth, n_threads = self.bandwidth, threads_of(self.n_jobs)
         if bandwidth is None:
-            bandwidth = _chosen(points, weight, threads_of(self.n_jobs))
-        wanted = as_bandwidth(bandwidth, points.shape[1])
-        fine, period = fine_cells(wanted, self.periodic, points.shape[1], self.resolution)
-        grid = _reduced(
-            *(_block_grid, _add, points, weight),
-            bandwidth=fine,
-            period=period,
+            bandwidth = _choose_bandwidth(points, weight, n_threads)
+        recipe = self._recipe(bandwidth).checked(points.shape[1])
+        grid = _reduce(
+            *(_bin_block, _add, points, weight),
+            recipe=recipe,
             n_jobs=self.n_jobs,
             kind="blocks" if isinstance(X, da.Array) else "partitions",
             columns=tuple(getattr(self, "feature_names_in_", ())),
         )
         if not len(grid):
-            raise InvalidInputError("X must have at least one row of some weight, got none")
-        modes = seek(
-            grid,
-            resolution=self.resolution,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_threads=threads_of(self.n_jobs),
-        )
-        modes = modes.keep(self._least_weight())
-        return self._keep(modes, self._labels(points, modes), wanted)
+            raise InvalidInputError("X must have at least one row of positive weight, got none")
+        modes = recipe.search(grid, n_threads=n_threads)
+        labels = _lazy_labels(points, modes, recipe, self.n_jobs)
+        return self._store(modes, labels, recipe.bandwidth)
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and return `labels_`, lazy."""
         return self.fit(X, sample_weight=sample_weight).labels_
 
     def partial_fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
-        """Not for Dask: a lazy collection of all the chunks is what `fit` takes."""
+        """Raise: `fit` takes a lazy collection of all chunks."""
         raise InvalidInputError(
-            "partial_fit is for chunks that come one by one; concatenate the collections and fit"
+            "partial_fit is for chunks in memory; concatenate the Dask collections and call fit"
         )
 
     def predict(self, X: Any) -> Any:
@@ -166,16 +153,17 @@ class MeanShiftPP(cluster.MeanShiftPP):
         if not dask.is_dask_collection(X):
             return super().predict(X)
         points = self._lazy(X, reset=False)
-        return self._labels(points, self._modes)
+        recipe = self._recipe(self.bandwidth_)
+        return _lazy_labels(points, self._modes, recipe, self.n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the labels: they hold the way to all the data, perhaps on a cluster."""
+        """Leave out the labels, whose graph refers to all the data, perhaps on a cluster."""
         state = dict(super().__getstate__())
         state.pop("labels_", None)
         return state
 
     def _lazy(self, X: Any, reset: bool) -> Any:
-        """Check what is known without computing: kind, dimension, names; give a dask array."""
+        """Check type, dimension and names without computing; return a dask array."""
         if isinstance(X, da.Array):
             if X.ndim != 2:
                 raise InvalidInputError(
@@ -186,31 +174,15 @@ class MeanShiftPP(cluster.MeanShiftPP):
         if not (dask.is_dask_collection(X) and hasattr(X, "columns") and X.ndim == 2):
             raise InvalidInputError(
                 f"X must be a dask array or data frame of 2 dimensions, got {type(X).__name__}; "
-                'of one column, df[["x"]] is a frame; for data in memory there is '
-                "meanshiftpp.MeanShiftPP"
+                'select one column as df[["x"]]; use meanshiftpp.MeanShiftPP for data in memory'
             )
         checked_points(self, _empty_frame(X), reset=reset, ensure_min_samples=0)
-        # Columns that may hold missing values are objects in an array; as floats they hold NaN.
+        # In an array, nullable columns would become objects; as floats they hold NaN.
         nullable = {name: "float64" for name, kind in X.dtypes.items() if not _plain(kind)}
         return (X.astype(nullable) if nullable else X).to_dask_array()
 
-    def _labels(self, points: Any, modes: Modes) -> Any:
-        # One node of the graph holds the modes, so that a worker gets them once. In the graph and
-        # not scattered, because what was scattered is lost with its worker. A column is made and
-        # then taken: Dask copies the blocks where a task drops an axis.
-        column = points.map_blocks(
-            _label_block,
-            modes=dask.delayed(modes, traverse=False),
-            cluster_all=self.cluster_all,
-            n_jobs=self.n_jobs,
-            chunks=(points.chunks[0], (1,)),
-            dtype=np.int32,
-            meta=np.empty((0, 0), np.int32),
-        )
-        return column[:, 0]
 
-
-# What is known without computing
+# -- metadata, without computing --------------------------------------------------------------
 
 
 def _plain(kind: Any) -> bool:
@@ -218,7 +190,7 @@ def _plain(kind: Any) -> bool:
 
 
 def _empty_frame(X: Any) -> Any:
-    """Give a table of no rows with the names of a dask data frame, whose types must be numbers."""
+    """Return an empty table with the columns of a dask data frame, which must hold numbers."""
     pandas = need("pandas", "dask")
     for name, kind in X.dtypes.items():
         if not pandas.api.types.is_numeric_dtype(kind):
@@ -229,7 +201,7 @@ def _empty_frame(X: Any) -> Any:
 
 
 def _lazy_weight(sample_weight: Any, points: Any) -> Any:
-    """Give weights as a dask array in the blocks of the points, or None."""
+    """Return weights as a dask array in the blocks of the points, or None."""
     if sample_weight is None:
         return None
     weight = sample_weight
@@ -241,7 +213,7 @@ def _lazy_weight(sample_weight: Any, points: Any) -> Any:
             f"got {type(sample_weight).__name__}"
         )
     rows, given = points.shape[0], weight.shape[0]
-    if rows == given:  # never true of sizes that are not known: those are NaN
+    if rows == given:  # unknown sizes are NaN, which never compare equal
         return weight.rechunk((points.chunks[0],))
     if np.isnan(rows) and np.isnan(given) and points.numblocks[0] == weight.numblocks[0]:
         return weight
@@ -251,33 +223,33 @@ def _lazy_weight(sample_weight: Any, points: Any) -> Any:
     )
 
 
-# The tasks and their tree
+# -- tasks and their tree ---------------------------------------------------------------------
 
 
-def _reduced(
+def _reduce(
     task: Callable[..., Any],
     combine: Callable[[Sequence[Any]], Any],
     points: Any,
     weight: Any,
-    **how: Any,
+    **options: Any,
 ) -> Any:
-    """Do a task with each block of rows and combine the results in a tree, now.
+    """Run a task on each block of rows and combine the results in a tree, immediately.
 
-    A result is boxed in an array, because that is what Dask reduces; it fuses the task with what
-    made the block, so that no block waits in memory.
+    Each result is boxed in an array, because Dask reduces arrays. Dask fuses the task with the
+    creation of its block, so no block waits in memory.
     """
     boxes = da.map_blocks(
         _boxed,
         *([points] if weight is None else [points, weight[:, None]]),
         task=task,
-        **how,
+        **options,
         dtype=object,
         chunks=((1,) * points.numblocks[0], (1,)),
         meta=np.empty((0, 0), object),
     )
     tree = da.reduction(
         boxes,
-        chunk=_as_it_is,
+        chunk=_identity,
         aggregate=partial(_combined, combine),
         axis=0,
         keepdims=True,
@@ -289,11 +261,11 @@ def _reduced(
     return tree.compute().item()
 
 
-def _boxed(points: Any, *weight: Any, task: Any, block_id: Any, **how: Any) -> NDArray[Any]:
-    return _box(task(points, weight[0][:, 0] if weight else None, block_id[0], **how))
+def _boxed(points: Any, *weight: Any, task: Any, block_id: Any, **options: Any) -> NDArray[Any]:
+    return _box(task(points, weight[0][:, 0] if weight else None, block_id[0], **options))
 
 
-def _as_it_is(box: NDArray[Any], **_: Any) -> NDArray[Any]:
+def _identity(box: NDArray[Any], **_: Any) -> NDArray[Any]:
     return box
 
 
@@ -308,19 +280,18 @@ def _box(value: Any) -> NDArray[Any]:
     return box
 
 
-def _block_grid(
+def _bin_block(
     points: NDArray[Any],
     weight: NDArray[Any] | None,
     number: int,
     *,
-    bandwidth: NDArray[np.float64],
-    period: NDArray[np.int64],
+    recipe: CheckedRecipe,
     n_jobs: int | None,
     kind: str,
     columns: tuple[str, ...],
 ) -> Grid:
     chunk = Chunk(points, weight, source=f"X.{kind}[{number}]", columns=columns)
-    return bin_chunk(chunk, bandwidth, period=period, n_threads=_task_threads(n_jobs))
+    return recipe.bin(chunk, n_threads=_task_threads(n_jobs))
 
 
 def _add(grids: Sequence[Grid]) -> Grid:
@@ -330,22 +301,27 @@ def _add(grids: Sequence[Grid]) -> Grid:
     return total.grid()
 
 
-def _chosen(points: Any, weight: Any, threads: int | None) -> NDArray[np.float64]:
-    """Choose a bandwidth from the rows that would be looked at in memory."""
+def _choose_bandwidth(
+    points: Any, weight: Any, n_threads: int | None
+) -> NDArray[np.float64]:
+    """Choose a bandwidth from the rows that `select_bandwidth` would sample in memory."""
     known = weight is None and not np.isnan(points.shape[0])
-    sizes = [(n, n) for n in points.chunks[0]] if known else _each(_block_size, points, weight)
-    counts, weights = zip(*sizes, strict=True)
+    sizes = [(n, n) for n in points.chunks[0]] if known else _map(_block_size, points, weight)
+    counts, totals = zip(*sizes, strict=True)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    rows, of_rows = zip(*_each(_block_sample, points, weight, starts=starts), strict=True)
-    each = None if weight is None else np.concatenate(of_rows)
-    sample = np.concatenate(rows)
-    return bandwidth_from_sample(sample, sum(weights), sample_weight=each, n_threads=threads)
+    rows, row_weights = zip(*_map(_sample_block, points, weight, starts=starts), strict=True)
+    return bandwidth_from_sample(
+        np.concatenate(rows),
+        sum(totals),
+        sample_weight=None if weight is None else np.concatenate(row_weights),
+        n_threads=n_threads,
+    )
 
 
-def _each(task: Callable[..., Any], points: Any, weight: Any, **how: Any) -> list[Any]:
-    """Do a task with each block of rows, and give the results in order."""
-    found: list[Any] = _reduced(task, _joined, points, weight, **how)
-    return found
+def _map(task: Callable[..., Any], points: Any, weight: Any, **options: Any) -> list[Any]:
+    """Run a task on each block of rows and return the results in order."""
+    results: list[Any] = _reduce(task, _joined, points, weight, **options)
+    return results
 
 
 def _joined(lists: Sequence[list[Any]]) -> list[Any]:
@@ -355,14 +331,14 @@ def _joined(lists: Sequence[list[Any]]) -> list[Any]:
 def _block_size(
     points: NDArray[Any], weight: NDArray[Any] | None, number: int
 ) -> list[tuple[int, float]]:
-    """Count the rows that have a say, and their weight. What is wrong, binning will say."""
+    """Count the rows of positive weight and their weight; binning reports bad weights."""
     if weight is None:
         return [(len(points), len(points))]
-    counted = weight[weight > 0]
-    return [(len(counted), float(counted.sum()))]
+    positive = weight[weight > 0]
+    return [(len(positive), float(positive.sum()))]
 
 
-def _block_sample(
+def _sample_block(
     points: NDArray[Any], weight: NDArray[Any] | None, number: int, *, starts: NDArray[np.int64]
 ) -> list[tuple[NDArray[Any], NDArray[np.float64] | None]]:
     points = as_points(points)
@@ -370,23 +346,34 @@ def _block_sample(
         points, weight = points[weight > 0], weight[weight > 0]
     rows = rows_of_sample(int(starts[-1]), SAMPLE)
     mine = rows[(rows >= starts[number]) & (rows < starts[number + 1])] - starts[number]
-    of_rows = None if weight is None else on_host(weight[mine]).astype(np.float64)
-    return [(on_host(points[mine]), of_rows)]
+    row_weights = None if weight is None else to_host(weight[mine]).astype(np.float64)
+    return [(to_host(points[mine]), row_weights)]
+
+
+def _lazy_labels(points: Any, modes: Modes, recipe: Recipe, n_jobs: int | None) -> Any:
+    # One node of the graph holds the modes, so that each worker receives them once. Scattered
+    # data would be lost with its worker. Labels are made as a column, from which the axis is then
+    # dropped, because Dask copies the blocks where a task itself drops an axis.
+    column = points.map_blocks(
+        _label_block,
+        modes=dask.delayed(modes, traverse=False),
+        recipe=recipe,
+        n_jobs=n_jobs,
+        chunks=(points.chunks[0], (1,)),
+        dtype=np.int32,
+        meta=np.empty((0, 0), np.int32),
+    )
+    return column[:, 0]
 
 
 def _label_block(
-    points: NDArray[Any],
-    *,
-    modes: Modes,
-    cluster_all: bool,
-    n_jobs: int | None,
+    points: NDArray[Any], *, modes: Modes, recipe: Recipe, n_jobs: int | None
 ) -> NDArray[np.int32]:
-    labels = modes.label(points, cluster_all=cluster_all, n_threads=_task_threads(n_jobs))
-    return labels[:, None]
+    return recipe.label(modes, points, n_threads=_task_threads(n_jobs))[:, None]
 
 
 def _task_threads(n_jobs: int | None) -> int:
-    """Resolve the threads of a task where it runs; negative numbers count from all cores."""
+    """Return the threads of a task on its worker; negative numbers count from all cores."""
     if n_jobs is None:
         return 1
     return n_jobs if n_jobs > 0 else max(1, thread_count(None) + 1 + n_jobs)

@@ -1,6 +1,6 @@
-"""What the estimators share: scikit-learn's checks, for arrays on the host and on a GPU.
+"""The base of the estimators: scikit-learn's checks, for arrays on the host and on a GPU.
 
-What scikit-learn has no public name for is imported here, and nowhere else.
+Private names of scikit-learn are imported here and nowhere else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
     "threads_of",
 ]
 
-parameters_checked = _fit_context(prefer_skip_nested_validation=True)  # before a fit
+parameters_checked = _fit_context(prefer_skip_nested_validation=True)
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 CONSTRAINTS: dict[str, list[Any]] = {
     "bandwidth": [_POSITIVE, "array-like", None],
@@ -42,7 +42,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
-    """The base of the estimators, with the names of its parameters looked up once.
+    """The base of the estimators, which caches the names of the parameters.
 
     scikit-learn inspects the signature at every fit, which can take longer than the search.
     """
@@ -58,9 +58,9 @@ def _names_of(estimator: Any) -> tuple[str, ...]:
 
 
 def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int = 1) -> Any:
-    """Check shape, names and type; NaN and infinity the loops find in the pass they make.
+    """Check shape, names and type. Non-finite values are detected while binning.
 
-    Arrays on a GPU stay there, whether scikit-learn's array API dispatch is on or not.
+    Arrays on a GPU stay there, with and without scikit-learn's array API dispatch.
     """
     if hasattr(X, "__dlpack_device__") and on_gpu(X := as_array(X)):
         points = as_points(X)
@@ -68,14 +68,19 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
             raise InvalidInputError(f"X must have at least one row, got shape {points.shape}")
         _check_n_features(estimator, points, reset=reset)
         return points
-    how = {"reset": reset, "ensure_min_samples": ensure_min_samples}
-    return validate_data(estimator, X, ensure_all_finite=False, **how)
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        ensure_all_finite=False,
+        ensure_min_samples=ensure_min_samples,
+    )
 
 
-def checked_weight(sample_weight: Any, n: int, *, some: bool = True) -> Any:
-    """Check what the bandwidth rules rely on; sign and NaN are found when weights are read.
+def checked_weight(sample_weight: Any, n: int, *, allow_zero: bool = False) -> Any:
+    """Check shape and type of weights; binning checks sign and NaN.
 
-    With `some`, not all of them may be zero.
+    Unless `allow_zero`, at least one weight must be above zero.
     """
     if sample_weight is None:
         return None
@@ -85,11 +90,11 @@ def checked_weight(sample_weight: Any, n: int, *, some: bool = True) -> Any:
             f"sample_weight must have one number for each of the {n} rows, "
             f"got shape {weight.shape} of {weight.dtype}"
         )
-    if some and not weight.any():
-        raise InvalidInputError("sample_weight must have a weight above zero, but all are zero")
+    if not allow_zero and not weight.any():
+        raise InvalidInputError("sample_weight must have a weight above zero, got only zeros")
     return weight
 
 
 def threads_of(n_jobs: int | None) -> int | None:
-    """Give the threads that joblib's number of jobs stands for."""
+    """Return the number of threads for a joblib number of jobs."""
     return None if n_jobs is None else int(effective_n_jobs(n_jobs))

@@ -1,27 +1,26 @@
 """MeanShift++ as a scikit-learn estimator.
 
-Nothing is computed here. `fit` bins the points into a grid and searches it, `partial_fit` adds
-another chunk's grid to the one it has, `predict` looks labels up; the work is in `grid` and
-`modes`. What is left is scikit-learn's contract: parameters checked as declared, fitted names with
-an underscore, tables in, and a bandwidth if none is given.
+The work is in `core`: `fit` follows a `Recipe`, `partial_fit` adds the grid of another chunk,
+`predict` looks labels up. This module fulfils scikit-learn's contract: declared parameter
+constraints, fitted names that end in an underscore, tables as input, and an automatic bandwidth.
 """
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from meanshiftpp._support.checks import MAX_RESOLUTION, as_bandwidth
+from meanshiftpp._kernel import MAX_REACH
+from meanshiftpp._support.checks import Periodic, as_bandwidth
 from meanshiftpp._support.devices import module_of
 from meanshiftpp.bandwidth.choice import select_bandwidth
-from meanshiftpp.core.grid import Periodic, bin_points
-from meanshiftpp.core.modes import Modes, fine_cells, fit_labels, seek
+from meanshiftpp.core.chunk import Chunk
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, least_weight
 from meanshiftpp.estimators.base import (
     CONSTRAINTS,
     Estimator,
@@ -44,32 +43,32 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
     Parameters
     ----------
     bandwidth : float or array-like of shape (n_features,), default=None
-        Side of a grid cell, one for all features or one for each. A point is drawn to the mean of
-        the 3 x 3 x ... cells around it, so a window is three bandwidths wide. ``None`` chooses
-        one for each feature by `select_bandwidth`.
+        Size of a grid cell, one for all features or one for each. A point moves to the mean of
+        the 3 x 3 x ... cells around it, so the window is three bandwidths wide. ``None`` chooses
+        a bandwidth for each feature with `select_bandwidth`.
     resolution : int, default=1
-        Cells the window reaches to every side. 1 is the paper's. With r, a cell is 3 / (2 r + 1) of
-        the bandwidth and the window 2 r + 1 cells wide: still three bandwidths, but better centred
-        on its points, so that less depends on where the cells begin. With 4, a fit takes 2 to 13
-        times as long.
+        Cells from the centre of the window to its border. 1 is the paper's. At r, a cell is
+        3 / (2 r + 1) bandwidths and the window 2 r + 1 cells wide: still three bandwidths, but
+        better centred on its points, so the result depends less on the origin of the cells. At
+        4, a fit takes 2 to 13 times as long.
     periodic : sequence of n_features periods, each a number or None, default=None
-        After how much a feature comes back to where it was: 360 for a longitude in degrees, 1 for
-        a hue. The bandwidth is changed to the nearest that divides the period evenly, and centres
-        are between 0 and the period.
+        The period of each feature: 360 for a longitude in degrees, 1 for a hue. The bandwidth is
+        changed to the nearest value that divides the period, and centres are between 0 and the
+        period.
     tol : float, default=1e-3
-        Stop once the points together moved less than this in one step, in bandwidths.
+        Stop after a step in which all points together moved less than this, in bandwidths.
     max_iter : int, default=300
         Largest number of steps. A search that needs more ends with a ``ConvergenceWarning``.
     cluster_all : bool, default=True
-        What `predict` does with a point that is neither in an occupied cell nor next to one: the
-        nearest mode's label, or -1 where this is false.
+        Whether `predict` gives a point without occupied cells in its window the label of the
+        nearest mode. If false, it gets -1.
     min_cluster_size : float, default=1
-        Clusters of smaller weight (fewer points, where there are no weights) are noise: label -1,
-        and no mode. The default keeps every cluster, whatever its weight.
+        Clusters of smaller weight (fewer points, without weights) are noise: they get the label
+        -1 and have no centre. The default keeps every cluster, whatever its weight.
     n_jobs : int, default=None
-        Number of threads. ``None`` takes all cores this process may use (``OMP_NUM_THREADS``
-        lowers that): the result is the same for every number of them. Negative numbers count
-        from the end, as in joblib: -1 is all cores, -2 leaves one free.
+        Number of threads. ``None`` uses all cores this process may use (``OMP_NUM_THREADS``
+        lowers that). The result does not depend on it. Negative numbers count from the end, as in
+        joblib: -1 is all cores, -2 leaves one free.
 
     Attributes
     ----------
@@ -79,29 +78,28 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The modes.
     cluster_weights_ : ndarray of shape (n_clusters,)
-        Weight of each cluster, which without weights is its number of points.
+        Weight of each cluster: its number of points, without weights.
     n_iter_ : int
-        Steps the search took.
+        Number of steps of the search.
     bandwidth_ : ndarray of shape (n_features,), float64
         The bandwidth of each feature: a third of the window's width.
     grid_ : Grid
-        All that is kept of the data. Its cells are smaller than `bandwidth_` where `resolution` is
-        more than 1.
+        The grid of the data, the only thing that is kept of them. Its cells are smaller than
+        `bandwidth_` if `resolution` is more than 1.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where the input had names.
+        Names of the features, if the input has names.
 
     See Also
     --------
-    Grid : the same in two steps, for data that comes in parts: add up grids, then `seek`.
+    Grid : the same in two steps, for data that arrives in parts: add up grids, then `seek`.
 
     Notes
     -----
     This is Algorithm 2 of Jang and Jiang, *MeanShift++: Extremely Fast Mode-Seeking With
     Applications to Segmentation and Object Tracking* (CVPR 2021). An integer weight counts
-    exactly as that many equal points. Numbers keep their type: nothing is copied or converted
-    before the points are binned.
+    exactly as that many equal points. Points are binned in the type they have, without a copy.
 
     Examples
     --------
@@ -118,7 +116,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
-        "resolution": [Interval(Integral, 1, MAX_RESOLUTION, closed="both")],
+        "resolution": [Interval(Integral, 1, MAX_REACH, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cluster_all": ["boolean"],
@@ -131,8 +129,8 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         *,
         resolution: int = 1,
         periodic: Periodic = None,
-        tol: float = 1e-3,
-        max_iter: int = 300,
+        tol: float = DEFAULT_TOL,
+        max_iter: int = DEFAULT_MAX_ITER,
         cluster_all: bool = True,
         min_cluster_size: float = 1,
         n_jobs: int | None = None,
@@ -157,7 +155,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         y : ignored
             For scikit-learn's pipelines.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights, not negative. For an automatic bandwidth they count as numbers of points, so
+            Weights, not negative. An automatic bandwidth takes them as numbers of points, so
             scale up weights that sum to 1.
 
         Returns
@@ -167,28 +165,17 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         """
         X = checked_points(self, X, reset=True)
         weight = checked_weight(sample_weight, len(X))
-        bandwidth = self._bandwidth(X, weight)
-        modes, labels = fit_labels(
-            X,
-            bandwidth,
-            resolution=self.resolution,
-            periodic=self.periodic,
-            sample_weight=weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            min_weight=self._least_weight(),
-            cluster_all=self.cluster_all,
-            n_threads=threads_of(self.n_jobs),
-        )
-        return self._keep(modes, labels, bandwidth)
+        recipe = self._recipe(self._bandwidth(X, weight)).checked(X.shape[1])
+        modes, labels = recipe.fit(X, weight, n_threads=threads_of(self.n_jobs))
+        return self._store(modes, labels, recipe.bandwidth)
 
     @parameters_checked  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a chunk of points and find the modes of all seen so far.
 
-        The modes after the last chunk are exactly those of one `fit` to all of them, in any
-        order. A bandwidth of ``None`` is settled by the first chunk that has points. A chunk of
-        no points, or of points of no weight, changes nothing.
+        The modes after the last chunk are exactly those of one `fit` to all chunks, in any
+        order. The first chunk with points determines the bandwidth if it is ``None``. A chunk
+        without points, or with points of zero weight only, changes nothing.
 
         Parameters
         ----------
@@ -209,27 +196,17 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         if len(X) == 0:
             self.labels_ = module_of(X).empty(0, np.int32)
             return self
-        weight = checked_weight(sample_weight, len(X), some=False)
-        threads = threads_of(self.n_jobs)
+        weight = checked_weight(sample_weight, len(X), allow_zero=True)
         if weight is not None and not weight.any():
             self.labels_ = self.predict(X) if started else module_of(X).full(len(X), -1, np.int32)
             return self
-        settled = started and self.bandwidth is None
-        bandwidth = self.bandwidth_ if settled else self._bandwidth(X, weight)
-        fine, period = fine_cells(bandwidth, self.periodic, X.shape[1], self.resolution)
-        grid, _ = bin_points(X, fine, period=period, sample_weight=weight, n_threads=threads)
-        if started:
-            grid = self.grid_ + grid
-        modes = seek(
-            grid,
-            resolution=self.resolution,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_threads=threads,
-        )
-        modes = modes.keep(self._least_weight())
-        labels = modes.label(X, cluster_all=self.cluster_all, n_threads=threads)
-        return self._keep(modes, labels, bandwidth)
+        keep_bandwidth = started and self.bandwidth is None
+        bandwidth = self.bandwidth_ if keep_bandwidth else self._bandwidth(X, weight)
+        recipe, n_threads = self._recipe(bandwidth).checked(X.shape[1]), threads_of(self.n_jobs)
+        grid = recipe.bin(Chunk(X, weight), n_threads=n_threads)
+        modes = recipe.search(self.grid_ + grid if started else grid, n_threads=n_threads)
+        labels = recipe.label(modes, X, n_threads=n_threads)
+        return self._store(modes, labels, recipe.bandwidth)
 
     def fit_predict(
         self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
@@ -256,8 +233,9 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Label points by the basin they lie in.
 
-        A point in an occupied cell gets that cell's label; next to occupied cells, that of the
-        heaviest of them; elsewhere the nearest mode's, or -1 where `cluster_all` is false.
+        A point in an occupied cell gets that cell's label. A point in an empty cell gets the label
+        of the heaviest occupied cell in its window. If there is none, the point gets the label of
+        the nearest mode, or -1 if `cluster_all` is false.
 
         Parameters
         ----------
@@ -270,34 +248,34 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             The labels.
         """
         check_is_fitted(self, "grid_")
-        points, threads = checked_points(self, X, reset=False), threads_of(self.n_jobs)
-        return self._modes.label(points, cluster_all=self.cluster_all, n_threads=threads)
+        points = checked_points(self, X, reset=False)
+        return self._modes.label(
+            points, cluster_all=self.cluster_all, n_threads=threads_of(self.n_jobs)
+        )
+
+    def _recipe(self, bandwidth: Any) -> Recipe:
+        return Recipe(
+            bandwidth,
+            resolution=self.resolution,
+            periodic=self.periodic,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            min_weight=least_weight(self.min_cluster_size),
+            cluster_all=self.cluster_all,
+        )
 
     def _bandwidth(self, X: NDArray[Any], weight: NDArray[Any] | None) -> NDArray[np.float64]:
         if self.bandwidth is not None:
             return as_bandwidth(self.bandwidth, X.shape[1])
         return select_bandwidth(X, sample_weight=weight, n_threads=threads_of(self.n_jobs))
 
-    def _least_weight(self) -> float:
-        """Give the weight under which a cluster is noise; by default none is."""
-        return float(self.min_cluster_size) if self.min_cluster_size > 1 else 0.0
-
-    def _keep(
-        self, modes: Modes, labels: NDArray[np.int32], bandwidth: NDArray[np.float64]
-    ) -> Self:
-        """Take the result over, all at once: what failed before leaves the last fit as it was."""
-        if not modes.converged:
-            warnings.warn(
-                f"MeanShiftPP still moved after {modes.n_iter} iterations. "
-                f"Raise max_iter (now {self.max_iter}) or tol (now {self.tol}).",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+    def _store(self, modes: Modes, labels: NDArray[np.int32], bandwidth: Any) -> Self:
+        """Store all fitted attributes at once, so a failed fit leaves the previous one intact."""
         self._modes = modes
         self.labels_ = labels
         self.cluster_centers_ = modes.centers
         self.cluster_weights_ = modes.weights
         self.n_iter_ = modes.n_iter
         self.grid_ = modes.grid
-        self.bandwidth_ = np.where(modes.grid.period > 0, modes.bandwidth, bandwidth)
+        self.bandwidth_ = np.where(modes.grid.cells_per_period > 0, modes.bandwidth, bandwidth)
         return self

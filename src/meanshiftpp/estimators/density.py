@@ -1,8 +1,8 @@
 """The density of a grid, counts over total and volume: the estimator of the paper's theorem.
 
-Cells add up, so densities do: one pass over the data, chunk by chunk if need be, and what is kept
-is a grid. Everything up to the logarithm is a whole number, so the density integrates to 1 exactly
-and depends on neither threads nor order.
+A fit is one pass over the data, in chunks if needed, and keeps only a grid. Everything before the
+logarithm is a whole number, so the density integrates to 1 exactly and depends on neither the
+number of threads nor the order of the points.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from meanshiftpp._kernel import MAX_REACH
 from meanshiftpp._support.checks import (
-    MAX_RESOLUTION,
+    Periodic,
     as_bandwidth,
     as_periods,
     as_weights,
     as_whole,
-    refuse_short_periods,
-    snap,
+    check_window_fits,
+    divide_periods,
     thread_count,
 )
-from meanshiftpp._support.devices import as_array, beside, device_of, module_of
+from meanshiftpp._support.devices import as_array, device_of, module_of, to_device_of
 from meanshiftpp.backends import backend_of
 from meanshiftpp.bandwidth.spread import normal_reference, reach_of, scale_of_points
-from meanshiftpp.core.grid import Grid, Periodic, bin_points
+from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators.base import (
     CONSTRAINTS,
@@ -51,39 +52,40 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
     """Estimate a density by counting the points in the cells of a grid.
 
     The density at x is the share of the points (of the weight) that lie in the cell of x, divided
-    by the volume of a cell. With a `resolution` of r the cell is a window of (2r+1) x (2r+1) x ...
-    smaller cells, the one of x in the middle.
+    by the volume of a cell. At a `resolution` of r a window of (2r+1) x (2r+1) x ... smaller cells,
+    with the cell of x in the middle, replaces the cell.
 
     Parameters
     ----------
     bandwidth : float or array-like of shape (n_features,), default=None
-        Side of the window that points are counted in, one for all features or one for each.
-        ``None`` takes `density_bandwidth` of the data.
+        Width of the window in which points are counted, one for all features or one for each.
+        ``None`` computes `density_bandwidth` from the data.
     resolution : int, default=0
-        The window is made of ``2 * resolution + 1`` cells along each feature. 0 is the paper's
-        estimator, a histogram. More makes the estimate smoother and less dependent on where cells
-        start, for more cells to keep.
+        The window consists of ``2 * resolution + 1`` cells along each feature. 0 is the paper's
+        estimator, a histogram. A higher resolution makes the estimate smoother and less dependent
+        on the origin of the cells, and keeps more cells.
     periodic : sequence of n_features periods, each a number or None, default=None
-        After how much a feature comes back to where it was, in its own unit: 360 for an angle in
-        degrees. The cells are changed to the nearest size of which a whole number fits.
+        The period of each feature in its own unit: 360 for an angle in degrees. The cell size is
+        changed to the nearest value that divides the period.
     smoothness : float, default=1.0
-        How smooth the density is thought to be, as exponent of its Hölder condition, above 0 and
-        up to 1. Used only where `bandwidth` is ``None``.
+        Assumed smoothness of the density, as exponent of its Hölder condition, above 0 and up to
+        1. Used only if `bandwidth` is ``None``.
     n_jobs : int, default=None
-        Number of threads, as in `MeanShiftPP`; the result does not depend on it.
+        Number of threads, as in `MeanShiftPP`. The result does not depend on it.
 
     Attributes
     ----------
     bandwidth_ : ndarray of shape (n_features,), float64
-        Side of the window along each feature.
+        Width of the window along each feature.
     resolution_ : int
         The resolution of the fit.
     grid_ : Grid
-        All that is kept of the data: the cells, of side ``bandwidth_ / (2 * resolution_ + 1)``.
+        The grid of the data, the only thing that is kept of them. Its cells have the size
+        ``bandwidth_ / (2 * resolution_ + 1)``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where the input had names.
+        Names of the features, if the input has names.
 
     See Also
     --------
@@ -93,9 +95,8 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
     Notes
     -----
     The estimator of the theorem of Jang and Jiang, *MeanShift++: Extremely Fast Mode-Seeking With
-    Applications to Segmentation and Object Tracking* (CVPR 2021). Where no point is near, the
-    density is 0 and its logarithm ``-inf``: there is no floor, for with one it would not integrate
-    to 1.
+    Applications to Segmentation and Object Tracking* (CVPR 2021). Where the window is empty, the
+    density is 0 and its logarithm ``-inf``; with a floor it would not integrate to 1.
 
     Examples
     --------
@@ -110,7 +111,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
-        "resolution": [Interval(Integral, 0, MAX_RESOLUTION, closed="both")],
+        "resolution": [Interval(Integral, 0, MAX_REACH, closed="both")],
         "smoothness": [Interval(Real, 0, 1, closed="right")],
     }
 
@@ -131,19 +132,19 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
 
     @classmethod
     def from_grid(cls, grid: Grid, *, resolution: int = 0) -> Self:
-        """Take the density of a grid that is there already: loaded, merged, or of another fit.
+        """Make the density of an existing grid: loaded, merged, or of another fit.
 
         Parameters
         ----------
         grid : Grid
-            Not empty. Its cells are those of the window.
+            A grid that is not empty.
         resolution : int, default=0
             The window is ``2 * resolution + 1`` cells of the grid wide.
 
         Returns
         -------
         GridDensity
-            Fitted, with the window's side as its `bandwidth`.
+            Fitted, with the window's width as its `bandwidth`.
 
         Examples
         --------
@@ -157,14 +158,13 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
             raise InvalidInputError("an empty grid has no density: bin some points first")
         model = cls(resolution=resolution)
         model._validate_params()
-        window, period = 2 * resolution + 1, grid.period
-        refuse_short_periods(period, window, "take a lower resolution")
+        window = 2 * resolution + 1
+        check_window_fits(grid.cells_per_period, window, "use a lower resolution")
         model.bandwidth = grid.bandwidth * window
-        if period.any():
-            lengths = zip(period, grid.bandwidth, strict=True)
-            model.periodic = [float(k * h) if k else None for k, h in lengths]
+        if grid.cells_per_period.any():
+            model.periodic = grid.periods
         model.n_features_in_ = grid.n_features
-        return model._keep(grid)
+        return model._store(grid)
 
     @parameters_checked  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -185,15 +185,15 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
             The fitted estimator.
         """
         X, weight = _weighted(checked_points(self, X, reset=True), sample_weight)
-        return self._keep(self._binned(X, *self._cells(self._window(X, weight)), weight))
+        return self._store(self._binned(X, self._empty(self._window(X, weight)), weight))
 
     @parameters_checked  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a chunk of points to those counted so far.
 
-        After the last chunk the density is exactly that of one `fit` to all of them, in any order,
-        unless there are real weights, which are rounded chunk by chunk. A bandwidth of ``None`` is
-        settled by the first chunk that has points.
+        After the last chunk the density is exactly that of one `fit` to all chunks, in any order,
+        except with real weights, which are rounded chunk by chunk. The first chunk with points
+        determines the bandwidth if it is ``None``.
 
         Parameters
         ----------
@@ -211,20 +211,21 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         """
         started = hasattr(self, "grid_")
         X = checked_points(self, X, reset=not started, ensure_min_samples=0)
-        X, weight = _weighted(X, sample_weight, some=False)
+        X, weight = _weighted(X, sample_weight, allow_zero=True)
         if len(X) == 0:
             return self
-        settled = started and self.bandwidth is None
-        side, period = self._cells(self.bandwidth_ if settled else self._window(X, weight))
+        keep_bandwidth = started and self.bandwidth is None
+        empty = self._empty(self.bandwidth_ if keep_bandwidth else self._window(X, weight))
         if not started:
-            return self._keep(self._binned(X, side, period, weight))
-        there = self.grid_.bandwidth
-        if (np.abs(side - there) <= 2 * np.spacing(there)).all():
-            side = there  # from the window to its cells, the last bit can differ
-        return self._keep(self.grid_ + self._binned(X, side, period, weight))
+            return self._store(self._binned(X, empty, weight))
+        cell_size = self.grid_.bandwidth
+        # Dividing the window by its number of cells can change the last bit of the cell size.
+        if (np.abs(empty.bandwidth - cell_size) <= 2 * np.spacing(cell_size)).all():
+            empty = Grid.of_cells(cell_size, empty.cells_per_period)
+        return self._store(self.grid_ + self._binned(X, empty, weight))
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Give the logarithm of the density at each point.
+        """Return the logarithm of the density at each point.
 
         Parameters
         ----------
@@ -234,31 +235,34 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         Returns
         -------
         log_density : ndarray of shape (n_samples,), float64
-            ``-inf`` where the window of a point is empty.
+            ``-inf`` if the window of a point is empty.
         """
         check_is_fitted(self, "grid_")
         X = checked_points(self, X, reset=False)
-        grid, threads = self.grid_.to(device_of(X)), threads_of(self.n_jobs)
+        grid, n_threads = self.grid_.to(device_of(X)), thread_count(threads_of(self.n_jobs))
         xp = module_of(X)
-        place = xp.empty(len(X), np.int32)
-        seen, assignment = bin_points(
-            X, grid.bandwidth, period=grid.period, ids=place, n_threads=threads
+        cell = xp.empty(len(X), np.int32)
+        seen, assignment = grid.bin(X, ids=cell, n_threads=n_threads)
+        assignment.take(xp.arange(len(seen), dtype=np.int32), cell, cell)
+        counts = backend_of(grid.cells).window_counts(
+            grid.cells,
+            grid.counts,
+            seen.cells,
+            grid.cells_per_period,
+            self.resolution_,
+            n_threads,
         )
-        assignment.take(xp.arange(len(seen), dtype=np.int32), place, place)
-        around = grid.period, self.resolution_, thread_count(threads)
-        backend = backend_of(grid.cells)
-        counts = backend.window_counts(grid.cells, grid.counts, seen.cells, *around)
         with np.errstate(divide="ignore"):
             log_counts = xp.log(counts)
         log_volume = np.log(self.bandwidth_).sum()
         log_density: NDArray[np.float64] = (
             log_counts - math.log(int(grid.counts.sum())) - log_volume
         )
-        found: NDArray[np.float64] = log_density[place]
-        return found
+        of_points: NDArray[np.float64] = log_density[cell]
+        return of_points
 
     def score(self, X: Any, y: object = None) -> float:
-        """Give the log-likelihood of all points together: the sum of `score_samples`.
+        """Return the log-likelihood of all points together: the sum of `score_samples`.
 
         Parameters
         ----------
@@ -277,12 +281,12 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
     def sample(self, n_samples: Any = 1, random_state: Any = None) -> NDArray[np.float64]:
         """Draw points from the density, exactly.
 
-        A cell is drawn by its weight, then a place in the window around it, all equally likely.
+        A cell is drawn by its weight, then a position in the window around it, uniformly.
 
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of points.
         random_state : int, RandomState instance or None, default=None
             As everywhere in scikit-learn.
 
@@ -299,9 +303,10 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         drawn = random.randint(0, upto[-1], size, dtype=np.int64)
         cells = grid.cells[np.searchsorted(upto, drawn, side="right")]
         cells = cells + random.randint(-reach, reach + 1, cells.shape)
-        cells = np.where(grid.period > 0, cells % np.maximum(grid.period, 1), cells)
+        period = grid.cells_per_period
+        cells = np.where(period > 0, cells % np.maximum(period, 1), cells)
         points: NDArray[np.float64] = (cells + random.random_sample(cells.shape)) * grid.bandwidth
-        # Rounding can carry a point at an edge into the next cell, where there may be nothing.
+        # Rounding can carry a point at an edge into the next cell, which may be empty.
         astray = np.floor(points / grid.bandwidth) != cells
         points[astray] = ((cells + 0.5) * grid.bandwidth)[astray]
         return points
@@ -313,23 +318,16 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         period = np.array(as_periods(self.periodic, X.shape[1]))
         return np.where(period > 0, np.minimum(h, period), h)
 
-    def _cells(self, window: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Give the side of the cells a window is made of, and how many there are in each period."""
+    def _empty(self, window: NDArray[np.float64]) -> Grid:
+        """Make the empty grid of the cells that windows of this width consist of."""
         cells = 2 * self.resolution + 1
-        return snap(window / cells, self.periodic, len(window), window=cells)
+        return Grid.of_cells(*divide_periods(window / cells, self.periodic, cells))
 
-    def _binned(
-        self,
-        X: NDArray[Any],
-        side: NDArray[np.float64],
-        period: NDArray[np.int64],
-        weight: NDArray[Any] | None,
-    ) -> Grid:
-        threads = threads_of(self.n_jobs)
-        return bin_points(X, side, period=period, sample_weight=weight, n_threads=threads)[0]
+    def _binned(self, X: NDArray[Any], empty: Grid, weight: NDArray[Any] | None) -> Grid:
+        return empty.bin(X, sample_weight=weight, n_threads=threads_of(self.n_jobs))[0]
 
-    def _keep(self, grid: Grid) -> Self:
-        """Take the result over, all at once: what failed before leaves the last fit as it was."""
+    def _store(self, grid: Grid) -> Self:
+        """Store all fitted attributes at once, so a failed fit leaves the previous one intact."""
         self.grid_ = grid
         self.resolution_ = self.resolution
         self.bandwidth_ = grid.bandwidth * (2 * self.resolution + 1)
@@ -343,20 +341,20 @@ def density_bandwidth(
     resolution: int = 0,
     smoothness: float = 1.0,
 ) -> NDArray[np.float64]:
-    """Give the side of a window for each feature by a rule of thumb, for `GridDensity`.
+    """Return a window width for each feature by a rule of thumb, for `GridDensity`.
 
     With n points (or their total weight) in d features, feature j of standard deviation s_j gets::
 
         s_j (12 (2r + 1)^2 (4 pi)^(d/2))^(1 / (2 + d)) n^(-1 / (2a + d))
 
-    where r is the resolution and a the smoothness, but at most::
+    with the resolution r and the smoothness a, but at most::
 
         s_j (576 / (d + 2) (4 pi)^(d/2) / n)^(1 / (4 + d))
 
-    The rate in n is that of the paper's theorem. The constant, which a theorem cannot give, is the
-    one with the least mean squared error for a normal density: the first line balances the
-    variance with the error from not being in the middle of the window, the second with that of
-    the window's width.
+    The rate in n is that of the paper's theorem, which does not determine the constant. This
+    constant minimises the mean squared error for a normal density: the first line balances the
+    variance with the error from points that are not in the middle of the window, the second with
+    the error from the width of the window.
 
     Parameters
     ----------
@@ -391,13 +389,13 @@ def density_bandwidth(
 
 
 def _weighted(
-    X: NDArray[Any], sample_weight: ArrayLike | None, *, some: bool = True
+    X: NDArray[Any], sample_weight: ArrayLike | None, *, allow_zero: bool = False
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Check weights, and leave out the points of no weight: they are as if not there."""
-    weight = checked_weight(sample_weight, len(X), some=some)
+    """Check weights and leave out the points of zero weight."""
+    weight = checked_weight(sample_weight, len(X), allow_zero=allow_zero)
     if weight is None:
         return X, None
-    weight = beside(X, weight)
+    weight = to_device_of(X, weight)
     as_weights(weight, len(X))
     counted = weight > 0
     return (X, weight) if counted.all() else (X[counted], weight[counted])

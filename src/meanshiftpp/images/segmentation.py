@@ -18,7 +18,8 @@ from meanshiftpp import _kernel
 from meanshiftpp._support.checks import as_positive, as_whole, thread_count
 from meanshiftpp._support.devices import module_of, on_gpu
 from meanshiftpp.bandwidth.choice import select_bandwidth
-from meanshiftpp.core.modes import Modes, fit_labels
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images.pixels import Pixels, principal, read_pixels
 
@@ -323,9 +324,10 @@ def _cluster(
         side = as_positive(spatial, "spatial")
         sides = [bandwidth] * points.shape[1] + [side] * axes.shape[1]
         points = xp.hstack([points.astype(np.float32, copy=False), axes])
+    recipe = Recipe(sides).checked(points.shape[1])
     if pixels.mask is None:
-        return fit_labels(points, sides, n_threads=n_threads)
-    modes, inside = fit_labels(points[pixels.mask], sides, n_threads=n_threads)
+        return recipe.fit(points, n_threads=n_threads)
+    modes, inside = recipe.fit(points[pixels.mask], n_threads=n_threads)
     labels: NDArray[np.int32] = module_of(points).full(len(points), -1, np.int32)
     labels[pixels.mask] = inside
     return modes, labels

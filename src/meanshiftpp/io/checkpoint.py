@@ -91,8 +91,11 @@ def _difference(columns: list[str], files: list[list[Any]], source: Source) -> s
 
 
 def _other_bandwidth(grid: Grid, start: Grid) -> str | None:
-    if not np.array_equal(grid.period, start.period):
-        return f"its periods have {grid.period.tolist()} cells, not {start.period.tolist()}"
+    if not np.array_equal(grid.cells_per_period, start.cells_per_period):
+        return (
+            f"its periods have {grid.cells_per_period.tolist()} cells, "
+            f"not {start.cells_per_period.tolist()}"
+        )
     if np.array_equal(grid.bandwidth, start.bandwidth):
         return None
     then, now = (", ".join(f"{h:.17g}" for h in g.bandwidth) for g in (grid, start))

@@ -17,9 +17,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp.core.chunk import CHUNK_BYTES, Chunk, placed, read_ahead, refuse_rounding
+from meanshiftpp._support.columns import check_exact
+from meanshiftpp._support.read_ahead import read_ahead
+from meanshiftpp.core.chunk import Chunk, relocate_errors
 from meanshiftpp.errors import InvalidInputError
 
+CHUNK_BYTES = 1 << 24  # of the points of a chunk: small, but worth setting up tables of sums for
 LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 21
 _JUMPS = 32  # places of a large file that a sample is taken from
 
@@ -110,14 +113,14 @@ class Source(ABC):
             raise InvalidInputError(f"{self.name!r} has no rows")
         kind = np.result_type(*(chunk.points.dtype for chunk in chunks))
         for chunk in chunks:  # a column of a .csv may begin with whole numbers
-            with chunk.named():
+            with chunk.locating_errors():
                 for j in range(len(self.columns)):
-                    refuse_rounding(chunk.points[:, j], kind, j)
+                    check_exact(chunk.points[:, j], kind, j)
         return np.concatenate([chunk.points for chunk in chunks])
 
     def named(self) -> AbstractContextManager[None]:
         """Turn the X[4, 1] of an error about what `read` gave into the place in its file."""
-        return placed(self._where)
+        return relocate_errors(self._where)
 
     def _where(self, row: int, column: int) -> str:
         before = 0

@@ -28,8 +28,11 @@ from meanshiftpp._support.files import (
     known_suffix,
     suffix_of,
 )
-from meanshiftpp.core.chunk import Chunk, read_ahead
-from meanshiftpp.core.grid import Grid, GridSum, Periodic, bin_chunk
+from meanshiftpp._support.read_ahead import read_ahead
+from meanshiftpp.core.chunk import Chunk
+from meanshiftpp._support.checks import Periodic
+from meanshiftpp.core.accumulate import GridSum
+from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io import arrays, clouds, rasters, tables
 from meanshiftpp.io.checkpoint import Checkpoint
@@ -149,9 +152,7 @@ def build_grid(
     with closing(source.chunks(position)) as chunks:  # whatever happens, the reader ends
         for chunk in chunks:
             if len(chunk):
-                side, period = start.bandwidth, start.period
-                grid = bin_chunk(chunk, side, period=period, n_threads=n_threads)
-                total.add(grid, chunk.source)
+                total.add_chunk(chunk, n_threads=n_threads)
             position, rows = chunk.end, rows + chunk.size
             report(chunk.size)
             if checkpoint is not None and monotonic() - saved >= every:
@@ -314,6 +315,6 @@ def _labelled(
 ) -> Iterator[tuple[Chunk, NDArray[np.int32]]]:
     with closing(chunks):
         for chunk in chunks:
-            with chunk.named():
+            with chunk.locating_errors():
                 labels = label(chunk.points) if len(chunk) else np.empty(0, np.int32)
             yield chunk, labels

@@ -16,7 +16,7 @@ from typing import Any
 
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_readable, suffix_of
-from meanshiftpp.core.chunk import is_number, is_unknown
+from meanshiftpp._support.columns import is_numeric, is_untyped
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.sources import listed, rows_at_a_time
 
@@ -62,7 +62,7 @@ class TableFile(ABC):
     def refuse_text(self, name: str) -> None:
         """Refuse a column that holds anything but numbers."""
         kind = self.kind(name)
-        if not (is_number(kind) or is_unknown(kind)):
+        if not (is_numeric(kind) or is_untyped(kind)):
             what = self.holds(name)
             more = "" if what == str(kind) else f": {what}"
             raise InvalidInputError(
@@ -264,7 +264,7 @@ class Csv(TableFile):
         field = self.schema.field(int(place[1]))
         if field.type == arrow.string():
             raise error
-        narrow = is_unknown(field.type) or arrow.types.is_integer(field.type)
+        narrow = is_untyped(field.type) or arrow.types.is_integer(field.type)
         self._types[field.name] = arrow.float64() if narrow else arrow.string()
 
 

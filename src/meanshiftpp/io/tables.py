@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import suffix_of
-from meanshiftpp.core.chunk import Chunk, chunk_of_arrow, is_number
+from meanshiftpp._support.columns import is_numeric
+from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.sources import (
     LabelWriter,
@@ -54,7 +55,7 @@ class TableSource(Source):
 
     def _row_names(self) -> tuple[str, ...]:
         """Find the columns that pandas writes for the names of rows, in a .csv without a name."""
-        names = [field.name for field in self.schema() if is_number(field.type)]
+        names = [field.name for field in self.schema() if is_numeric(field.type)]
         index = {name for file in self._files for name in file.pandas_index()}
         index.update(name for name in names if not name or name.startswith(_PANDAS_INDEX))
         return tuple(dict.fromkeys(name for name in names if name in index))
@@ -64,7 +65,7 @@ class TableSource(Source):
             position(name, self._files[0].schema.names, self.paths[0])
         schema = self.schema()
         if columns is None:
-            names = [field.name for field in schema if is_number(field.type)]
+            names = [field.name for field in schema if is_numeric(field.type)]
             chosen = tuple(name for name in names if name not in self.index)
         else:
             chosen = tuple(columns)
@@ -87,7 +88,7 @@ class TableSource(Source):
         found: dict[str, str] = {}
         for name in self.schema().names:
             if name not in self.columns and name not in self.index:
-                file = next((f for f in self._files if not is_number(f.kind(name))), self._files[0])
+                file = next((f for f in self._files if not is_numeric(f.kind(name))), self._files[0])
                 found[name] = file.holds(name)
         return found
 
@@ -142,7 +143,7 @@ class TableSource(Source):
             return schema
         others = {field.name: field.type for field in schema if field.name not in self.columns}
         if typed:
-            numbers = {name: kind for name, kind in others.items() if is_number(kind)}
+            numbers = {name: kind for name, kind in others.items() if is_numeric(kind)}
             as_text = frozenset[str]().union(*(file.saying_more(numbers) for file in files))
         else:
             as_text = frozenset(others)
@@ -164,7 +165,7 @@ class TableSource(Source):
                     file.refuse_text(name)
                 points = batch.select(self.columns)
                 more = {"data": batch if whole else None, "end": before + end}
-                yield chunk_of_arrow(points, str(file.path), row, **more)
+                yield chunk_from_arrow(points, str(file.path), row, **more)
                 row = end
             before += file.rows if file.rows is not None else row
         self.rows = before

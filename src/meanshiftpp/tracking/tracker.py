@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from meanshiftpp import _kernel
 from meanshiftpp._support.checks import as_bandwidth
 from meanshiftpp._support.devices import on_gpu
-from meanshiftpp.core.modes import Modes, fit_labels
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.tracking.windows import Window
 
@@ -231,7 +232,7 @@ class Tracker:
     def _cluster(self, frame: NDArray[np.uint8], box: Window) -> tuple[Modes, NDArray[np.int32]]:
         inside = _crop(frame, box)
         points = self._features(inside.reshape(-1, 3))
-        modes, labels = fit_labels(points, self._sides, n_threads=1)
+        modes, labels = Recipe(self._sides).checked(3).fit(points, n_threads=1)
         return modes, labels.reshape(inside.shape[:2])
 
     def _chosen(

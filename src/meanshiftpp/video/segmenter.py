@@ -12,7 +12,6 @@ Frames segmented one by one flicker: noise tips borders that are weak. What stea
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,15 +19,15 @@ from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
 from meanshiftpp._support.checks import as_positive, thread_count
-from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.modes import Modes, seek
+from meanshiftpp.core.chunk import Chunk
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images.draw import region_colors
 from meanshiftpp.images.pixels import SPACES
 from meanshiftpp.images.segmentation import CLUSTER_BANDWIDTH, hierarchy
-from meanshiftpp.video.frames import Frames, read_frames, write_frames
 
-__all__ = ["Frames", "VideoSegmenter", "fade", "read_frames", "write_frames"]
+__all__ = ["VideoSegmenter"]
 
 Labels = NDArray[np.int32]
 
@@ -188,11 +187,13 @@ class VideoSegmenter:
         if spatial is not None:
             axes = np.indices(picture.shape[:2], np.float32).reshape(2, -1).T
             points, sides = np.hstack([points.astype(np.float32), axes]), [*sides, spatial, spatial]
-        grid = Grid.from_points(points, sides, n_threads=threads)
+        recipe = Recipe(sides).checked(len(sides))
+        grid = recipe.bin(Chunk(points), n_threads=threads)
         if self._modes is not None:
-            grid += fade(self._modes.grid, 1 - 1 / (2 * self._memory - 1))
-        modes = seek(grid, n_threads=threads)
-        return modes, modes.label(points, n_threads=threads).reshape(picture.shape[:2])
+            grid += self._modes.grid.faded(1 - 1 / (2 * self._memory - 1))
+        modes = recipe.search(grid, n_threads=threads)
+        labels = recipe.label(modes, points, n_threads=threads)
+        return modes, labels.reshape(picture.shape[:2])
 
     def _overlapping_regions(
         self, found: Labels, means: NDArray[np.float64]
@@ -241,27 +242,6 @@ class VideoSegmenter:
         eased = np.where(np.isnan(old), means, old + _EASE * (means - old))
         colors[seen] = np.where(np.isnan(means), old, eased)
         self.colors = colors
-
-
-def fade(grid: Grid, keep: float) -> Grid:
-    """Make the past count less: a grid with a part of its counts, and nearly the same means.
-
-    Examples
-    --------
-    >>> from meanshiftpp import Grid
-    >>> from meanshiftpp.video import fade
-    >>> grid = Grid.from_points([[0.1], [0.2], [0.3], [0.4], [7.0]], bandwidth=0.5)
-    >>> fade(grid, 0.5)
-    Grid(1 cell, 1 feature, weight 2, bandwidth 0.5)
-    """
-    if not isinstance(keep, int | float | np.number) or not 0 <= keep <= 1:
-        raise InvalidInputError(f"fade keeps a part between 0 and 1, got {keep!r}")
-    counts = (grid.counts * keep).astype(np.uint64)
-    left = counts > 0
-    old, new, sums = grid.counts[left, None], counts[left, None], grid.sums[left]
-    whole, rest = sums // old, sums % old  # the product of sums and counts would not fit
-    sums = whole * new + rest * new // old
-    return replace(grid, cells=grid.cells[left], counts=counts[left], sums=sums)
 
 
 def _overlaps(a: Labels, b: Labels) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:

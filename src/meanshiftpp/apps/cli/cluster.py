@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meanshiftpp.core.modes import Modes
+    from meanshiftpp.core.recipe import CheckedRecipe, Recipe
     from meanshiftpp.io.sources import Source
 
 SIZES_SHOWN = 5
@@ -86,12 +87,7 @@ class Task:
     """What is asked for, and the time each part took."""
 
     source: Source
-    sides: list[float] | None
-    resolution: int
-    periods: list[float | None] | None
-    tol: float
-    max_iter: int
-    min_size: int
+    recipe: Recipe  # its bandwidth is None where one is to be chosen
     threads: int | None
     named: bool  # whether the columns were asked for
     seconds: dict[str, float] = field(default_factory=dict)
@@ -171,6 +167,7 @@ def cluster(
         _refuse_with_a_grid({**given, "--no-stream": stream is False})
     with errors_in_words():
         from meanshiftpp._support.files import check_apart
+        from meanshiftpp.core.recipe import Recipe, least_weight
         from meanshiftpp.io.streams import check_output
 
         if output:
@@ -181,8 +178,15 @@ def cluster(
         check_apart([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         if output:
             check_output(output, source)
-        how = (sides, resolution, periods, tol, max_iter, min_cluster_size, threads)
-        task = Task(source, *how, named=columns is not None)
+        recipe = Recipe(
+            sides[0] if sides and len(sides) == 1 else sides,
+            resolution=resolution,
+            periodic=periods,
+            tol=tol,
+            max_iter=max_iter,
+            min_weight=least_weight(min_cluster_size),
+        )
+        task = Task(source, recipe, threads, named=columns is not None)
         streamed = bool(checkpoint or grid)
         if not streamed:
             streamed = source.nbytes > limit if stream is None else stream
@@ -192,7 +196,7 @@ def cluster(
             found = _streamed(task, checkpoint, every)
         else:
             found = _kept(task)
-        if found.points is None and (plot or any(_periods(found.modes))):
+        if found.points is None and (plot or any(found.modes.grid.periods)):
             found.points = source.sample(SAMPLE)[0]
         summary = _summary(task, found, streamed)
         if output:
@@ -230,8 +234,6 @@ def _refuse_with_a_grid(given: dict[str, object]) -> None:
 
 def _kept(task: Task) -> Found:
     """Read all points, and keep them."""
-    from meanshiftpp.core.modes import fit_labels
-
     source = task.source
     with status(f"reading {source.name}"):
         start = perf_counter()
@@ -239,26 +241,19 @@ def _kept(task: Task) -> Found:
         task.seconds["read"] = perf_counter() - start
     start = perf_counter()
     with source.named():
-        bandwidth = _bandwidth(task, lambda: (points, len(points)))
+        recipe = _with_bandwidth(task, lambda: (points, len(points)))
     with status(f"clustering {len(points):,} points"), source.named():
-        options: Any = {"tol": task.tol, "max_iter": task.max_iter, "n_threads": task.threads}
-        cells: Any = {"resolution": task.resolution, "periodic": task.periods}
-        modes, labels = fit_labels(points, bandwidth, **cells, **options)
-        modes = _checked(modes, task)
-        labels[labels >= len(modes)] = -1  # labels are ordered by size
+        modes, labels = recipe.fit(points, n_threads=task.threads)
         task.seconds["cluster"] = perf_counter() - start
     return Found(modes, _in_order(labels), points)
 
 
 def _streamed(task: Task, checkpoint: Path | None, every: float) -> Found:
     """Build the grid in a pass over the points, and search it."""
-    from meanshiftpp.core.modes import fine_cells
-
     source = task.source
     start = perf_counter()
-    bandwidth = _bandwidth(task, lambda: source.sample(SAMPLE))
-    fine, _ = fine_cells(bandwidth, task.periods, len(source.columns), task.resolution)
-    grid = first_pass(source, fine, task.periods, checkpoint, every, task.threads)
+    recipe = _with_bandwidth(task, lambda: source.sample(SAMPLE))
+    grid = first_pass(source, recipe.cell_size, recipe.periodic, checkpoint, every, task.threads)
     task.seconds["read"] = perf_counter() - start
     return _searched(task, grid)
 
@@ -295,7 +290,7 @@ def _tell_labelled(summary: Summary, task: Task, found: Found, tally: NDArray[np
         start = perf_counter()
         for chunk in task.source:
             if len(chunk):
-                with chunk.named():
+                with chunk.locating_errors():
                     found.label(chunk.points)
         task.seconds["label"] = perf_counter() - start
     summary.grid_weight = found.modes.grid.total
@@ -304,19 +299,17 @@ def _tell_labelled(summary: Summary, task: Task, found: Found, tally: NDArray[np
 
 
 def _searched(task: Task, grid: Any) -> Found:
-    from meanshiftpp.core.modes import seek
-
     with status(f"searching {len(grid):,} cells"):
         start = perf_counter()
-        options: Any = {"tol": task.tol, "max_iter": task.max_iter, "n_threads": task.threads}
-        modes = seek(grid, resolution=task.resolution, **options)
-        modes = _checked(modes, task)
+        modes = task.recipe.search(grid, n_threads=task.threads)
         task.seconds["cluster"] = perf_counter() - start
     return Found(modes, lambda points: modes.label(points, n_threads=task.threads))
 
 
-def _bandwidth(task: Task, sample: Callable[[], tuple[NDArray[Any], int]]) -> Any:
-    """Take the bandwidth that was given, or choose one and say it, to the last digit.
+def _with_bandwidth(
+    task: Task, sample: Callable[[], tuple[NDArray[Any], int]]
+) -> CheckedRecipe:
+    """Return the checked recipe; choose a bandwidth if none is given, and print it exactly.
 
     Parameters
     ----------
@@ -329,22 +322,16 @@ def _bandwidth(task: Task, sample: Callable[[], tuple[NDArray[Any], int]]) -> An
 
     from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 
-    if task.sides:
-        return task.sides[0] if len(task.sides) == 1 else task.sides
+    d = len(task.source.columns)
+    if task.recipe.bandwidth is not None:
+        return task.recipe.checked(d)
     with status(f"choosing a bandwidth for {task.source.name}"):
         points, total = sample()
         bandwidth = bandwidth_from_sample(points, total, n_threads=task.threads)
-    if not np.isfinite(points).all():
-        return bandwidth  # of nothing: the binning will say where the bad value is
-    chosen = ",".join(f"{side!r}" for side in bandwidth.tolist())
-    say(f"bandwidth chosen from {counted(len(points), 'point')}: -b {chosen}")
-    return bandwidth
-
-
-def _checked(modes: Modes, task: Task) -> Modes:
-    if not modes.converged:
-        say(f"warning: points still moved after {modes.n_iter} iterations; see --max-iter")
-    return modes.keep(task.min_size) if task.min_size > 1 else modes
+    if np.isfinite(points).all():  # otherwise binning reports the bad value
+        chosen = ",".join(f"{size!r}" for size in bandwidth.tolist())
+        say(f"bandwidth chosen from {counted(len(points), 'point')}: -b {chosen}")
+    return replace(task.recipe, bandwidth=bandwidth).checked(d)
 
 
 def _in_order(labels: NDArray[np.int32]) -> Callable[[NDArray[Any]], NDArray[np.int32]]:
@@ -392,16 +379,12 @@ def _draw(path: Path, task: Task, found: Found, summary: Summary) -> None:
         figure.savefig(target)
 
 
-def _periods(modes: Modes) -> list[float | None]:
-    return [length or None for length in (modes.grid.period * modes.grid.bandwidth).tolist()]
-
-
 def _summary(task: Task, found: Found, streamed: bool) -> Summary:
     from meanshiftpp.plot.figure import in_period
 
     modes, centers = found.modes, found.modes.centers
     if found.points is not None:
-        centers = in_period(centers, found.points, _periods(modes))
+        centers = in_period(centers, found.points, modes.grid.periods)
     total, kept = int(modes.grid.total), int(modes.weights.sum())
     return Summary(
         file=task.source.name,

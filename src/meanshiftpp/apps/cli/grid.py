@@ -82,7 +82,8 @@ def merge(
     """Add grids up: the result is the grid of all their points together."""
     with errors_in_words():
         from meanshiftpp._support.files import check_apart, check_writable
-        from meanshiftpp.core.grid import Grid, GridSum
+        from meanshiftpp.core.accumulate import GridSum
+        from meanshiftpp.core.grid import Grid
         from meanshiftpp.core.gridfile import columns_of
 
         check_apart([output], files)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from meanshiftpp._support.extras import need
 from meanshiftpp.apps.studio.session import Answer, Job, Source, Wish
 from meanshiftpp.apps.studio.wire import narrow, pack
-from meanshiftpp.core.modes import fit_labels
+from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images import draw, picture
 from meanshiftpp.images import pixels as _pixels
@@ -180,7 +180,8 @@ class Still:
         if mine.bandwidth is not None and mine.spatial is None and self.size <= EXACT:
             pixels = self._read(mine.space)
             if pixels.mask is None:  # what `segment` does, with its first step kept
-                return fit_labels(pixels.features, mine.bandwidth, n_threads=self._threads)[1]
+                recipe = Recipe(mine.bandwidth).checked(pixels.features.shape[1])
+                return recipe.fit(pixels.features, n_threads=self._threads)[1]
         options = {**mine.arguments(), **self._layout}
         return image.segment(self.values, n_threads=self._threads, **options)
 

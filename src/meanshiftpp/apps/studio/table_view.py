@@ -21,8 +21,9 @@ from meanshiftpp.apps.studio.session import Answer, Job, Source, Wish
 from meanshiftpp.apps.studio.wire import narrow, pack
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.bandwidth.sweep import Sweep, sweep
-from meanshiftpp.core.chunk import placed
-from meanshiftpp.core.modes import Modes, fit_labels
+from meanshiftpp.core.chunk import relocate_errors
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.streams import open_points, write_labels
 from meanshiftpp.io.tables import FORMATS as TABLES
@@ -133,7 +134,7 @@ class TableView:
 
     def _plotted(self, columns: tuple[str, ...], job: Job) -> Plot:
         points = self._chosen(columns)
-        with placed(lambda row, column: f"row {row + 1}, column {columns[column]!r}"):
+        with relocate_errors(lambda row, column: f"row {row + 1}, column {columns[column]!r}"):
             job.step(words=f"sweeping over bandwidths of {len(points):,} points")
             found = sweep(points)
             job.step(words="choosing a bandwidth")
@@ -188,7 +189,8 @@ class TableView:
     def _labels(
         self, points: NDArray[Any], h: list[float] | None
     ) -> tuple[Modes, NDArray[np.int32]]:
-        return fit_labels(points, select_bandwidth(points) if h is None else h)
+        bandwidth = select_bandwidth(points) if h is None else h
+        return Recipe(bandwidth).checked(points.shape[1]).fit(points)
 
 
 def _range(points: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._support.devices import on_host
+from meanshiftpp._support.devices import to_host
 from meanshiftpp.backends.cuda.cells import MOST_AROUND, extent, lay_out
 from meanshiftpp.backends.cuda.launch import FULL, Array, Kernels, cp
 
@@ -61,7 +61,7 @@ def _near(
         wide = (2 * reach + 1) ** cells.shape[1] > MOST_AROUND
         if layout is None or wide or period.any():
             loop = _kernel.find_cells if kernel == "near_cells" else _kernel.window_counts
-            on_cpu: Any = (*map(on_host, arrays), period, reach, n_threads)
+            on_cpu: Any = (*map(to_host, arrays), period, reach, n_threads)
             return cp.asarray(loop(*on_cpu))
         rows = 1 << max(10, (4 * len(cells) - 1).bit_length())
         keys, index = cp.zeros(rows, cp.uint64), cp.zeros(rows + 1, cp.uint32)

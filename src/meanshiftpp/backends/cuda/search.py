@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._support.devices import on_host
+from meanshiftpp._support.devices import to_host
 from meanshiftpp.backends.cuda.cells import MOST_AROUND, extent, lay_out
 from meanshiftpp.backends.cuda.launch import (
     FULL,
@@ -50,7 +50,7 @@ def seek_modes(
         bits = min(32, 63 - (2 * reach + 1).bit_length() - total.bit_length())
         wide = (2 * reach + 1) ** cells.shape[1] > MOST_AROUND
         if layout is None or wide or bits < TIE_BITS or period.any():
-            grid: Any = map(on_host, (cells, counts, sums))
+            grid: Any = map(to_host, (cells, counts, sums))
             options: Any = (period, reach, tol, max_iter, n_threads)
             *arrays, n_iter, converged = _kernel.seek_modes(*grid, *options)
             labels, at, fractions, weights = map(cp.asarray, arrays)

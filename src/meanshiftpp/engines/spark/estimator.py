@@ -1,19 +1,18 @@
 """MeanShift++ on Spark: a grid for each partition, a tree of ``+``, one search on the driver.
 
-`fit` is one line for a data frame. `MeanShiftPP` and `MeanShiftPPModel` are the same as Estimator
-and Model of pyspark.ml, for pipelines, with Spark's names for parameters.
+`fit` clusters a data frame in one line. `MeanShiftPP` and `MeanShiftPPModel` are an Estimator and
+a Model of pyspark.ml for pipelines, with Spark's names for parameters.
 
-Only grids travel; the rows stay where they are. A grid is the same whichever executor made it and
-in whichever order it was added, so the result is that of one process, bit for bit, and an executor
-that is lost costs time and nothing else.
+Only grids are transferred; the rows stay on their executors. A grid does not depend on the executor
+that made it or on the order of adding, so the result is that of one process, bit for bit, and a
+lost executor costs only time.
 """
 
-# ruff: noqa: E402, N802, N815 - pyspark is asked for first; the names are Spark's
+# ruff: noqa: E402, N802, N815 - pyspark is checked first; the names are Spark's
 
 from __future__ import annotations
 
 import tempfile
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,19 +48,27 @@ from pyspark.ml.util import (
 from pyspark.sql import functions as sql
 from pyspark.sql.types import ArrayType, NumericType
 
-from meanshiftpp._support.checks import as_bandwidth
+from meanshiftpp._support.checks import Periodic, as_bandwidth, as_periods
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.bandwidth.spread import SAMPLE
 from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.modes import DEFAULT_MAX_ITER, DEFAULT_TOL, Modes, seek
-from meanshiftpp.engines.spark.tasks import PARTIAL, WEIGHT, add_up, adding, binning, labelling
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, least_weight
+from meanshiftpp.engines.spark.tasks import (
+    PARTIAL,
+    WEIGHT,
+    add_rows,
+    add_task,
+    bin_task,
+    label_task,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["MeanShiftPP", "MeanShiftPPModel", "fit"]
 
-FAN_IN = 16  # grids that one task of the tree adds up
+FAN_IN = 16  # grids that one task of the tree adds
 
 
 def fit(
@@ -71,6 +78,8 @@ def fit(
     *,
     weight: str | None = None,
     label: str = "label",
+    resolution: int = 1,
+    periodic: Periodic = None,
     tol: float = DEFAULT_TOL,
     max_iter: int = DEFAULT_MAX_ITER,
     min_cluster_size: float = 1,
@@ -81,18 +90,19 @@ def fit(
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        The points, one in a row. Partitions of no rows are fine.
+        The points, one per row. Partitions may be empty.
     columns : sequence of str
         The columns to cluster by, of any numeric type.
     bandwidth : float or array-like of shape (n_features,), default=None
-        Side of a grid cell. ``None`` chooses one for each feature as `select_bandwidth` does, for
-        which Spark counts the rows, and reads the data once to look at some 16,384 of them.
+        Size of a grid cell. ``None`` chooses one for each feature as `select_bandwidth` does; for
+        that, Spark counts the rows and reads the data once to sample about 16,384 of them.
     weight : str, default=None
-        The column of weights. Whole numbers are exact; others are rounded part by part.
+        The column of weights. Whole numbers are exact; real numbers are rounded partition by
+        partition.
     label : str, default="label"
-        The column that the model's `transform` adds.
-    tol, max_iter, min_cluster_size, cluster_all
-        As those of `meanshiftpp.MeanShiftPP`.
+        Name of the column that the model's `transform` adds.
+    resolution, periodic, tol, max_iter, min_cluster_size, cluster_all
+        As in `meanshiftpp.MeanShiftPP`.
 
     Returns
     -------
@@ -109,10 +119,11 @@ def fit(
     >>> [row.label for row in model.transform(df).collect()]
     [0, 0, 1]
     """
-    optional = {"bandwidth": bandwidth, "weightCol": weight}
+    optional = {"bandwidth": bandwidth, "weightCol": weight, "periodic": periodic}
     estimator = MeanShiftPP(
         inputCols=list(columns),
         predictionCol=label,
+        resolution=resolution,
         tol=tol,
         maxIter=max_iter,
         minClusterSize=min_cluster_size,
@@ -124,9 +135,14 @@ def fit(
 
 
 def _to_bandwidth(value: Any) -> list[float]:
-    """Give a bandwidth as Spark keeps it: a list of one number, or of one for each feature."""
-    sides: list[float] = as_bandwidth(value, np.size(value)).tolist()
-    return sides
+    """Convert a bandwidth to Spark's form: a list of one number, or of one for each feature."""
+    bandwidth: list[float] = as_bandwidth(value, np.size(value)).tolist()
+    return bandwidth
+
+
+def _to_periods(value: Any) -> list[float | None]:
+    """Convert periods to Spark's form: a list of one period, or of one or None per feature."""
+    return [length or None for length in as_periods(value, np.size(np.asarray(value, object)))]
 
 
 class _Parameters(
@@ -137,44 +153,76 @@ class _Parameters(
     HasTol,
     HasMaxIter,
 ):
-    """What estimator and model are told, in Spark's way."""
+    """Spark's parameters, which the estimator and the model share."""
 
     bandwidth = Param(
-        Params._dummy(), "bandwidth", "side of a grid cell, one or one per feature", _to_bandwidth
+        Params._dummy(), "bandwidth", "size of a grid cell, one or one per feature", _to_bandwidth
+    )
+    resolution = Param(
+        Params._dummy(),
+        "resolution",
+        "cells from the centre of the window to its border",
+        TypeConverters.toInt,
+    )
+    periodic = Param(
+        Params._dummy(), "periodic", "period of each feature, or null for none", _to_periods
     )
     minClusterSize = Param(
         Params._dummy(), "minClusterSize", "least weight of a cluster", TypeConverters.toFloat
     )
     clusterAll = Param(
-        Params._dummy(), "clusterAll", "label points far from all too", TypeConverters.toBoolean
+        Params._dummy(),
+        "clusterAll",
+        "whether points far from every occupied cell get a label",
+        TypeConverters.toBoolean,
     )
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(tol=DEFAULT_TOL, maxIter=DEFAULT_MAX_ITER)
+        self._setDefault(tol=DEFAULT_TOL, maxIter=DEFAULT_MAX_ITER, resolution=1)
         self._setDefault(minClusterSize=1.0, clusterAll=True)
 
     def getBandwidth(self) -> list[float] | None:
-        """Return the bandwidth that was set, if one was."""
+        """Return the bandwidth that was set, or None."""
         return self.getOrDefault(self.bandwidth) if self.isSet(self.bandwidth) else None
 
+    def getResolution(self) -> int:
+        """Return the cells from the centre of the window to its border."""
+        return int(self.getOrDefault(self.resolution))
+
+    def getPeriodic(self) -> list[float | None] | None:
+        """Return the periods that were set, or None."""
+        return self.getOrDefault(self.periodic) if self.isSet(self.periodic) else None
+
     def getMinClusterSize(self) -> float:
-        """Return the weight that a cluster has at least."""
+        """Return the least weight of a cluster."""
         return float(self.getOrDefault(self.minClusterSize))
 
     def getClusterAll(self) -> bool:
         """Return whether points far from every occupied cell get a label."""
         return bool(self.getOrDefault(self.clusterAll))
 
+    def _recipe(self, bandwidth: Any = None) -> Recipe:
+        """Return the recipe of these parameters; the model drops light clusters later."""
+        periods = self.getPeriodic()
+        return Recipe(
+            _one_or_all(bandwidth),
+            resolution=self.getResolution(),
+            periodic=None if periods is None else _one_or_all(periods),
+            tol=self.getTol(),
+            max_iter=self.getMaxIter(),
+            cluster_all=self.getClusterAll(),
+        )
+
     def _names(self) -> tuple[str, ...]:
         return tuple(self.getInputCols()) if self.isSet(self.inputCols) else ()
 
     def _points(self, df: Any) -> list[Any]:
-        """Give the columns to read: numbers side by side, or one column of vectors or arrays."""
+        """Return the columns to read: columns of numbers, or one column of vectors or arrays."""
         if self.isSet(self.inputCols):
             if not self._names():
                 raise InvalidInputError("at least one column to cluster by is needed, got none")
-            # Renamed, because a dot in a name is too much for mapInArrow.
+            # The columns are renamed, because mapInArrow fails for names with a dot.
             return [_number(df, name).alias(f"x{j}") for j, name in enumerate(self._names())]
         name = self.getFeaturesCol()
         kind = _kind(df, name)
@@ -199,16 +247,17 @@ class MeanShiftPP(
     Parameters
     ----------
     inputCols : list of str
-        The columns to cluster by. Where it is not set, `featuresCol`, by default "features", is the
-        one column of vectors or arrays, as VectorAssembler makes it; separate columns are faster.
+        The columns to cluster by. If not set, `featuresCol`, by default "features", is the one
+        column of vectors or arrays, as VectorAssembler makes it; separate columns are faster.
     predictionCol : str, default="prediction"
-        The column that the model adds.
+        Name of the column that the model adds.
     weightCol : str
-        The column of weights, if there is one.
+        The column of weights.
     bandwidth : float or list of float
-        Side of a grid cell; where it is not set, it is chosen as in `fit`.
-    tol, maxIter, minClusterSize, clusterAll
-        As tol, max_iter, min_cluster_size and cluster_all of `meanshiftpp.MeanShiftPP`.
+        Size of a grid cell; if not set, it is chosen as in `fit`.
+    resolution, periodic, tol, maxIter, minClusterSize, clusterAll
+        As resolution, periodic, tol, max_iter, min_cluster_size and cluster_all of
+        `meanshiftpp.MeanShiftPP`.
 
     Examples
     --------
@@ -238,28 +287,28 @@ class MeanShiftPP(
         weight = _number(df, self.getWeightCol()) if self.isSet(self.weightCol) else None
         bandwidth: Any = self.getBandwidth()
         if bandwidth is None:
-            bandwidth = _chosen(df, points, weight)
-        bandwidth = bandwidth[0] if len(bandwidth) == 1 else bandwidth
-        if self._names():  # vectors are known only when they are read
-            bandwidth = as_bandwidth(bandwidth, len(points))
+            bandwidth = _choose_bandwidth(df, points, weight)
+        recipe = self._recipe(bandwidth)
+        if self._names():  # the length of vectors is known only when they are read
+            recipe.checked(len(points))
         if weight is not None:
             points.append(weight.alias(WEIGHT))
-        grid = _grid_of(df.select(*points), bandwidth, self._names())
-        model = MeanShiftPPModel(_search(grid, self.getTol(), self.getMaxIter()))
+        grid = _build_grid(df.select(*points), recipe, self._names())
+        model = MeanShiftPPModel(recipe.search(grid))
         model._resetUid(self.uid)
         fitted: MeanShiftPPModel = self._copyValues(model)
         return fitted
 
 
 class MeanShiftPPModel(_Parameters, Model, MLReadable, MLWritable):
-    """What `MeanShiftPP` found: `transform` labels rows, `save` and `load` keep the model.
+    """The result of `MeanShiftPP`: `transform` labels rows, `save` and `load` store the model.
 
     Attributes
     ----------
     modes : Modes
-        The modes of all clusters, also of those under `minClusterSize`.
+        The modes of all clusters, also of those lighter than `minClusterSize`.
     grid : Grid
-        All that is kept of the data.
+        The grid of the data, the only thing that is kept of them.
 
     Examples
     --------
@@ -287,11 +336,11 @@ class MeanShiftPPModel(_Parameters, Model, MLReadable, MLWritable):
         return self.modes.grid
 
     def clusterCenters(self) -> NDArray[np.float64]:
-        """Return the modes of the clusters that are large enough, heaviest first."""
+        """Return the modes of the clusters of at least `minClusterSize`, heaviest first."""
         return self._kept().centers
 
     def clusterWeights(self) -> NDArray[np.float64]:
-        """Return the weight of each of these clusters: without weights, its number of rows."""
+        """Return the weight of each of these clusters: its number of rows, without weights."""
         return self._kept().weights
 
     def write(self) -> MLWriter:
@@ -304,19 +353,18 @@ class MeanShiftPPModel(_Parameters, Model, MLReadable, MLWritable):
         return _Reader()
 
     def _kept(self) -> Modes:
-        least = self.getMinClusterSize()
-        return self.modes.keep(least) if least > 1 else self.modes
+        return self.modes.keep(least_weight(self.getMinClusterSize()))
 
     def _transform(self, df: Any) -> Any:
-        # Only these columns go to Python and one comes back; the others may be of any type.
+        # Only these columns are sent to Python, and one comes back; others may have any type.
         columns = self._points(df)
         together = columns[0] if len(columns) == 1 else sql.struct(*columns)
-        task = sql.arrow_udf(labelling(self._kept(), self.getClusterAll(), self._names()), "int")
+        task = sql.arrow_udf(label_task(self._kept(), self._recipe(), self._names()), "int")
         return df.withColumn(self.getPredictionCol(), task(together))
 
 
 class _Writer(MLWriter):
-    """Parameters as Spark writes them, and the grid. The search is exact, and is done again."""
+    """Write Spark's parameters and the grid; the search is exact and repeated on load."""
 
     def __init__(self, model: MeanShiftPPModel) -> None:
         super().__init__()
@@ -342,7 +390,10 @@ class _Reader(MLReader):
             file.write_bytes(self.sparkSession.read.parquet(f"{path}/data").first()["grid"])
             grid = Grid.load(file)
         saved = metadata["defaultParamMap"] | metadata["paramMap"]
-        model = MeanShiftPPModel(seek(grid, tol=saved["tol"], max_iter=saved["maxIter"]))
+        recipe = Recipe(
+            resolution=saved["resolution"], tol=saved["tol"], max_iter=saved["maxIter"]
+        )
+        model = MeanShiftPPModel(recipe.search(grid))
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model
@@ -356,7 +407,7 @@ def _kind(df: Any, name: str) -> Any:
 
 def _column(name: str) -> Any:
     quoted = name.replace("`", "``")
-    return sql.col(f"`{quoted}`")  # bare, a dot would mean a field of a struct
+    return sql.col(f"`{quoted}`")  # unquoted, a dot selects a field of a struct
 
 
 def _number(df: Any, name: str) -> Any:
@@ -365,11 +416,8 @@ def _number(df: Any, name: str) -> Any:
     return _column(name)
 
 
-def _chosen(df: Any, points: list[Any], weight: Any) -> NDArray[np.float64]:
-    """Choose a bandwidth from some of the rows, all of them where they are not many.
-
-    Rows without weight have no say, whatever they hold.
-    """
+def _choose_bandwidth(df: Any, points: list[Any], weight: Any) -> NDArray[np.float64]:
+    """Choose a bandwidth from a sample of the rows of positive weight."""
     rows = df if weight is None else df.where(weight > 0)
     one = sql.lit(1) if weight is None else weight.cast("double")
     n, total = rows.agg(sql.count("*"), sql.sum(one)).first()
@@ -377,44 +425,33 @@ def _chosen(df: Any, points: list[Any], weight: Any) -> NDArray[np.float64]:
     found = (some.sample(SAMPLE / n, seed=0) if n > SAMPLE else some).collect()
     values = [row[0] if isinstance(row[0], list) else row[:-1] for row in found]
     if len({len(value) for value in values}) != 1:
-        return np.ones(1)  # no rows, or vectors of several lengths: the binning will say so
+        return np.ones(1)  # no rows, or vectors of several lengths: binning reports it
     sample = np.stack([_floats(value) for value in values])
     each = None if weight is None else np.array([row[-1] for row in found])
     return bandwidth_from_sample(sample, total, sample_weight=each)
 
 
 def _floats(row: Sequence[Any]) -> NDArray[np.float64]:
-    """Take the numbers of a row; those that are missing are NaN."""
+    """Return the numbers of a row; missing ones become NaN."""
     return np.array([np.nan if value is None else value for value in row], np.float64)
 
 
-def _grid_of(points: Any, bandwidth: Any, names: tuple[str, ...]) -> Grid:
-    """Bin each partition, keep the partial grids on the cluster, add them up in a tree."""
-    partial = points.mapInArrow(binning(bandwidth, names), PARTIAL).persist()
+def _one_or_all(values: Any) -> Any:
+    """Return the value of a list of one, which stands for all features."""
+    return values[0] if values is not None and len(values) == 1 else values
+
+
+def _build_grid(points: Any, recipe: Recipe, names: tuple[str, ...]) -> Grid:
+    """Bin each partition, keep the partial grids on the cluster and add them in a tree."""
+    partial = points.mapInArrow(bin_task(recipe, names), PARTIAL).persist()
     try:
         n, tree = partial.count(), partial
         while n > FAN_IN:
             n = -(-n // FAN_IN)
-            tree = tree.repartition(n, sql.col("part") % n).mapInArrow(adding, PARTIAL)
-        grid, error = add_up(tree.collect())
+            tree = tree.repartition(n, sql.col("part") % n).mapInArrow(add_task, PARTIAL)
+        grid = add_rows(tree.collect())
     finally:
         partial.unpersist()
-    if error is not None:
-        raise InvalidInputError(error)
     if grid is None or not len(grid):
-        raise InvalidInputError("the data must have at least one row of some weight, got none")
+        raise InvalidInputError("the data must have at least one row of positive weight, got none")
     return grid
-
-
-def _search(grid: Grid, tol: float, max_iter: int) -> Modes:
-    from sklearn.exceptions import ConvergenceWarning
-
-    modes = seek(grid, tol=tol, max_iter=max_iter)
-    if not modes.converged:
-        warnings.warn(
-            f"MeanShiftPP still moved after {modes.n_iter} iterations. "
-            f"Raise maxIter (now {max_iter}) or tol (now {tol}).",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
-    return modes

@@ -1,9 +1,9 @@
-"""What Spark's tasks do: bin a partition, add up grids, label rows.
+"""The tasks that run on Spark's executors: bin a partition, add up grids, label rows.
 
-Apart from `spark`, so that the Python workers of a cluster load no more than they need. Tasks get
-Arrow batches. Those of `fit` give one row: the partial grid, or the words of an error. Bad data is
-the same at every try, so it does not fail a task, which Spark would repeat; it reaches the driver
-as a result and is raised there.
+They are separate from `estimator`, so that the Python workers of a cluster import only what they
+need. Tasks receive Arrow batches. A task of `fit` returns one row with a partial grid or an error.
+Bad data must not fail a task, because Spark would run it again with the same result; the error is
+returned to the driver, which raises it.
 """
 
 from __future__ import annotations
@@ -17,26 +17,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.core.chunk import Chunk, chunk_of_arrow
-from meanshiftpp.core.grid import Grid, GridSum
+from meanshiftpp.core.accumulate import GridSum
+from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
+from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from meanshiftpp.core.modes import Modes
+    from meanshiftpp.core.recipe import Recipe
 
 pa = need("pyarrow", "spark")
 
-PARTIAL = "part int, grid binary, error string"  # the row that a task of `fit` gives
-WEIGHT = "__weight__"  # the column of weights, if there is one
-ROWS = 1 << 19  # at a time: Spark's batches, of 10,000 rows, are too small to be worth a call each
+PARTIAL = "part int, grid binary, error binary"  # schema of the result of a task of `fit`
+WEIGHT = "__weight__"  # name of the column of weights
+ROWS = 1 << 19  # per call: Spark's batches of 10,000 rows are too small
 
 
-def binning(
-    bandwidth: ArrayLike, names: tuple[str, ...]
+def bin_task(
+    recipe: Recipe, names: tuple[str, ...]
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Make the task that turns a partition into a row with its grid."""
+    """Return the task that bins a partition."""
 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
         number, cores = _here()
@@ -46,68 +48,74 @@ def binning(
             first = next(chunks, None)
             if first is None:
                 return
-            grid = Grid.from_chunks(chain([first], chunks), bandwidth, n_threads=cores)
+            # The length of vectors is known only here.
+            total = GridSum(recipe.checked(first.points.shape[1]).empty())
+            for chunk in chain([first], chunks):
+                total.add_chunk(chunk, n_threads=cores)
+            grid = total.grid()
         except MeanShiftPPError as error:
-            yield _row(number, None, str(error))
+            yield _row(number, None, error)
         else:
             yield _row(number, grid, None)
 
     return task
 
 
-def adding(batches: Iterator[Any]) -> Iterator[Any]:
-    """Add up the grids in a partition of rows; the task of each level of the tree."""
+def add_task(batches: Iterator[Any]) -> Iterator[Any]:
+    """Add up the grids in a partition of rows: the task of each level of the tree."""
     rows = (row for batch in batches for row in batch.to_pylist())
     first = next(rows, None)
     if first is not None:
-        yield _row(first["part"], *add_up(chain([first], rows)))
+        part = first["part"]
+        try:
+            yield _row(part, add_rows(chain([first], rows)), None)
+        except MeanShiftPPError as error:
+            yield _row(part, None, error)
 
 
-def add_up(rows: Iterable[Mapping[str, Any]]) -> tuple[Grid | None, str | None]:
-    """Return the sum of the grids in rows, or the error of the lowest partition that has one."""
-    total: GridSum | None = None
-    errors: list[tuple[int, str]] = []
-    try:
-        for row in rows:
-            if row["error"] is not None:
-                errors.append((row["part"], row["error"]))
-            elif not errors:
-                grid = pickle.loads(row["grid"])
-                total = total or GridSum(Grid.empty(grid.bandwidth))
-                total.add(grid, f"partition {row['part']}")
-        if errors:
-            return None, min(errors)[1]
-        return (total.grid() if total else None), None
-    except MeanShiftPPError as error:  # vectors of another length, a cell too full to be exact
-        return None, str(error)
+def add_rows(rows: Iterable[Mapping[str, Any]]) -> Grid | None:
+    """Return the sum of the grids in rows; raise the error of the lowest partition with one."""
+    total: GridSum[Grid] | None = None
+    failed: Mapping[str, Any] | None = None
+    for row in rows:
+        if row["error"] is not None:
+            failed = min(failed or row, row, key=lambda each: each["part"])
+        elif failed is None:
+            grid = pickle.loads(row["grid"])
+            if total is None:
+                total = GridSum(Grid.of_cells(grid.bandwidth, grid.cells_per_period))
+            total.add(grid, f"partition {row['part']}")
+    if failed is not None:
+        raise pickle.loads(failed["error"])
+    return total.grid() if total else None
 
 
-def labelling(
-    modes: Modes, cluster_all: bool, names: tuple[str, ...]
+def label_task(
+    modes: Modes, recipe: Recipe, names: tuple[str, ...]
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Make the task that labels rows. Spark broadcasts it, modes and all, where it is large."""
+    """Return the task that labels rows; Spark broadcasts it with its modes if it is large."""
 
     def task(arrays: Iterator[Any]) -> Iterator[Any]:
         number, cores = _here()
         tables = (_table(some) for some in _gathered(arrays))
         for chunk in _chunks(tables, f"partition {number}", names):
-            with chunk.named():
-                labels = modes.label(chunk.points, cluster_all=cluster_all, n_threads=cores)
+            with chunk.locating_errors():
+                labels = recipe.label(modes, chunk.points, n_threads=cores)
             yield pa.array(labels)
 
     batches = Iterator.__class_getitem__(pa.Array)  # type: ignore[attr-defined]
-    task.__annotations__ = {"arrays": batches, "return": batches}  # Spark asks for them
+    task.__annotations__ = {"arrays": batches, "return": batches}  # Spark reads the types from here
     return task
 
 
 def _here() -> tuple[int, int]:
-    """Return the number of this task's partition, and of the cores it was given."""
+    """Return the partition of this task and the number of its cores."""
     context = need("pyspark", "spark").TaskContext.get()
     return context.partitionId(), context.cpus()
 
 
 def _gathered(batches: Iterator[Any]) -> Iterator[list[Any]]:
-    """Put batches together until they have enough rows."""
+    """Collect batches until they have enough rows."""
     waiting: list[Any] = []
     for batch in batches:
         waiting.append(batch)
@@ -119,7 +127,7 @@ def _gathered(batches: Iterator[Any]) -> Iterator[list[Any]]:
 
 
 def _table(arrays: list[Any]) -> Any:
-    """Make a table of arrays: structs of numbers have several columns, others are one."""
+    """Return arrays as a table: structs have several columns, other types one."""
     chunked = pa.chunked_array(arrays)
     if pa.types.is_struct(chunked.type):
         return pa.Table.from_struct_array(chunked)
@@ -137,35 +145,32 @@ def _chunks(tables: Iterator[Any], source: str, names: tuple[str, ...]) -> Itera
         if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
             chunk = _vectors(column.combine_chunks(), source, first)
         else:
-            chunk = chunk_of_arrow(table, source, first)
+            chunk = chunk_from_arrow(table, source, first)
         if len(chunk):
             yield replace(chunk, weight=weight, columns=names)
         first += table.num_rows
 
 
 def _vectors(column: Any, source: str, first: int) -> Chunk:
-    """Make a chunk of a column of vectors, which must all have one length."""
+    """Convert a column of vectors, which must all have one length, to a chunk."""
     lengths = column.value_lengths().fill_null(-1).to_numpy(zero_copy_only=False)
     bad = np.flatnonzero(lengths != (lengths[0] if len(lengths) else 0))
     if len(lengths) and lengths[0] < 1:
         bad = np.array([0])
     if bad.size:
         row = int(bad[0])
-        what = f"{lengths[row]} numbers" if lengths[row] >= 0 else "no vector"
+        received = f"{lengths[row]} numbers" if lengths[row] >= 0 else "no vector"
         raise InvalidInputError(
-            f"{source}, row {first + row + 1} has {what}; "
-            "every row must have a vector of one length, of 1 at least"
+            f"{source}, row {first + row + 1} has {received}; "
+            "every row must hold a vector of the same length, at least 1"
         )
     values: NDArray[Any] = column.flatten().to_numpy(zero_copy_only=False)
     return Chunk(values.reshape(len(column), -1), source=source, first=first)
 
 
-def _row(part: int, grid: Grid | None, error: str | None) -> Any:
+def _row(part: int, grid: Grid | None, error: MeanShiftPPError | None) -> Any:
+    pickled = [None if value is None else pickle.dumps(value, protocol=5) for value in (grid, error)]
     return pa.RecordBatch.from_arrays(
-        [
-            pa.array([part], pa.int32()),
-            pa.array([None if grid is None else pickle.dumps(grid, protocol=5)], pa.binary()),
-            pa.array([error], pa.string()),
-        ],
+        [pa.array([part], pa.int32()), *(pa.array([value], pa.binary()) for value in pickled)],
         names=["part", "grid", "error"],
     )

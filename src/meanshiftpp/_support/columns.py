@@ -1,0 +1,92 @@
+"""Columns of Arrow tables and data frames as one array of numbers, without silent rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp.errors import InvalidInputError
+
+_EXACT = 2**53  # whole numbers of this magnitude or more may be rounded in float64
+
+
+def is_numeric(kind: Any) -> bool:
+    """Return whether an Arrow type holds numbers."""
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def is_untyped(kind: Any) -> bool:
+    """Return whether an Arrow type is null: the column is empty, or all its values are missing."""
+    from pyarrow import types
+
+    return bool(types.is_null(kind))
+
+
+def array_from_arrow(table: Any) -> NDArray[Any]:
+    """Return the columns of an Arrow table or batch as an array; missing values become NaN."""
+    return _stack_columns([_arrow_column(column) for column in table.columns])
+
+
+def array_from_frame(frame: Any) -> NDArray[Any]:
+    """Return the columns of a data frame as an array; missing values become NaN.
+
+    Columns are converted one by one, because a conversion of the whole frame would round large
+    whole numbers without notice.
+    """
+    arrays = [_frame_column(frame, j, name) for j, name in enumerate(frame.columns)]
+    return _stack_columns(arrays) if arrays else np.empty((len(frame), 0))
+
+
+def check_exact(array: NDArray[Any], dtype: np.dtype[Any], column: int) -> None:
+    """Raise if conversion to a floating type could change whole numbers of the array."""
+    if dtype.kind == "f" and array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+        bad = np.flatnonzero(np.abs(array.astype(dtype)) >= _EXACT)
+        if bad.size:
+            raise InvalidInputError(
+                f"is {array[bad[0]]}, which float64 cannot hold reliably; leave the column out or "
+                "subtract an offset",
+                row=int(bad[0]),
+                column=column,
+            )
+
+
+def _stack_columns(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    """Put columns side by side, in the type that holds them all.
+
+    The result is stored column by column: the kernel reads any strides, and copying a whole column
+    is much faster than spreading it over rows.
+    """
+    if len(arrays) == 1:
+        return arrays[0][:, None]
+    points = np.empty((len(arrays), len(arrays[0])), np.result_type(*arrays))
+    for j, array in enumerate(arrays):
+        points[j] = array
+        check_exact(array, points.dtype, j)
+    return points.T
+
+
+def _arrow_column(column: Any) -> NDArray[Any]:
+    from pyarrow import float64, types
+
+    if types.is_decimal(column.type) or types.is_null(column.type):
+        column = column.cast(float64())
+    chunked = hasattr(column, "num_chunks")
+    numbers: NDArray[Any] = column.to_numpy() if chunked else column.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _frame_column(frame: Any, j: int, name: object) -> NDArray[Any]:
+    column = frame.iloc[:, j] if hasattr(frame, "iloc") else frame[name]
+    array: NDArray[Any] = np.asarray(column)
+    if hasattr(column.dtype, "numpy_dtype"):  # one of pandas' nullable types
+        dtype = np.dtype(np.float64) if column.hasnans else column.dtype.numpy_dtype
+        array = column.to_numpy(dtype, na_value=np.nan) if column.hasnans else array.astype(dtype)
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"column {name!r} holds {column.dtype}, not numbers; select the columns to cluster"
+        )
+    return array

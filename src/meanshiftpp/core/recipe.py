@@ -1,0 +1,267 @@
+"""The recipe of a clustering: bandwidth -> cells -> grid -> modes -> labels, written out once.
+
+The estimator, Dask, Spark, the command line, the studio, images and video hold a `Recipe`. They
+differ in how chunks reach `bin` and where `search` runs.
+
+    recipe = Recipe(bandwidth=0.5, min_weight=20).checked(n_features=2)
+    modes, labels = recipe.fit(X)                          # in memory
+
+    grid = sum(map(recipe.bin, chunks), recipe.empty())    # in parts, anywhere
+    modes = recipe.search(grid)
+    labels = recipe.label(modes, X)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from meanshiftpp._support.checks import (
+    Periodic,
+    as_bandwidth,
+    as_not_negative,
+    as_points,
+    as_resolution,
+    as_whole,
+    check_window_fits,
+    divide_periods,
+    thread_count,
+)
+from meanshiftpp._support.devices import current_device, module_of, to_device_of
+from meanshiftpp._support.warnings import warn_user
+from meanshiftpp.core.chunk import Chunk
+from meanshiftpp.core.grid import PAPER_WINDOW, Grid
+from meanshiftpp.core.modes import Modes, find_modes
+from meanshiftpp.errors import InvalidInputError
+
+__all__ = ["DEFAULT_MAX_ITER", "DEFAULT_TOL", "Recipe", "fine_bandwidth", "seek"]
+
+DEFAULT_TOL = 1e-3
+DEFAULT_MAX_ITER = 300
+_MOST_STEPS = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """The parameters of a clustering, and its steps.
+
+    Attributes
+    ----------
+    bandwidth : float or array-like of shape (n_features,)
+        A third of the window's width, one for all features or one for each. A recipe that only
+        searches grids needs none.
+    resolution : int
+        Cells from the centre of the window to its border: a cell is 3 / (2 r + 1) bandwidths.
+    periodic : sequence of n_features periods, each a number or None
+        Period of each feature in data units.
+    tol : float
+        Stop after a step in which all points together moved less than this, in bandwidths.
+    max_iter : int
+        Largest number of steps.
+    min_weight : float
+        Clusters lighter than this are noise, of label -1.
+    cluster_all : bool
+        Whether a point far from every occupied cell gets the label of the nearest mode, or -1.
+    """
+
+    bandwidth: float | ArrayLike | None = None
+    resolution: int = 1
+    periodic: Periodic = None
+    tol: float = DEFAULT_TOL
+    max_iter: int = DEFAULT_MAX_ITER
+    min_weight: float = 0.0
+    cluster_all: bool = True
+
+    def checked(self, n_features: int) -> CheckedRecipe:
+        """Validate every parameter for data of so many features; nothing else validates them."""
+        search = self._checked_search()
+        if self.bandwidth is None:
+            raise InvalidInputError("a bandwidth is needed; select_bandwidth(X) chooses one")
+        bandwidth = as_bandwidth(self.bandwidth, n_features)
+        cell_size, cells_per_period = divide_periods(
+            fine_bandwidth(bandwidth, search.resolution), self.periodic, search.window
+        )
+        return CheckedRecipe(
+            bandwidth=bandwidth,
+            resolution=search.resolution,
+            periodic=self.periodic,
+            tol=search.tol,
+            max_iter=search.max_iter,
+            min_weight=search.min_weight,
+            cluster_all=search.cluster_all,
+            cell_size=cell_size,
+            cells_per_period=cells_per_period,
+        )
+
+    @property
+    def window(self) -> int:
+        """Cells along each axis of a window."""
+        return 2 * self.resolution + 1
+
+    def search(self, grid: Grid, *, n_threads: int | None = None) -> Modes:
+        """Search a grid for its modes and drop those that are too light.
+
+        A search that reaches `max_iter` warns with scikit-learn's ``ConvergenceWarning``.
+        """
+        modes = self.search_quietly(grid, n_threads=n_threads)
+        report_convergence([modes], self)
+        return modes.keep(self.min_weight) if self.min_weight > 0 else modes
+
+    def search_quietly(self, grid: Grid, *, n_threads: int | None = None) -> Modes:
+        """Search a grid for all its modes, without a warning; the caller checks `converged`."""
+        search = self._checked_search()
+        if len(grid) == 0:
+            raise InvalidInputError("an empty grid has no modes: bin some points first")
+        check_window_fits(grid.cells_per_period, search.window, "use a smaller bandwidth")
+        tol = search.tol * (search.window / PAPER_WINDOW)  # from bandwidths to cells
+        return find_modes(grid, search.resolution, tol, search.max_iter, thread_count(n_threads))
+
+    def label(
+        self, modes: Modes, X: ArrayLike, *, n_threads: int | None = None
+    ) -> NDArray[np.int32]:
+        """Label points, those of the grid or new ones; see `Modes.label`."""
+        return modes.label(X, cluster_all=self.cluster_all, n_threads=n_threads)
+
+    def _checked_search(self) -> Recipe:
+        """Validate the parameters that a search uses."""
+        return replace(
+            self,
+            resolution=as_resolution(self.resolution),
+            tol=as_not_negative(self.tol, "tol"),
+            max_iter=min(as_whole(self.max_iter, "max_iter", 1), _MOST_STEPS),
+            min_weight=as_not_negative(self.min_weight, "min_weight"),
+            cluster_all=bool(self.cluster_all),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedRecipe(Recipe):
+    """A recipe for data of a known number of features: what `Recipe.checked` returns.
+
+    Attributes
+    ----------
+    cell_size : ndarray of shape (n_features,), float64
+        Size of a cell along each feature.
+    cells_per_period : ndarray of shape (n_features,), int64
+        Cells in the period of each feature, 0 for none.
+    """
+
+    cell_size: NDArray[np.float64] = field(kw_only=True)
+    cells_per_period: NDArray[np.int64] = field(kw_only=True)
+
+    def _checked_search(self) -> Recipe:
+        return self
+
+    def empty(self) -> Grid:
+        """Return the empty grid, the start of a sum."""
+        return Grid.of_cells(self.cell_size, self.cells_per_period)
+
+    def bin(self, chunk: Chunk, *, n_threads: int | None = None) -> Grid:
+        """Bin a chunk; an error states the place of a bad value in the chunk's file."""
+        with chunk.locating_errors():
+            return self._binned(chunk.points, chunk.weight, None, n_threads)[0]
+
+    def fit(
+        self, X: ArrayLike, sample_weight: ArrayLike | None = None, *, n_threads: int | None = None
+    ) -> tuple[Modes, NDArray[np.int32]]:
+        """Bin, search and label points in memory; labelling reuses the cells found while binning.
+
+        Points of zero weight belong to no cell; they are labelled as new points are.
+        """
+        points = as_points(X)
+        if sample_weight is not None:
+            sample_weight = to_device_of(points, sample_weight)
+        with current_device(points):
+            labels: NDArray[np.int32] = module_of(points).empty(len(points), np.int32)
+            grid, assignment = self._binned(points, sample_weight, labels, n_threads)
+            modes = self.search(grid, n_threads=n_threads)
+            assignment.take(modes.cell_labels, labels, labels)
+            if sample_weight is not None:
+                weightless = module_of(points).flatnonzero(sample_weight == 0)
+                if weightless.size:
+                    labels[weightless] = self.label(modes, points[weightless], n_threads=n_threads)
+        return modes, labels
+
+    def _binned(
+        self, X: Any, weight: Any, ids: NDArray[np.int32] | None, n_threads: int | None
+    ) -> tuple[Grid, Any]:
+        return self.empty().bin(X, sample_weight=weight, ids=ids, n_threads=n_threads)
+
+
+def least_weight(min_cluster_size: float) -> float:
+    """Return the `min_weight` of a minimum cluster size: 1, the default, keeps every cluster."""
+    return float(min_cluster_size) if min_cluster_size > 1 else 0.0
+
+
+def report_convergence(searches: Iterable[Modes], recipe: Recipe) -> None:
+    """Warn if a search ended at `max_iter`; the only place that reports it."""
+    unfinished = sum(not modes.converged for modes in searches)
+    if not unfinished:
+        return
+    from sklearn.exceptions import ConvergenceWarning  # slow to import
+
+    which = "the search" if unfinished == 1 else f"{unfinished} searches"
+    warn_user(
+        f"{which} still moved points after max_iter={recipe.max_iter} steps; "
+        f"raise max_iter, or tol (now {recipe.tol:g})",
+        ConvergenceWarning,
+    )
+
+
+def seek(
+    grid: Grid,
+    *,
+    resolution: int = 1,
+    tol: float = DEFAULT_TOL,
+    max_iter: int = DEFAULT_MAX_ITER,
+    n_threads: int | None = None,
+) -> Modes:
+    """Search a grid for its modes: Algorithm 2 of the paper.
+
+    Parameters
+    ----------
+    grid : Grid
+        The grid to search.
+    resolution : int
+        Cells from the centre of the window to its border: the window is ``2 * resolution + 1``
+        cells wide. 1 is the paper's. A higher resolution on cells that are smaller in proportion
+        (`fine_bandwidth`) depends less on the origin of the cells.
+    tol : float
+        Stop after a step in which all points together moved less than this, in thirds of the
+        window: the bandwidth, at a resolution of 1. With 0, stop only at a fixed point.
+    max_iter : int
+        Largest number of steps. A search that needs more ends with a ``ConvergenceWarning``.
+    n_threads : int, optional
+        By default every core this process may use. The result does not depend on it.
+
+    Returns
+    -------
+    Modes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp import Grid, seek
+    >>> seek(Grid.from_points(np.r_[np.zeros((5, 2)), np.ones((3, 2))], bandwidth=0.2))
+    Modes(2 modes, 1 steps, converged, of Grid(2 cells, 2 features, weight 8, bandwidth 0.2))
+    """
+    recipe = Recipe(resolution=resolution, tol=tol, max_iter=max_iter)
+    return recipe.search(grid, n_threads=n_threads)
+
+
+def fine_bandwidth(bandwidth: float | ArrayLike, resolution: int) -> NDArray[np.float64]:
+    """Return the size of the cells of which ``2 * resolution + 1`` span three bandwidths.
+
+    Examples
+    --------
+    >>> from meanshiftpp.core.recipe import fine_bandwidth
+    >>> fine_bandwidth([3.0, 0.6], resolution=4)
+    array([1. , 0.2])
+    """
+    h = np.asarray(bandwidth, np.float64)
+    r = as_resolution(resolution)
+    return h if r == 1 else PAPER_WINDOW * h / (2 * r + 1)

@@ -1,0 +1,90 @@
+"""Rows of a grid: occupied cells with their counts and sums of offsets, in exact integers.
+
+The arithmetic of grids, without their bandwidth: merging, other units of weight, coarser cells,
+fading counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp._kernel import COUNT_LIMIT, OFFSET_BITS
+from meanshiftpp.backends import backend_of
+from meanshiftpp.errors import InvalidInputError
+
+_OFFSET_MASK = np.uint64((1 << OFFSET_BITS) - 1)
+_OFFSET_SHIFT = np.uint64(OFFSET_BITS)
+
+
+class Rows(NamedTuple):
+    """One row per occupied cell."""
+
+    cells: NDArray[np.int64]
+    counts: NDArray[np.uint64]
+    sums: NDArray[np.uint64]
+
+
+def empty_rows(n_features: int) -> Rows:
+    """Return no rows."""
+    return Rows(
+        np.empty((0, n_features), np.int64),
+        np.empty(0, np.uint64),
+        np.empty((0, n_features), np.uint64),
+    )
+
+
+def merge_rows(parts: Iterable[Rows], result: str = "the sum") -> Rows:
+    """Sort the rows of several grids and add up those of the same cell.
+
+    `result` names the grid in the error that is raised if a cell becomes too heavy to be exact.
+    """
+    cells, counts, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
+    merged = backend_of(cells).merge_cells(cells, counts, sums)
+    rows = Rows(merged.cells, merged.counts, merged.sums)
+    check_counts(rows.counts, result)
+    return rows
+
+
+def check_counts(counts: NDArray[np.uint64], result: str) -> None:
+    """Raise if a cell is too heavy for its sums to be exact."""
+    if (peak := int(counts.max()) if len(counts) else 0) > COUNT_LIMIT:
+        raise InvalidInputError(
+            f"{result} would have a cell of weight {peak:,}, but sums are exact only up to "
+            f"{COUNT_LIMIT:,}; use a smaller bandwidth"
+        )
+
+
+def rescale(rows: Rows, unit: float, new_unit: float) -> Rows:
+    """Express counts and sums in another unit of weight; a finer unit is exact."""
+    if unit == new_unit or not len(rows.counts):
+        return rows
+    if new_unit < unit:
+        factor = np.uint64(round(unit / new_unit))
+        return Rows(rows.cells, rows.counts * factor, rows.sums * factor)
+    counts = np.maximum(np.rint(rows.counts * (unit / new_unit)), 1)
+    sums = np.rint(rows.sums / rows.counts[:, None] * counts[:, None])
+    return Rows(rows.cells, counts.astype(np.uint64), sums.astype(np.uint64))
+
+
+def coarsen_rows(rows: Rows, k: int) -> Rows:
+    """Merge k cells along each axis to one; sums are rounded to the nearest unit of offset."""
+    cells, rest = np.divmod(rows.cells, k)
+    # The new offset is (rest * count + sum / 2**32) / k, computed in parts that fit 64 bits.
+    divisor = np.uint64(k)
+    whole = rest.astype(np.uint64) * rows.counts[:, None] + (rows.sums >> _OFFSET_SHIFT)
+    part = (whole % divisor << _OFFSET_SHIFT) + (rows.sums & _OFFSET_MASK)
+    sums = (whole // divisor << _OFFSET_SHIFT) + (part + divisor // np.uint64(2)) // divisor
+    return merge_rows([Rows(cells, rows.counts, sums)], f"the grid of {k} times the bandwidth")
+
+
+def fade_rows(rows: Rows, keep: float) -> Rows:
+    """Keep a part of each count, rounded down, and nearly the same mean position."""
+    counts = (rows.counts * keep).astype(np.uint64)
+    left = counts > 0
+    old, new, sums = rows.counts[left, None], counts[left, None], rows.sums[left]
+    whole, rest = sums // old, sums % old  # the product of sums and counts would not fit 64 bits
+    return Rows(rows.cells[left], counts[left], whole * new + rest * new // old)
