@@ -40,6 +40,24 @@ class InvalidInputError(MeanShiftPPError, ValueError):
     meanshiftpp.errors.InvalidInputError: bandwidth must be positive and finite, got -1
     """
 
+    def __init__(
+        self,
+        message: str,
+        *,
+        row: int | None = None,
+        column: int | None = None,
+        place: str | None = None,
+        parameter: str | None = None,
+        expected: str | None = None,
+        got: object = None,
+    ) -> None:
+        if row is not None and place is None:
+            place = f"X[{row}, {column}]"
+        super().__init__(message if place is None else f"{place} {message}")
+        self.problem = message
+        self.row, self.column, self.place = row, column, place
+        self.parameter, self.expected, self.got = parameter, expected, got
+
 
 class GridMismatchError(MeanShiftPPError, ValueError):
     """Grids of another bandwidth or dimension do not add up.

@@ -24,8 +24,6 @@ class Backend(Protocol):
         weights: Any,
         ids: Any,
         n_threads: int,
-        way: str,
-        isa: str | None,
     ) -> Any:
         """Give cells, counts, sums, and the assignment of points to cells; OUT `ids` for that."""
 

@@ -546,13 +546,10 @@ def bin_points(
     sample_weight: ArrayLike | None = None,
     ids: NDArray[np.int32] | None = None,
     n_threads: int | None = None,
-    way: str = "auto",
-    isa: str | None = None,
 ) -> tuple[Grid, Assignment | Wrapped]:
     """Bin points; with `ids`, also note which cell each went to (see `Assignment.take`).
 
-    `period` is in cells. `way` and `isa` force a way of binning and an instruction set; the result
-    is the same.
+    `period` is in cells.
     """
     points = as_points(X)
     h = as_bandwidth(bandwidth, points.shape[1])
@@ -561,7 +558,7 @@ def bin_points(
         weights, unit = as_weights(beside(points, sample_weight), len(points))
     threads = thread_count(n_threads)
     backend = backend_of(points)
-    binned = backend.bin_points(points, h, weights, ids, threads, way, isa)
+    binned = backend.bin_points(points, h, weights, ids, threads)
     cells, counts, sums, assignment = binned
     if period is None or not period.any():
         return Grid(h, cells, counts, sums, unit), assignment
