@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing
 from tests.strategies import Case
 
-from meanshiftpp import Grid, Modes
+from meanshiftpp import Grid, Modes, _kernel
+from meanshiftpp._support.checks import as_bandwidth, as_points, as_weights, thread_count
 
 THREADS = (1, 2, 8)
 
@@ -72,6 +74,30 @@ def around(case: Case, seed: int) -> np.ndarray:
     X = np.asarray(case.X, dtype=np.float64)[rng.integers(len(case.X), size=90)]
     reach = np.repeat([0.5, 1.5, 40.0], 30)[:, None]
     return X + rng.uniform(-reach, reach, size=X.shape) * case.bandwidth
+
+
+# Binning
+
+
+def bin_by(
+    X: np.typing.ArrayLike,
+    bandwidth: float | np.typing.ArrayLike,
+    strategy: str,
+    isa: str | None = None,
+    sample_weight: np.typing.ArrayLike | None = None,
+    ids: np.typing.NDArray[np.int32] | None = None,
+    n_threads: int | None = None,
+) -> tuple[Grid, _kernel.Assignment]:
+    """Bin points on the CPU by a given strategy and instruction set, as `core.grid.bin_points`."""
+    points = as_points(X)
+    cell_size = as_bandwidth(bandwidth, points.shape[1])
+    weights, unit = None, 1.0
+    if sample_weight is not None:
+        weights, unit = as_weights(sample_weight, len(points))
+    threads = thread_count(n_threads)
+    binned = _kernel.bin_points_by(points, cell_size, weights, ids, threads, strategy, isa)
+    cells, counts, sums, assignment = binned
+    return Grid(cell_size, cells, counts, sums, unit), assignment
 
 
 # Equal

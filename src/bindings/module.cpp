@@ -1,6 +1,4 @@
 // The native module: checks arrays, releases the GIL, owns memory; nothing else.
-#include "bindings.hpp"
-
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -9,6 +7,7 @@
 #include <optional>
 
 #include "arrays.hpp"
+#include "bindings.hpp"
 #include "kernel/bin/bin.hpp"
 #include "kernel/image/colour.hpp"
 #include "kernel/image/regions.hpp"
@@ -38,13 +37,13 @@ static Points points_of(const AnyPoints& x) {
             static_cast<int>(x.shape(1)),       x.stride(0) * item,  x.stride(1) * item};
 }
 
-static Way way_of(const std::string& name) {
-    constexpr std::pair<const char*, Way> ways[] = {{"auto", Way::automatic}, {"dense", Way::dense},
-                                                    {"ranked", Way::ranked},  {"hash", Way::hash},
-                                                    {"sorted", Way::sorted},  {"wide", Way::wide}};
-    for (const auto& [known, way] : ways)
-        if (name == known) return way;
-    throw nb::value_error("way must be auto, dense, ranked, hash, sorted or wide");
+static Strategy strategy_of(const std::string& name) {
+    constexpr std::pair<const char*, Strategy> strategies[] = {
+        {"auto", Strategy::automatic}, {"dense", Strategy::dense},   {"ranked", Strategy::ranked},
+        {"hash", Strategy::hash},      {"sorted", Strategy::sorted}, {"wide", Strategy::wide}};
+    for (const auto& [known, strategy] : strategies)
+        if (name == known) return strategy;
+    throw nb::value_error("strategy must be auto, dense, ranked, hash, sorted or wide");
 }
 
 // Those that run on this machine, best first.
@@ -57,22 +56,27 @@ static std::vector<std::string> instruction_sets() {
     return names;
 }
 
-static nb::tuple bin_points(const AnyPoints& x, const Vector<double>& bandwidth,
-                            std::optional<Vector<u64>> weights, std::optional<Ids> ids, int n_threads,
-                            const std::string& way, std::optional<std::string> isa) {
+static nb::tuple bin_points_by(const AnyPoints& x, const Vector<double>& cell_size,
+                               std::optional<Vector<u64>> weights, std::optional<Ids> ids, int n_threads,
+                               const std::string& strategy, std::optional<std::string> isa) {
     const Points points = points_of(x);
     const size_t n = x.shape(0);
-    if (bandwidth.shape(0) != x.shape(1) || (weights && weights->shape(0) != n) ||
+    if (cell_size.shape(0) != x.shape(1) || (weights && weights->shape(0) != n) ||
         (ids && ids->shape(0) != n) || n_threads < 1 || points.d < 1)
-        throw nb::value_error("points, bandwidth, weights and ids must belong together");
-    const Way chosen = way_of(way);
+        throw nb::value_error("points, cell_size, weights and ids must belong together");
+    const Strategy chosen = strategy_of(strategy);
     const BlockLoops* loops = find_loops(isa ? isa->c_str() : nullptr);
     if (!loops) throw nb::value_error("no loops for this instruction set run on this machine");
     Binned binned = unlocked([&] {
-        return bin(points, bandwidth.data(), weights ? weights->data() : nullptr, ids ? ids->data() : nullptr,
+        return bin(points, cell_size.data(), weights ? weights->data() : nullptr, ids ? ids->data() : nullptr,
                    n_threads, chosen, *loops);
     });
     return to_tuple(std::move(binned.grid), std::move(binned.assignment));
+}
+
+static nb::tuple bin_points(const AnyPoints& x, const Vector<double>& cell_size,
+                            std::optional<Vector<u64>> weights, std::optional<Ids> ids, int n_threads) {
+    return bin_points_by(x, cell_size, std::move(weights), std::move(ids), n_threads, "auto", std::nullopt);
 }
 
 static void take(const Assignment& assignment, const Vector<i32>& values, const Vector<i32>& ids,
@@ -116,21 +120,40 @@ static auto cut_hierarchy(const Hierarchy& self, const Matrix<float>& colours, d
     return to_numpy(std::move(labels), {colours.shape(0)});
 }
 
+// Sets InvalidInputError(problem, row=..., column=...) as the Python error.
+static void raise(const BadInput& error) {
+    auto index = [](i64 at) -> nb::object { return at < 0 ? nb::none() : nb::cast(at); };
+    const nb::object type = nb::module_::import_("meanshiftpp.errors").attr("InvalidInputError");
+    const nb::object value =
+        type(error.what(), nb::arg("row") = index(error.row), nb::arg("column") = index(error.column));
+    PyErr_SetObject(type.ptr(), value.ptr());
+}
+
 NB_MODULE(_kernel, m) {
     m.doc() = "The loops of meanshiftpp. Use the package, not this module.";
     nb::register_exception_translator([](const std::exception_ptr& p, void*) {
         try {
             std::rethrow_exception(p);
         } catch (const BadInput& error) {
-            const nb::object type = nb::module_::import_("meanshiftpp.errors").attr("InvalidInputError");
-            PyErr_SetString(type.ptr(), error.what());
+            raise(error);
         }
     });
+    m.attr("OFFSET_BITS") = kOffsetBits;
+    m.attr("TIE_BITS") = kTieBits;
+    m.attr("WINDOW_SUM_BITS") = kWindowSumBits;
+    m.attr("COUNT_LIMIT") = kCountLimit;
+    m.attr("MAX_CELL") = kMaxCell;
+    m.attr("MAX_EXACT") = kMaxExact;
+    m.attr("MAX_REACH") = kMaxReach;
+    m.attr("MAX_KEY_AXES") = kMaxKeyAxes;
+    m.attr("MAX_COLOUR_CELLS") = kMaxColourCells;
     nb::class_<Assignment>(m, "Assignment")
         .def("take", &take, nb::arg("values"), nb::arg("ids"), nb::arg("labels").noconvert());
-    m.def("bin_points", &bin_points, nb::arg("points"), nb::arg("bandwidth"), nb::arg("weights").none(),
-          nb::arg("ids").none().noconvert(), nb::arg("n_threads"), nb::arg("way") = "auto",
-          nb::arg("isa") = nb::none());
+    m.def("bin_points", &bin_points, nb::arg("points"), nb::arg("cell_size"), nb::arg("weights").none(),
+          nb::arg("ids").none().noconvert(), nb::arg("n_threads"));
+    m.def("bin_points_by", &bin_points_by, nb::arg("points"), nb::arg("cell_size"), nb::arg("weights").none(),
+          nb::arg("ids").none().noconvert(), nb::arg("n_threads"), nb::arg("strategy"),
+          nb::arg("isa").none());
     m.def("instruction_sets", &instruction_sets);
     nb::class_<Hierarchy>(m, "Hierarchy")
         .def("__init__", &make_hierarchy, nb::arg("colours"), nb::arg("clusters"), nb::arg("shape"),

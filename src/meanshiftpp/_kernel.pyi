@@ -7,6 +7,25 @@ Cells = NDArray[np.int64]
 Counts = NDArray[np.uint64]
 Sums = NDArray[np.uint64]
 
+OFFSET_BITS: int  # of a point's fixed-point offset in its cell: 32
+TIE_BITS: int  # a mean within 2**-TIE_BITS of a cell below an edge counts as on it: 20
+WINDOW_SUM_BITS: int  # of a sum over a window along one axis: 63
+COUNT_LIMIT: int  # the largest weight of a cell whose sums are exact: 2**32 - 1
+MAX_CELL: int  # |x / cell_size| must stay below this: 2**51
+MAX_EXACT: int  # float64 holds every integer up to this; keys of cells stay below it: 2**53
+MAX_REACH: int  # the largest reach of a search: 64
+MAX_KEY_AXES: int  # cells of up to this many axes are numbered by a key: 6
+MAX_COLOUR_CELLS: int  # of ColourCells: 20,000
+
+_Modes = tuple[
+    NDArray[np.int32],  # label of each cell
+    NDArray[np.int64],  # cell of each mode
+    NDArray[np.float64],  # its place in that cell
+    NDArray[np.uint64],  # its weight
+    int,  # steps
+    bool,  # whether the search converged
+]
+
 class Assignment:
     def take(
         self,
@@ -18,13 +37,25 @@ class Assignment:
 
 def bin_points(
     points: NDArray[np.generic],  # any strides
-    bandwidth: NDArray[np.float64],
+    cell_size: NDArray[np.float64],
     weights: NDArray[np.uint64] | None,
     ids: NDArray[np.int32] | None,  # OUT, for Assignment.take
     n_threads: int,
-    way: str = "auto",
-    isa: str | None = None,
 ) -> tuple[Cells, Counts, Sums, Assignment]: ...
+def bin_points_by(
+    points: NDArray[np.generic],
+    cell_size: NDArray[np.float64],
+    weights: NDArray[np.uint64] | None,
+    ids: NDArray[np.int32] | None,
+    n_threads: int,
+    strategy: str,
+    isa: str | None,
+) -> tuple[Cells, Counts, Sums, Assignment]:
+    """`bin_points` by a given strategy and instruction set. For tests only.
+
+    `strategy` is "auto", "dense", "ranked", "hash", "sorted" or "wide"; `isa` is one of
+    `instruction_sets`, or None for the best. The results are bit-identical.
+    """
 
 class Hierarchy:
     """Regions of an image, from the finest on, and the order in which they merge."""
@@ -60,25 +91,33 @@ def seek_modes(
     cells: Cells,
     counts: Counts,
     sums: Sums,
-    period: NDArray[np.int64],
+    cells_per_period: NDArray[np.int64],
     reach: int,
     tol: float,
     max_iter: int,
     n_threads: int,
-    way: str = "auto",
-) -> tuple[
-    NDArray[np.int32],  # label of each cell
-    NDArray[np.int64],  # cell of each mode
-    NDArray[np.float64],  # its place in that cell
-    NDArray[np.uint64],  # its weight
-    int,
-    bool,
-]: ...
+) -> _Modes: ...
+def seek_modes_by(
+    cells: Cells,
+    counts: Counts,
+    sums: Sums,
+    cells_per_period: NDArray[np.int64],
+    reach: int,
+    tol: float,
+    max_iter: int,
+    n_threads: int,
+    window_sums: str,
+) -> _Modes:
+    """`seek_modes` with window sums by "rows", by "planes" or "auto". For tests only.
+
+    The results are bit-identical.
+    """
+
 def find_cells(
     cells: Cells,
     counts: Counts,
     query: Cells,
-    period: NDArray[np.int64],
+    cells_per_period: NDArray[np.int64],
     reach: int,
     n_threads: int,
 ) -> NDArray[np.int64]:
@@ -88,7 +127,7 @@ def window_counts(
     cells: Cells,
     counts: Counts,
     query: Cells,
-    period: NDArray[np.int64],
+    cells_per_period: NDArray[np.int64],
     reach: int,
     n_threads: int,
 ) -> Counts:

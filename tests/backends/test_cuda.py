@@ -19,7 +19,6 @@ from sklearn.datasets import load_iris
 import meanshiftpp
 from meanshiftpp import Grid, GridDensity, MeanShiftPP, palette, quantize, seek, segment, sweep
 from meanshiftpp.backends import gpu_of
-from meanshiftpp.core.grid import bin_points
 from meanshiftpp.core.modes import fit_labels
 from meanshiftpp.errors import GridMismatchError, InvalidInputError, MissingExtraError
 
@@ -171,19 +170,21 @@ def test_grid_modes_and_labels_are_the_cpus(d, dtype):
 
 
 @needs_gpu
-@pytest.mark.parametrize("way", ["dense", "hash", "sorted", "wide"])
+@pytest.mark.parametrize("strategy", ["dense", "hash", "sorted", "wide"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_every_way_gives_the_same_grid(way, weighted):
+def test_every_strategy_gives_the_same_grid(strategy, weighted):
     X = blobs(3, "float32")
     X[::500] += 30
     w = np.random.default_rng(1).integers(0, 4, len(X)) if weighted else None
     grid = Grid.from_points(X, 0.3, sample_weight=w)
     import cupy
 
+    from meanshiftpp.backends.cuda.binning import bin_points_by
+
     ids = cupy.empty(len(X), np.int32)
-    weights = None if w is None else there(w)
-    found, assignment = bin_points(there(X), 0.3, sample_weight=weights, ids=ids, way=way)
-    assert found == grid
+    weights = None if w is None else there(w.astype(np.uint64))
+    *rows, assignment = bin_points_by(there(X), grid.bandwidth, weights, ids, strategy)
+    assert Grid(grid.bandwidth, *rows) == grid
     assignment.take(cupy.arange(len(grid), dtype=np.int32), ids, ids)
     own = np.floor(X.astype(np.float64) / 0.3).astype(np.int64)
     kept = ids.get() >= 0

@@ -9,9 +9,9 @@ import zipfile
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from tests.helpers import bin_by
 
 from meanshiftpp import Grid, _kernel
-from meanshiftpp.core.grid import bin_points
 from meanshiftpp.core.gridfile import columns_of
 from meanshiftpp.errors import (
     FileAccessError,
@@ -94,31 +94,31 @@ def test_order_stride_alignment_and_read_only_do_not_matter(dtype, d):
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
-def test_all_ways_of_binning_give_the_same_bits(d, dtype):
+def test_all_strategies_give_the_same_bits(d, dtype):
     X = (np.random.default_rng(d).gamma(2, 4, size=(9_000, d)) + 3).astype(dtype)
     h = 4.5 if dtype != "u1" else 24.0  # the box of bytes is that of all their values
     w = np.random.default_rng(d).integers(1, 5, size=len(X))
     for weights in (None, w):
         grids = [
-            bin_points(X, h, sample_weight=weights, way=way, n_threads=threads)[0]
-            for way in ("auto", "dense", "ranked", "hash", "sorted", "wide")
+            bin_by(X, h, strategy, sample_weight=weights, n_threads=threads)[0]
+            for strategy in ("auto", "dense", "ranked", "hash", "sorted", "wide")
             for threads in (1, 3)
         ]
         assert all(grid == grids[0] for grid in grids)
 
 
-@pytest.mark.parametrize("way", ["auto", "dense", "ranked", "hash", "sorted", "wide"])
+@pytest.mark.parametrize("strategy", ["auto", "dense", "ranked", "hash", "sorted", "wide"])
 @pytest.mark.parametrize("h", [0.5, 0.02])
-def test_threads_and_chunks_do_not_matter_when_there_are_threads(way, h):
+def test_threads_and_chunks_do_not_matter_when_there_are_threads(strategy, h):
     # A second thread starts at 65,536 rows; a few points lie far outside of what is sampled.
     X = np.random.default_rng(0).normal(size=(200_000, 2)).astype(np.float32)
     X[[12_345, 150_001, 199_990]] = [[1e6, 3], [-1e6, 3], [2e6, -7]]
-    if way == "dense" and h < 0.1:
+    if strategy == "dense" and h < 0.1:
         X = X[np.abs(X).max(axis=1) < 100]
     ids = np.empty(len(X), np.int32)
-    expected, _ = bin_points(X, h, way="wide", n_threads=1)
+    expected, _ = bin_by(X, h, "wide", n_threads=1)
     for threads in (1, 2, 8):
-        grid, assignment = bin_points(X, h, way=way, ids=ids, n_threads=threads)
+        grid, assignment = bin_by(X, h, strategy, ids=ids, n_threads=threads)
         assert grid == expected
         cell_of = np.empty(len(X), np.int32)
         assignment.take(np.arange(len(grid), dtype=np.int32), ids, cell_of)
@@ -134,13 +134,15 @@ def test_threads_and_chunks_do_not_matter_when_there_are_threads(way, h):
 def test_all_instruction_sets_give_the_same_bits(isa, d, dtype):
     X = (np.random.default_rng(d).normal(100, 30, size=(5_003, d))).clip(0, 255).astype(dtype)
     X[:50] = X[:50].round(-1)
-    for way in ("dense", "ranked", "hash"):
-        assert bin_points(X, 24.0, way=way, isa=isa)[0] == bin_points(X, 24.0, way="wide")[0]
+    for strategy in ("dense", "ranked", "hash"):
+        assert bin_by(X, 24.0, strategy, isa)[0] == bin_by(X, 24.0, "wide")[0]
 
 
-def test_unknown_instruction_sets_are_refused():
+def test_unknown_strategies_and_instruction_sets_are_rejected():
+    with pytest.raises(ValueError, match="strategy must be auto, dense"):
+        bin_by(np.zeros((2, 2)), 1.0, "fast")
     with pytest.raises(ValueError, match="instruction set"):
-        bin_points(np.zeros((2, 2)), 1.0, isa="mmx")
+        bin_by(np.zeros((2, 2)), 1.0, "auto", "mmx")
 
 
 def test_points_far_outside_the_sampled_box_are_not_lost():
@@ -148,7 +150,7 @@ def test_points_far_outside_the_sampled_box_are_not_lost():
     X[77_777] = 1e9, -1e9
     X[150_001] = -3e7, 12
     grid = Grid.from_points(X, 0.5)
-    assert grid == bin_points(X, 0.5, way="wide")[0]
+    assert grid == bin_by(X, 0.5, "wide")[0]
     assert grid.total == len(X)
 
 
@@ -285,7 +287,7 @@ def test_bad_points_are_refused_by_name(X, message, threads):
 
 
 @pytest.mark.parametrize("x", [2.0**51, -(2.0**51), 2.0**51 + 2, -(2.0**52)])
-def test_the_limit_of_cells_is_the_same_for_every_way(x):
+def test_the_limit_of_cells_is_the_same_for_every_strategy(x):
     for X in ([[x]], [[x], [x - 2], [x + 2]], [[0.0]] * 9000 + [[x]]):
         with pytest.raises(InvalidInputError, match="too large for bandwidth 1"):
             Grid.from_points(X, 1.0)
@@ -300,8 +302,10 @@ def test_the_first_bad_value_is_the_one_named():
     X = np.zeros((400_000, 2))
     X[[399_999, 123_456, 300_000]] = np.nan
     for threads in (1, 2, 8):
-        with pytest.raises(InvalidInputError, match=r"X\[123456, 0\]"):
+        with pytest.raises(InvalidInputError, match=r"X\[123456, 0\]") as caught:
             Grid.from_points(X, 1.0, n_threads=threads)
+        assert (caught.value.row, caught.value.column) == (123_456, 0)
+        assert caught.value.problem == "is NaN: every coordinate must be a finite number"
 
 
 def test_sparse_matrices_are_refused_with_a_way_out():

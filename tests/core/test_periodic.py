@@ -92,9 +92,9 @@ def test_same_clusters_as_the_reference(case):
     tol = 1e-3 * ((2 * reach + 1) / 3)
     expected = reference.mean_shift_pp(X, 1.0, reach=reach, period=K, tol=tol)
     grid = Grid.from_points(X, 1.0, periodic=periods)
-    for way in ("rows", "planes"):
-        labels, *_ = _kernel.seek_modes(
-            grid.cells, grid.counts, grid.sums, grid.period, reach, tol, 300, 1, way
+    for window_sums in ("rows", "planes"):
+        labels, *_ = _kernel.seek_modes_by(
+            grid.cells, grid.counts, grid.sums, grid.period, reach, tol, 300, 1, window_sums
         )
         assert_array_equal(labels, seek(grid, resolution=reach).cell_labels)
     modes = seek(grid, resolution=reach)

@@ -57,28 +57,30 @@ def test_predict_looks_as_far_as_the_search(d: int, reach: int):
         assert modes.resolution == reach
 
 
-def search(grid: Grid, reach: int, n_threads: int, way: str) -> tuple:
-    return _kernel.seek_modes(
-        grid.cells, grid.counts, grid.sums, grid.period, reach, 1e-3, 300, n_threads, way
+def search(grid: Grid, reach: int, n_threads: int, window_sums: str) -> tuple:
+    return _kernel.seek_modes_by(
+        grid.cells, grid.counts, grid.sums, grid.period, reach, 1e-3, 300, n_threads, window_sums
     )
 
 
 @pytest.mark.parametrize("reach", [1, 2, 4, 7])
 @pytest.mark.parametrize(("d", "h"), [(2, 0.02), (3, 0.1), (4, 0.3), (6, 0.6), (7, 0.8)])
-def test_every_way_of_summing_gives_the_same_bits(d: int, h: float, reach: int):
+def test_window_sums_are_bit_identical_for_every_method(d: int, h: float, reach: int):
     rng = np.random.default_rng([d, reach])
     X = np.r_[rng.normal(size=(9_000, d)), rng.uniform(-9, 9, size=(200, d))]
     grid = Grid.from_points(X, h)
     assert len(grid) > 2_000
     expected = search(grid, reach, 1, "rows")
-    for way in ("planes", "auto"):
+    for window_sums in ("planes", "auto"):
         for n_threads in (1, 3):
-            for got, want in zip(search(grid, reach, n_threads, way), expected, strict=True):
-                assert_array_equal(got, want, f"{way}, {n_threads} threads")
+            for got, want in zip(
+                search(grid, reach, n_threads, window_sums), expected, strict=True
+            ):
+                assert_array_equal(got, want, f"{window_sums}, {n_threads} threads")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_way_of_summing_a_few_cells(kind: Maker):
+def test_window_sums_of_a_few_cells(kind: Maker):
     for d in (3, 4, 6):
         for seed in range(10):
             case = make(kind, d, seed)
@@ -89,8 +91,8 @@ def test_every_way_of_summing_a_few_cells(kind: Maker):
                     assert_array_equal(got, want, f"make({kind.__name__}, d={d}, seed={seed})")
 
 
-def test_an_unknown_way_is_refused():
-    with pytest.raises(ValueError, match="way must be auto, rows or planes"):
+def test_unknown_window_sums_are_rejected():
+    with pytest.raises(ValueError, match="window_sums must be auto, rows or planes"):
         search(Grid.from_points([[1.0]], 1.0), 1, 1, "fast")
 
 

@@ -16,15 +16,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.helpers import THREADS, assert_equal, assert_same_modes
+from tests.helpers import THREADS, assert_equal, assert_same_modes, bin_by
 from tests.strategies import Case, cases, cuts, dyadic_cases, weights, whole
 
 from meanshiftpp import Grid, reference, seek
-from meanshiftpp.core.grid import bin_points
 from meanshiftpp.core.modes import fit_labels
 from meanshiftpp.errors import GridMismatchError
 
-WAYS = ("auto", "dense", "ranked", "hash", "sorted", "wide")
+STRATEGIES = ("auto", "dense", "ranked", "hash", "sorted", "wide")
 
 many = settings(max_examples=500, deadline=None, derandomize=True)
 some = settings(max_examples=200, deadline=None, derandomize=True)
@@ -170,24 +169,23 @@ def test_3_a_saved_grid_is_the_same_grid(case: Case, tmp_path_factory: pytest.Te
 
 
 @many
-@given(cases(), st.sampled_from(WAYS), st.data())
-def test_3_every_way_of_binning(case: Case, way: str, data: st.DataObject):
+@given(cases(), st.sampled_from(STRATEGIES), st.data())
+def test_3_every_strategy(case: Case, strategy: str, data: st.DataObject):
     cells = np.floor(np.asarray(case.X, np.float64) / case.bandwidth)
     if np.asarray(case.X).dtype == np.uint8:  # whose box is that of all bytes
         cells = np.floor(np.array([[0.0], [255.0]]) / case.bandwidth * np.ones(case.X.shape[1]))
     box = np.prod(np.ptp(cells, axis=0) + 1)
-    assume(box < {"dense": 2**16, "ranked": 2**24}.get(way, np.inf))
+    assume(box < {"dense": 2**16, "ranked": 2**24}.get(strategy, np.inf))
     w = data.draw(st.none() | weights(len(case.X)), label="weights")
     expected = reference.grid_of_points(case.X, case.bandwidth, w)
-    options = {"sample_weight": w, "way": way}
     for n_threads in THREADS:
-        grid, _ = bin_points(case.X, case.bandwidth, n_threads=n_threads, **options)
-        assert_arrays(grid, expected, f"{way}, {n_threads} threads")
+        grid, _ = bin_by(case.X, case.bandwidth, strategy, sample_weight=w, n_threads=n_threads)
+        assert_arrays(grid, expected, f"{strategy}, {n_threads} threads")
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_3_every_way_of_binning_with_points_far_from_the_others(d: int, way: str):
+def test_3_every_strategy_with_points_far_from_the_others(d: int, strategy: str):
     rng = np.random.default_rng(d)
     X = rng.normal(size=(70_000, d))
     # Binning plans its tables by every 17th row here, and so does not know of these.
@@ -195,8 +193,8 @@ def test_3_every_way_of_binning_with_points_far_from_the_others(d: int, way: str
     X[2::17000] *= 1e9
     expected = reference.grid_of_points(X, 0.5)
     for n_threads in THREADS:
-        grid, _ = bin_points(X, 0.5, n_threads=n_threads, way=way)
-        assert_arrays(grid, expected, f"{way}, {n_threads} threads")
+        grid, _ = bin_by(X, 0.5, strategy, n_threads=n_threads)
+        assert_arrays(grid, expected, f"{strategy}, {n_threads} threads")
 
 
 # Law 4: moving the data by whole cells moves the modes by exactly that.

@@ -7,25 +7,18 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
+
+#include "kernel/base/limits.hpp"
 
 namespace mspp {
-
-// What the user handed in cannot be worked with; the message is for the user.
-struct BadInput : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 using u64 = uint64_t;
 using i64 = int64_t;
 using u32 = uint32_t;
 using i32 = int32_t;
 
-inline constexpr int kOffsetBits = 32;
-inline constexpr double kCellLimit = 0x1p51;       // |x / h| must stay below: beyond it no fraction is left
-inline constexpr u64 kCountLimit = 0xFFFFFFFFull;  // a fuller cell could overflow its 64-bit sums of offsets
-inline constexpr double kOffsetMagic = 0x1p20;     // a double in [2^20, 2^21) has an ulp of 2^-32
+inline constexpr double kCellLimit = static_cast<double>(kMaxCell);
+inline constexpr double kOffsetMagic = 0x1p20;  // a double in [2^20, 2^21) has an ulp of 2^-32
 
 // A fraction in [0, 1] as fixed point, rounded to nearest, ties to even: the addition itself rounds.
 inline u64 offset_of(double fraction) {

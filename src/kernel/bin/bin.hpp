@@ -9,8 +9,9 @@
 
 #include <memory>
 
-#include "kernel/cells/cells.hpp"
+#include "kernel/base/errors.hpp"
 #include "kernel/bin/worker.hpp"
+#include "kernel/cells/cells.hpp"
 
 namespace mspp {
 
@@ -100,7 +101,7 @@ inline void collect_inside(Job& job, Workers& workers, Binned& binned) {
     GridData& grid = binned.grid;
     const int d = grid.d;
     auto& parts = binned.assignment.parts;
-    if (job.plan.way == Way::dense) {
+    if (job.plan.strategy == Strategy::dense) {
         job.ranks.reset(job.plan.slots);
         for (u64 slot = 0; slot < job.plan.slots; ++slot)
             for (const auto& worker : workers)
@@ -111,7 +112,7 @@ inline void collect_inside(Job& job, Workers& workers, Binned& binned) {
         for (u64 slot = 0; slot < job.plan.slots; ++slot)
             if (job.ranks.marked(slot)) (*cells)[slot] = static_cast<i32>(job.ranks.of(slot));
         for (auto& part : parts) part.inside = cells;
-    } else if (job.plan.way == Way::ranked) {
+    } else if (job.plan.strategy == Strategy::ranked) {
         resize(grid, job.rows);
         emit(job, workers, [](u64, i64 rank) { return rank; }, grid);
     } else {
@@ -200,32 +201,32 @@ void run(const Job& job, Workers& workers, Pass pass) {
 inline void count_rows(Job& job, Workers& workers) {
     const Plan& plan = job.plan;
     const i64 n = job.points.n;
-    if (plan.way == Way::dense) {
+    if (plan.strategy == Strategy::dense) {
         job.rows = static_cast<i64>(plan.slots);
-    } else if (plan.way == Way::ranked) {
+    } else if (plan.strategy == Strategy::ranked) {
         run(job, workers, &Worker::look);
         job.ranks.reset(plan.slots);
         for (auto& worker : workers)
             for (size_t w = 0; w < worker->marks.size(); ++w)
                 job.ranks.mark_word(static_cast<i64>(w), worker->marks[w]);
         job.rows = job.ranks.count();
-    } else if (plan.way == Way::sorted) {
+    } else if (plan.strategy == Strategy::sorted) {
         job.all_keys.resize(static_cast<size_t>(n));
         job.places.resize(static_cast<size_t>(n));
         run(job, workers, &Worker::look);
         job.rows = RadixSort().rank(job.all_keys.data(), n, job.places.data());
     }
     // Every worker has a table of all rows: with about as many rows as points more workers only cost memory.
-    const i64 useful = std::max<i64>(1, plan.way == Way::dense || job.rows == 0 ? n : n / job.rows);
+    const i64 useful = std::max<i64>(1, plan.strategy == Strategy::dense || job.rows == 0 ? n : n / job.rows);
     if (static_cast<i64>(workers.size()) > useful) workers.resize(static_cast<size_t>(useful));
 }
 
-// IN points, bandwidth (d,), weights (n,) or null; OUT ids (n,) or null, to be read through the assignment.
-inline Binned bin(const Points& points, const double* bandwidth, const u64* weights, i32* ids, int n_threads,
-                  Way asked, const BlockLoops& loops) {
-    const Plan plan = make_plan(points, bandwidth, asked);
-    Job job{points, bandwidth, weights, ids, plan, loops, {}, {}, {}, 0, {}, {}};
-    if (points.dtype == Dtype::u8 && plan.way != Way::wide) job.fill_tables();
+// IN points, cell_size (d,), weights (n,) or null; OUT ids (n,) or null, to be read through the assignment.
+inline Binned bin(const Points& points, const double* cell_size, const u64* weights, i32* ids, int n_threads,
+                  Strategy asked, const BlockLoops& loops) {
+    const Plan plan = make_plan(points, cell_size, asked);
+    Job job{points, cell_size, weights, ids, plan, loops, {}, {}, {}, 0, {}, {}};
+    if (points.dtype == Dtype::u8 && plan.strategy != Strategy::wide) job.fill_tables();
     Workers workers(static_cast<size_t>(team_size(points.n, 1 << 15, n_threads)));
     for (auto& worker : workers) worker = std::make_unique<Worker>(job);
     count_rows(job, workers);
@@ -235,11 +236,12 @@ inline Binned bin(const Points& points, const double* bandwidth, const u64* weig
     Binned binned{{points.d, {}, {}, {}}, {}};
     binned.assignment.parts.resize(workers.size());
     for (int t = 0; t < team; ++t) binned.assignment.parts[t].rows = part(points.n, t, team);
-    if (plan.way == Way::sorted)
+    if (plan.strategy == Strategy::sorted)
         collect_sorted(job, workers, binned.grid);
     else
         collect_inside(job, workers, binned);
-    bool sorted = plan.way == Way::dense || plan.way == Way::ranked || plan.way == Way::sorted;
+    bool sorted = plan.strategy == Strategy::dense || plan.strategy == Strategy::ranked ||
+                  plan.strategy == Strategy::sorted;
     for (auto& worker : workers) sorted = sorted && worker->outside.size() == 0;
     if (!sorted) unite(workers, binned);
     binned.assignment.n_cells = binned.grid.size();

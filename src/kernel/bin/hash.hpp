@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernel/bin/loops.hpp"
-#include "kernel/base/numbers.hpp"
 #include "kernel/base/memory.hpp"
+#include "kernel/base/numbers.hpp"
+#include "kernel/bin/loops.hpp"
 
 namespace mspp {
 

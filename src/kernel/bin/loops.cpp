@@ -45,7 +45,7 @@ inline bool split_eight(const T* points, const BoxPattern& box, double* keys, ui
     uint64_t signs =
         0;  // the sign bit is set by a cell below the box, or one not below its end; NaN sets one of the two
     for (int k = 0; k < 8 * D; ++k) {
-        const double q = static_cast<double>(points[k]) / box.bandwidth[k];
+        const double q = static_cast<double>(points[k]) / box.cell_size[k];
         const double cell = floor_of(q);
         const double in_box = cell - box.low[k];
         signs |= bits_of(in_box) | ~bits_of(in_box - box.extent[k]);

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "kernel/base/limits.hpp"
+
 // A hint that this address will be read or written soon.
 #if !defined(_MSC_VER)
 #define MSPP_PREFETCH(p) __builtin_prefetch(p)
@@ -17,23 +19,22 @@
 
 namespace mspp {
 
-inline constexpr int kBlock = 512;       // points at a time: their offsets stay in the first-level cache
-inline constexpr int kCopies = 4;        // of a dense table for bytes
-inline constexpr int kMaxFixedAxes = 6;  // loops for up to this many axes are unrolled
+inline constexpr int kBlock = 512;  // points at a time: their offsets stay in the first-level cache
+inline constexpr int kCopies = 4;   // of a dense table for bytes
 
 // The box of cells a table covers, repeated for eight points so that one pattern fits the interleaved
 // coordinates.
 struct BoxPattern {
-    double bandwidth[8 * kMaxFixedAxes];
-    double low[8 * kMaxFixedAxes];     // first cell of the box
-    double extent[8 * kMaxFixedAxes];  // cells along this axis
-    double stride[8 * kMaxFixedAxes];  // what one cell along this axis adds to the key
+    double cell_size[8 * kMaxKeyAxes];
+    double low[8 * kMaxKeyAxes];     // first cell of the box
+    double extent[8 * kMaxKeyAxes];  // cells along this axis
+    double stride[8 * kMaxKeyAxes];  // what one cell along this axis adds to the key
 };
 
 // For bytes there is nothing to compute: what each value adds to the key, and its offset.
 struct ByteTables {
-    double key[kMaxFixedAxes][256];
-    uint64_t offset[kMaxFixedAxes][256];
+    double key[kMaxKeyAxes][256];
+    uint64_t offset[kMaxKeyAxes][256];
 };
 
 // Numbers in a row of a dense table for bytes: count and sums, filled up so that a row is one vector.
@@ -50,19 +51,19 @@ template <class T>
 using SplitFn = bool (*)(const T* points, int n, const BoxPattern& box, double* keys, uint64_t* offsets);
 
 struct BlockLoops {
-    SplitFn<float> split_f32[kMaxFixedAxes + 1];
-    SplitFn<double> split_f64[kMaxFixedAxes + 1];
+    SplitFn<float> split_f32[kMaxKeyAxes + 1];
+    SplitFn<double> split_f64[kMaxKeyAxes + 1];
     // The same for bytes, whose box holds all 256 values.
-    void (*split_u8[kMaxFixedAxes + 1])(const uint8_t* points, int n, const ByteTables& tables, double* keys,
-                                        uint64_t* offsets);
+    void (*split_u8[kMaxKeyAxes + 1])(const uint8_t* points, int n, const ByteTables& tables, double* keys,
+                                      uint64_t* offsets);
     // IN ids (n,), offsets (n, d); IN/OUT table of rows (1 + d).
-    void (*add[kMaxFixedAxes + 1])(const int32_t* ids, const uint64_t* offsets, int n, uint64_t* table);
+    void (*add[kMaxKeyAxes + 1])(const int32_t* ids, const uint64_t* offsets, int n, uint64_t* table);
     // Splitting and adding at once, for bytes and a dense table. IN rows (d, 256, 1 + d): what each value
     // adds, the key in the upper half of the count; IN/OUT kCopies tables, `copy` numbers apart, taken in
     // turn: neighbouring points are often in one cell, and adding to the same row again and again would wait
     // for memory each time. OUT ids (n,).
-    void (*add_u8[kMaxFixedAxes + 1])(const uint8_t* points, int n, const uint64_t* rows, uint64_t* tables,
-                                      int64_t copy, int32_t* ids);
+    void (*add_u8[kMaxKeyAxes + 1])(const uint8_t* points, int n, const uint64_t* rows, uint64_t* tables,
+                                    int64_t copy, int32_t* ids);
     // IN keys; OUT ids: the keys themselves.
     void (*ids_of_keys)(const double* keys, int n, int32_t* ids);
     // IN keys; IN/OUT bitmap.

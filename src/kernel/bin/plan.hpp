@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "kernel/bin/loops.hpp"
 #include "kernel/base/memory.hpp"
+#include "kernel/bin/loops.hpp"
 #include "kernel/cells/points.hpp"
 #include "kernel/cells/rank.hpp"
 
 namespace mspp {
 
-enum class Way {
+enum class Strategy {
     automatic,
     dense,   // the number itself: one pass, for a box of few cells
     ranked,  // its rank among the occupied cells, from a bitmap of the box: two passes
@@ -24,7 +24,7 @@ enum class Way {
 inline constexpr u64 kDenseSlots = u64{1} << 18;  // a dense table of this size still fits the caches
 
 struct Plan {
-    Way way = Way::wide;
+    Strategy strategy = Strategy::wide;
     std::vector<double> low, extent;
     std::vector<u64> stride;
     u64 slots = 0;  // cells in the box
@@ -38,7 +38,7 @@ struct Plan {
 };
 
 // Cells of some points taken evenly, a row each; what is not finite is left to be found by the pass itself.
-inline std::vector<double> sample_cells(const Points& points, const double* bandwidth, i64 step) {
+inline std::vector<double> sample_cells(const Points& points, const double* cell_size, i64 step) {
     std::vector<double> cells;
     cells.reserve(static_cast<size_t>((points.n / step + 3) * points.d));
     with_type(points.dtype, [&](auto zero) {
@@ -46,7 +46,7 @@ inline std::vector<double> sample_cells(const Points& points, const double* band
             for (int j = 0; j < points.d; ++j) {
                 decltype(zero) x;
                 std::memcpy(&x, points.at(i, j), sizeof x);
-                const double q = static_cast<double>(x) / bandwidth[j];
+                const double q = static_cast<double>(x) / cell_size[j];
                 cells.push_back(std::isfinite(q) ? std::floor(std::clamp(q, -kCellLimit, kCellLimit)) : 0.0);
             }
     });
@@ -70,7 +70,7 @@ inline bool fit_box(const std::vector<double>& cells, int d, bool whole, Plan& p
         plan.low[j] = low - margin;
         plan.extent[j] = high - low + 1 + 2 * margin;
         if (low - margin <= -kCellLimit || high + margin >= kCellLimit) return false;
-        if (!(slots * plan.extent[j] < 0x1p53)) return false;
+        if (!(slots * plan.extent[j] < static_cast<double>(kMaxExact))) return false;
         plan.stride[j] = static_cast<u64>(slots);
         slots *= plan.extent[j];
     }
@@ -97,28 +97,31 @@ inline double guess_cells(const std::vector<double>& cells, const Plan& plan) {
     return n * n / 2 / (pairs + 1);
 }
 
-inline Plan make_plan(const Points& points, const double* bandwidth, Way asked) {
+inline Plan make_plan(const Points& points, const double* cell_size, Strategy asked) {
     constexpr u64 kForcedDense = u64{1} << 24, kRankedSlots = u64{1} << 31;
     Plan plan;
-    if (asked == Way::wide || points.d > kMaxFixedAxes || points.n == 0) return plan;
+    if (asked == Strategy::wide || points.d > kMaxKeyAxes || points.n == 0) return plan;
     const i64 step = std::max<i64>(1, points.n / std::clamp<i64>(points.n / 32, 1024, 8192));
-    auto cells = sample_cells(points, bandwidth, step);
+    auto cells = sample_cells(points, cell_size, step);
     const bool bytes = points.dtype == Dtype::u8;
     if (bytes)  // the box of all values, so that tables can answer for every one
         for (const double value : {0.0, 255.0})
-            for (int j = 0; j < points.d; ++j) cells.push_back(std::floor(value / bandwidth[j]));
+            for (int j = 0; j < points.d; ++j) cells.push_back(std::floor(value / cell_size[j]));
     if (!fit_box(cells, points.d, bytes || step == 1, plan)) return plan;
-    if (asked != Way::automatic) {
-        if (plan.slots > (asked == Way::dense ? kForcedDense : asked == Way::ranked ? kRankedSlots : ~u64{0}))
+    if (asked != Strategy::automatic) {
+        if (plan.slots > (asked == Strategy::dense    ? kForcedDense
+                          : asked == Strategy::ranked ? kRankedSlots
+                                                      : ~u64{0}))
             throw BadInput("a box of " + std::to_string(plan.slots) +
-                           " cells is too large for this way of binning");
-        plan.way = asked;
+                           " cells is too large for this strategy");
+        plan.strategy = asked;
     } else if (plan.slots <= std::min(kDenseSlots, static_cast<u64>(std::max<i64>(4096, points.n)))) {
-        plan.way = Way::dense;
+        plan.strategy = Strategy::dense;
     } else if (plan.slots <= kRankedSlots && plan.slots / 16 <= static_cast<u64>(points.n)) {
-        plan.way = Way::ranked;
+        plan.strategy = Strategy::ranked;
     } else {
-        plan.way = guess_cells(cells, plan) > static_cast<double>(points.n) / 2 ? Way::sorted : Way::hash;
+        plan.strategy =
+            guess_cells(cells, plan) > static_cast<double>(points.n) / 2 ? Strategy::sorted : Strategy::hash;
     }
     return plan;
 }

@@ -1,16 +1,16 @@
 // One thread's part of binning: from points to rows of sums. See bin.hpp.
 #pragma once
 
-#include "kernel/bin/plan.hpp"
-#include "kernel/bin/hash.hpp"
 #include "kernel/base/threads.hpp"
+#include "kernel/bin/hash.hpp"
+#include "kernel/bin/plan.hpp"
 
 namespace mspp {
 
 // What the threads share.
 struct Job {
     const Points& points;
-    const double* bandwidth;
+    const double* cell_size;
     const u64* weights;  // or null
     i32* ids;            // OUT, or null
     const Plan& plan;
@@ -24,8 +24,8 @@ struct Job {
 
     u64 weight(i64 i) const { return weights ? weights[i] : 1; }
     bool dense_bytes() const {
-        return plan.way == Way::dense && points.dtype == Dtype::u8 && points.packed<uint8_t>() && !weights &&
-               plan.slots * kCopies <= kDenseSlots && points.n < (i64{1} << 32);
+        return plan.strategy == Strategy::dense && points.dtype == Dtype::u8 && points.packed<uint8_t>() &&
+               !weights && plan.slots * kCopies <= kDenseSlots && points.n < (i64{1} << 32);
     }
     void fill_tables() {
         const int d = points.d;
@@ -33,7 +33,7 @@ struct Job {
         byte_rows.assign(static_cast<size_t>(d * 256 * width), 0);
         for (int j = 0; j < d; ++j)
             for (int value = 0; value < 256; ++value) {
-                const double q = value / bandwidth[j], cell = std::floor(q);
+                const double q = value / cell_size[j], cell = std::floor(q);
                 bytes.key[j][value] = (cell - plan.low[j]) * static_cast<double>(plan.stride[j]);
                 bytes.offset[j][value] = offset_of(q - cell);
                 u64* row = &byte_rows[(j * 256 + value) * width];
@@ -52,9 +52,9 @@ class Worker {
           outside(d_),
           cell_(static_cast<size_t>(d_)),
           offset_(static_cast<size_t>(d_)) {
-        if (job.plan.way == Way::wide) return;
+        if (job.plan.strategy == Strategy::wide) return;
         for (int k = 0; k < 8 * d_; ++k) {
-            pattern_.bandwidth[k] = job.bandwidth[k % d_];
+            pattern_.cell_size[k] = job.cell_size[k % d_];
             pattern_.low[k] = job.plan.low[k % d_];
             pattern_.extent[k] = job.plan.extent[k % d_];
             pattern_.stride[k] = static_cast<double>(job.plan.stride[k % d_]);
@@ -67,14 +67,15 @@ class Worker {
 
     // First pass of the ranked and sorted ways: which keys are there.
     void look(Range rows) {
-        if (job_.plan.way == Way::ranked) marks.assign(static_cast<size_t>(job_.plan.slots / 64 + 1), 0);
+        if (job_.plan.strategy == Strategy::ranked)
+            marks.assign(static_cast<size_t>(job_.plan.slots / 64 + 1), 0);
         each_block(rows, [&](auto zero, i64 i, int n, bool inside) {
-            if (job_.plan.way == Way::ranked && inside && !job_.weights)
+            if (job_.plan.strategy == Strategy::ranked && inside && !job_.weights)
                 return job_.loops.mark(keys_.data(), n, marks.data());
             for (int k = 0; k < n; ++k) {
                 const bool counts = goes_inside<decltype(zero)>(i + k, inside);
                 const u64 key = counts ? static_cast<u64>(keys_[k]) : UINT64_MAX;
-                if (job_.plan.way == Way::sorted)
+                if (job_.plan.strategy == Strategy::sorted)
                     job_.all_keys[i + k] = key;
                 else if (counts)
                     marks[key / 64] |= u64{1} << (key % 64);
@@ -84,7 +85,7 @@ class Worker {
 
     // The pass that sums.
     void sum(Range rows) {
-        if (job_.plan.way == Way::wide)
+        if (job_.plan.strategy == Strategy::wide)
             return with_type(job_.points.dtype, [&](auto zero) {
                 for (i64 i = rows.begin; i < rows.end; ++i) add_outside<decltype(zero)>(i);
             });
@@ -153,12 +154,12 @@ class Worker {
     }
 
     void find_ids(const double* keys, i64 i, int n, i32* ids) {
-        switch (job_.plan.way) {
-            case Way::dense:
+        switch (job_.plan.strategy) {
+            case Strategy::dense:
                 return job_.loops.ids_of_keys(keys, n, ids);
-            case Way::ranked:
+            case Strategy::ranked:
                 return job_.loops.rank(keys, n, job_.ranks.words().data(), job_.rows, ids);
-            case Way::sorted:
+            case Strategy::sorted:
                 std::copy(&job_.places[i], &job_.places[i] + n, ids);
                 return;
             default:
@@ -189,7 +190,7 @@ class Worker {
         bool inside = job_.weight(i) > 0;
         for (int j = 0; j < d_ && inside && !all_inside; ++j) {
             const double cell =
-                std::floor(widen<T>(job_.points, i, j) / job_.bandwidth[j]) - job_.plan.low[j];
+                std::floor(widen<T>(job_.points, i, j) / job_.cell_size[j]) - job_.plan.low[j];
             inside = cell >= 0 && cell < job_.plan.extent[j];
         }
         return inside;
@@ -206,8 +207,8 @@ class Worker {
     void add_outside(i64 i) {
         for (int j = 0; j < d_; ++j) {
             const double x = widen<T>(job_.points, i, j);
-            const double q = x / job_.bandwidth[j];
-            if (!(std::abs(q) < kCellLimit)) reject(i, j, x, job_.bandwidth[j]);
+            const double q = x / job_.cell_size[j];
+            if (!(std::abs(q) < kCellLimit)) reject(i, j, x, job_.cell_size[j]);
             const double cell = std::floor(q);
             cell_[j] = static_cast<i64>(cell);
             offset_[j] = offset_of(q - cell);

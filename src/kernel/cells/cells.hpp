@@ -10,8 +10,8 @@
 #include <array>
 #include <numeric>
 
-#include "kernel/cells/rank.hpp"
 #include "kernel/base/threads.hpp"
+#include "kernel/cells/rank.hpp"
 
 namespace mspp {
 

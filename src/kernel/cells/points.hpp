@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "kernel/base/errors.hpp"
 #include "kernel/base/numbers.hpp"
 
 namespace mspp {
@@ -62,33 +63,35 @@ double widen(const Points& points, i64 row, int column) {
     std::memcpy(&x, points.at(row, column), sizeof x);
     const double wide = static_cast<double>(x);
     if constexpr (std::numeric_limits<T>::is_integer && sizeof(T) == 8) {
-        constexpr T kExact = T{1} << 53;
+        constexpr T kExact = static_cast<T>(kMaxExact);
         bool exact = x <= kExact;
         if constexpr (std::numeric_limits<T>::is_signed) exact = exact && x >= -kExact;
         if (!exact)
-            throw BadInput("X[" + std::to_string(row) + ", " + std::to_string(column) + "] is " +
-                           std::to_string(x) +
-                           ", which float64 cannot hold exactly: integers must lie within +-2**53; "
-                           "subtract an offset first");
+            throw BadInput("is " + std::to_string(x) +
+                               ", which float64 cannot hold exactly: integers must lie within +-2**53; "
+                               "subtract an offset first",
+                           row, column);
     }
     return wide;
 }
 
 // No stream of the standard library: linked statically, it may not have been initialised.
-[[noreturn]] inline void reject(i64 row, int column, double x, double bandwidth) {
+[[noreturn]] inline void reject(i64 row, int column, double x, double cell_size) {
     auto digits = [](double value) {
         char text[32];
         std::snprintf(text, sizeof text, "%.17g", value);
         return std::string(text);
     };
-    const std::string where = "X[" + std::to_string(row) + ", " + std::to_string(column) + "] is ";
-    if (std::isnan(x)) throw BadInput(where + "NaN: every coordinate must be a finite number");
+    if (std::isnan(x)) throw BadInput("is NaN: every coordinate must be a finite number", row, column);
     if (std::isinf(x))
-        throw BadInput(where + (x < 0 ? "-inf" : "inf") +
-                       " (infinity): every coordinate must be a finite number");
-    throw BadInput(where + digits(x) + ", too large for bandwidth " + digits(bandwidth) +
-                   ": |x / bandwidth| must stay below 2**51; remove the row, subtract an offset or take a "
-                   "larger bandwidth");
+        throw BadInput(std::string(x < 0 ? "is -inf" : "is inf") +
+                           " (infinity): every coordinate must be a finite number",
+                       row, column);
+    throw BadInput(
+        "is " + digits(x) + ", too large for bandwidth " + digits(cell_size) +
+            ": |x / bandwidth| must stay below 2**51; remove the row, subtract an offset or take a "
+            "larger bandwidth",
+        row, column);
 }
 
 }  // namespace mspp

@@ -10,9 +10,9 @@
 #include <numeric>
 #include <utility>
 
-#include "kernel/bin/loops.hpp"
-#include "kernel/base/numbers.hpp"
 #include "kernel/base/memory.hpp"
+#include "kernel/base/numbers.hpp"
+#include "kernel/bin/loops.hpp"
 
 namespace mspp {
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <cmath>
 
-#include "kernel/cells/points.hpp"
 #include "kernel/base/threads.hpp"
+#include "kernel/cells/points.hpp"
 
 namespace mspp {
 

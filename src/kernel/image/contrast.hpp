@@ -7,8 +7,8 @@
 #include <array>
 #include <cmath>
 
-#include "kernel/image/pieces.hpp"
 #include "kernel/base/threads.hpp"
+#include "kernel/image/pieces.hpp"
 
 namespace mspp {
 

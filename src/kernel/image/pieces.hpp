@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "kernel/base/numbers.hpp"
 #include "kernel/base/memory.hpp"
+#include "kernel/base/numbers.hpp"
 
 namespace mspp {
 

@@ -16,17 +16,15 @@
 #include <functional>
 #include <optional>
 
+#include "kernel/base/errors.hpp"
+#include "kernel/cells/periods.hpp"
 #include "kernel/seek/displacement.hpp"
 #include "kernel/seek/window.hpp"
-#include "kernel/cells/periods.hpp"
 
 namespace mspp {
 
-inline constexpr int kTieBits = 20;
-inline constexpr int kMaxReach = 64;
-
 // Bits left for the weight and for the position in a cell, where a sum over a window has to fit 63.
-inline int window_bits(int reach) { return 63 - std::bit_width(static_cast<u32>(2 * reach + 1)); }
+inline int window_bits(int reach) { return kWindowSumBits - std::bit_width(static_cast<u32>(2 * reach + 1)); }
 
 struct Modes {
     Array<i32> cell_labels;   // a label for each cell of the grid
@@ -41,7 +39,7 @@ template <int D>
 class Search {
   public:
     Search(const GridView& grid, const Box& box, Periods periods, int reach, u64 total, double tol,
-           int n_threads, Sums sums)
+           int n_threads, WindowSums sums)
         : d_(grid.d),
           reach_(reach),
           box_(box),
@@ -151,13 +149,13 @@ class Search {
     // The plane to slide, where that is the cheaper way; both give the same sums. Near the end, when little
     // is stirred, only the walk over rows can pass the rest over.
     std::optional<PlaneBox> by_planes(const View& seen) const {
-        if (d() < 3 || sums_ == Sums::rows || (sums_ == Sums::automatic && quiet_)) return {};
+        if (d() < 3 || sums_ == WindowSums::rows || (sums_ == WindowSums::automatic && quiet_)) return {};
         const PlaneBox box(seen.trie, seen.cells.keys);
         const auto& levels = trie_.levels();
         const PlaneCost cost{static_cast<double>(keys_.size()),
                              static_cast<double>(levels.back().value.size()),
                              static_cast<double>(levels[levels.size() - 2].value.size())};
-        if (sums_ == Sums::planes || cost.planes(box, d(), reach_) < cost.rows(d(), reach_)) return box;
+        if (sums_ == WindowSums::planes || cost.planes(box, d(), reach_) < cost.rows(d(), reach_)) return box;
         return {};
     }
 
@@ -378,14 +376,14 @@ class Search {
     Trie trie_, seen_trie_;
     double tol_;
     int n_threads_;
-    Sums sums_;
+    WindowSums sums_;
     int bits_;
 };
 
 // Modes of a grid whose axes may have periods, looking `reach` cells to every side. pulse() is called before
 // each step and may throw to end the search.
 inline Modes seek(const GridView& grid, Periods periods, int reach, double tol, int max_iter, int n_threads,
-                  Sums sums, const std::function<void()>& pulse) {
+                  WindowSums sums, const std::function<void()>& pulse) {
     Modes modes;
     modes.converged = true;
     if (grid.m == 0) return modes;

@@ -12,7 +12,7 @@
 namespace mspp {
 
 // How to sum: along the rows of the walk, or by planes.
-enum class Sums { automatic, rows, planes };
+enum class WindowSums { automatic, rows, planes };
 
 // Cells with what is in them: per cell N, A_1 .. A_d.
 template <int D>

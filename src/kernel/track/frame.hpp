@@ -9,8 +9,9 @@
 #include <array>
 #include <vector>
 
-#include "kernel/image/colour.hpp"
+#include "kernel/base/errors.hpp"
 #include "kernel/base/numbers.hpp"
+#include "kernel/image/colour.hpp"
 
 namespace mspp {
 
@@ -26,7 +27,6 @@ struct Frame {
 class ColourCells {
   public:
     using Cell = std::array<i64, 3>;
-    static constexpr size_t kLimit = 20000;  // ids have 16 bits
 
     explicit ColourCells(const std::array<double, 3>& sides) : table_(size_t{1} << (3 * kBits)) {
         static const Curve curve([](double t) { return lab_curve(t); });
@@ -38,9 +38,9 @@ class ColourCells {
         cells_ = all;
         std::sort(cells_.begin(), cells_.end());
         cells_.erase(std::unique(cells_.begin(), cells_.end()), cells_.end());
-        if (cells_.size() > kLimit)
+        if (cells_.size() > static_cast<size_t>(kMaxColourCells))
             throw BadInput("these sides make " + std::to_string(cells_.size()) + " colour cells, more than " +
-                           std::to_string(kLimit) + "; take a larger bandwidth");
+                           std::to_string(kMaxColourCells) + "; take a larger bandwidth");
         for (size_t k = 0; k < all.size(); ++k)
             table_[k] = static_cast<uint16_t>(std::lower_bound(cells_.begin(), cells_.end(), all[k]) -
                                               cells_.begin());

@@ -28,7 +28,7 @@ from meanshiftpp.backends.cuda.wide import bin_wide, refuse_inexact
 from meanshiftpp.errors import InvalidInputError
 
 CACHED_SLOTS = 1 << 17  # tables up to this size gain from sums in shared memory
-_WAYS = ("auto", "dense", "hash", "sorted", "wide")
+_STRATEGIES = ("auto", "dense", "hash", "sorted", "wide")
 _KERNELS = Kernels("binning.cu")
 
 
@@ -38,15 +38,24 @@ def bin_points(
     weights: Array | None,
     ids: Array | None,
     n_threads: int = 1,
-    way: str = "auto",
-    isa: str | None = None,
 ) -> tuple[Array, Array, Array, Assignment]:
-    """Bin points; see `_kernel.bin_points`. Threads and instruction sets are the CPU's."""
-    if way not in _WAYS:
-        raise ValueError(f"way must be one of {', '.join(_WAYS)}")
+    """Bin points; see `_kernel.bin_points`. The GPU ignores `n_threads`."""
+    return bin_points_by(points, bandwidth, weights, ids, "auto")
+
+
+def bin_points_by(
+    points: Array,
+    cell_size: NDArray[np.float64],
+    weights: Array | None,
+    ids: Array | None,
+    strategy: str,
+) -> tuple[Array, Array, Array, Assignment]:
+    """Bin points by a given strategy; bit-identical for each. Called directly by tests only."""
+    if strategy not in _STRATEGIES:
+        raise ValueError(f"strategy must be one of {', '.join(_STRATEGIES)}, got {strategy!r}")
     with points.device:
         refuse_inexact(points)
-        grid = _bin(points, bandwidth, weights, ids, way)
+        grid = _bin(points, cell_size, weights, ids, strategy)
         peak = 0  # without weights, no cell can hold more than there are points
         if len(grid[1]) and (weights is not None or len(points) > COUNT_LIMIT):
             peak = int(grid[1].max())
@@ -59,19 +68,19 @@ def bin_points(
 
 
 def _bin(
-    points: Array, h: NDArray[np.float64], weights: Array | None, ids: Array | None, way: str
+    points: Array, h: NDArray[np.float64], weights: Array | None, ids: Array | None, strategy: str
 ) -> tuple[Array, Array, Array, Assignment]:
     n, d = points.shape
     box = None
-    if n and d <= MAX_AXES and way != "wide":
+    if n and d <= MAX_AXES and strategy != "wide":
         box = sampled_box(points, h)
     while box is not None:
-        chosen = _choose(points, box) if way == "auto" else way
+        chosen = _choose(points, box) if strategy == "auto" else strategy
         table = _fill(points, weights, ids, box, chosen)
         if isinstance(table, Table):
             return _collect(points, h, weights, box, table)
         if table == "full":
-            way = "sorted"
+            strategy = "sorted"
         else:  # many points are outside, and of a whole box only those that are no numbers
             box = None if box.whole else whole_box(points, h)
     return bin_wide(points, h, weights, ids)
@@ -92,14 +101,14 @@ def _fill(
     weights: Array | None,
     ids: Array | None,
     box: Box,
-    way: str,
+    strategy: str,
 ) -> Table | str:
     """Sum all points into a table; or say what proved too small."""
     n, d = points.shape
     keys, mask, lift, given = None, 0, 0, ids
-    if way == "dense":
+    if strategy == "dense":
         rows = box.slots
-    elif way == "hash":
+    elif strategy == "hash":
         rows = 1 << min(30, max(12, math.ceil(math.log2(min(n, box.slots))) - 2))
         keys, mask, lift = cp.zeros(rows, cp.uint64), rows - 1, 1
     else:
@@ -114,10 +123,10 @@ def _fill(
     outside = cp.empty(max(4096, n // 16), cp.int64)
     common = (*points_args(points), box.numbers)
     rest = (NULL if given is None else given, outside, np.int64(len(outside)), report)
-    if way == "dense" and weights is None and rows <= CACHED_SLOTS:
+    if strategy == "dense" and weights is None and rows <= CACHED_SLOTS:
         _bin_cached(points, common, table, rest)
     else:
-        name = f"bin_global<{type_of(points)}, {d}, {('dense', 'hash', 'sorted').index(way)}>"
+        name = f"bin_global<{type_of(points)}, {d}, {('dense', 'hash', 'sorted').index(strategy)}>"
         w = NULL if weights is None else weights
         hashed = NULL if keys is None else keys
         args = (*common, w, hashed, np.uint64(mask), table, *rest)

@@ -72,4 +72,4 @@ def _say_what_the_cpu_says(points: Array, h: NDArray[np.float64], at: int, row: 
     try:
         _kernel.bin_points(points[at : at + 1].get(), h, None, None, 1)
     except InvalidInputError as error:
-        raise InvalidInputError(str(error).replace("X[0,", f"X[{row},", 1)) from None
+        raise InvalidInputError(error.problem, row=row, column=error.column) from None

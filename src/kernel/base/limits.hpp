@@ -1,0 +1,21 @@
+// The limits of exact arithmetic, each defined here only.
+//
+// `_kernel` exports them to Python, which passes them on to CUDA. Constants only, without templates of the
+// standard library, because the loops of every instruction set include this header.
+#pragma once
+
+#include <cstdint>
+
+namespace mspp {
+
+inline constexpr int kOffsetBits = 32;                  // of a point's fixed-point offset in its cell
+inline constexpr int kTieBits = 20;                     // a mean within 2^-20 below an edge is on it
+inline constexpr int kWindowSumBits = 63;               // of a sum over a window along one axis
+inline constexpr uint64_t kCountLimit = 0xFFFFFFFF;     // a heavier cell could overflow its sums of offsets
+inline constexpr int64_t kMaxCell = int64_t{1} << 51;   // |x / cell_size| stays below: a fraction is left
+inline constexpr int64_t kMaxExact = int64_t{1} << 53;  // a double holds every integer up to this
+inline constexpr int kMaxReach = 64;                    // cells from the centre of a window to its border
+inline constexpr int kMaxKeyAxes = 6;                   // cells of up to this many axes are numbered
+inline constexpr int64_t kMaxColourCells = 20000;       // of a tracker: their ids have 16 bits
+
+}  // namespace mspp
