@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing
@@ -10,6 +11,7 @@ from tests.strategies import Case
 
 from meanshiftpp import Grid, Modes, _kernel
 from meanshiftpp._support.checks import as_bandwidth, as_points, as_weights, thread_count
+from meanshiftpp.core.recipe import Recipe
 
 THREADS = (1, 2, 8)
 
@@ -76,7 +78,20 @@ def around(case: Case, seed: int) -> np.ndarray:
     return X + rng.uniform(-reach, reach, size=X.shape) * case.bandwidth
 
 
-# Binning
+# Clustering
+
+
+def fit_labels(
+    X: np.typing.ArrayLike,
+    bandwidth: float | np.typing.ArrayLike,
+    *,
+    sample_weight: np.typing.ArrayLike | None = None,
+    n_threads: int | None = None,
+    **options: Any,
+) -> tuple[Modes, np.typing.NDArray[np.int32]]:
+    """Cluster points in memory by a `Recipe` of these options."""
+    recipe = Recipe(bandwidth, **options).checked(as_points(X).shape[1])
+    return recipe.fit(X, sample_weight, n_threads=n_threads)
 
 
 def bin_by(
@@ -88,7 +103,7 @@ def bin_by(
     ids: np.typing.NDArray[np.int32] | None = None,
     n_threads: int | None = None,
 ) -> tuple[Grid, _kernel.Assignment]:
-    """Bin points on the CPU by a given strategy and instruction set, as `core.grid.bin_points`."""
+    """Bin points on the CPU by a given strategy and instruction set, as `Grid.bin` does."""
     points = as_points(X)
     cell_size = as_bandwidth(bandwidth, points.shape[1])
     weights, unit = None, 1.0

@@ -35,7 +35,7 @@ EXCEPTIONS = {
 THIRD_PARTY = {
     "_support": {"pyarrow"},
     "backends": {"scipy"},
-    "core": {"pyarrow"},
+    "core": {"sklearn"},  # the class of a warning
     "estimators": {"sklearn", "joblib"},
     "video": {"scipy"},
     "engines": {"sklearn", "pyspark"},

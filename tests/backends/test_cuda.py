@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from tests.helpers import fit_labels
 
 import meanshiftpp
 from meanshiftpp import Grid, GridDensity, MeanShiftPP, palette, quantize, seek, segment, sweep
 from meanshiftpp.backends import gpu_of
-from meanshiftpp.core.modes import fit_labels
 from meanshiftpp.errors import GridMismatchError, InvalidInputError, MissingExtraError
 
 FOLDER = Path(meanshiftpp.__file__).parent / "backends" / "cuda"

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
+from tests.helpers import fit_labels
 
 from meanshiftpp import Grid, MeanShiftPP, Sweep, seek, select_bandwidth, sweep
 from meanshiftpp.bandwidth.agreement import agreement, meet, parents
-from meanshiftpp.core.modes import fit_labels
+from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
 
 
@@ -202,9 +203,9 @@ def test_bad_input(blobs):
         sweep(Grid.from_points(blobs, 0.25), [0.1, 1])
     with pytest.raises(InvalidInputError, match="neither with a grid"):
         sweep(Grid.from_points(blobs, 0.25), step=1)
-    with pytest.raises(InvalidInputError, match="nothing to sweep"):
+    with pytest.raises(InvalidInputError, match="a sweep needs points"):
         sweep(Grid.empty(1.0, 2))
-    with pytest.raises(InvalidInputError, match="nothing to sweep"):
+    with pytest.raises(InvalidInputError, match="a sweep needs points"):
         sweep(blobs, [1], sample_weight=np.zeros(len(blobs)))
     with pytest.raises(InvalidInputError, match=r"X\[2, 1\]"):
         sweep(np.array([[0, 1], [0, 1], [0, math.nan]]), [1])
@@ -226,11 +227,11 @@ def test_a_grid_too_fine_names_a_bandwidth_that_fits(n):
 def test_after_an_error_no_search_is_begun(blobs, monkeypatch, how):
     begun = []
 
-    def broken(grid, **options):
+    def broken(self, grid, **options):
         begun.append(grid)
         raise how("stop")
 
-    monkeypatch.setattr("meanshiftpp.bandwidth.sweep.seek", broken)
+    monkeypatch.setattr(Recipe, "search_quietly", broken)
     with pytest.raises(how, match="stop"):
         sweep(blobs, np.arange(4, 60) / 4, n_threads=2)
     assert len(begun) < 10
@@ -309,7 +310,7 @@ def test_every_cell_finds_its_parent(far):
 
 @pytest.mark.parametrize("bandwidths", [None, [1, 2]])
 def test_no_points_have_no_sweep(bandwidths):
-    with pytest.raises(InvalidInputError, match="nothing to sweep over"):
+    with pytest.raises(InvalidInputError, match="a sweep needs points"):
         sweep(np.empty((0, 2)), bandwidths)
 
 

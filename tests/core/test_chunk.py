@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meanshiftpp import Grid
-from meanshiftpp.core.chunk import Chunk, _get, as_chunk, read_ahead
-from meanshiftpp.core.grid import GridSum
+from meanshiftpp._support.read_ahead import _get, read_ahead
+from meanshiftpp.core.accumulate import GridSum
+from meanshiftpp.core.chunk import Chunk, as_chunk
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
 
 X = np.random.default_rng(7).normal(size=(500, 3)).astype(np.float32)
@@ -68,7 +69,7 @@ def test_parts_without_rows_are_no_error():
     assert Grid.from_chunks([*nothing, X, *nothing], 0.4) == WHOLE
     assert Grid.from_chunks(nothing, 0.4) == Grid.empty(0.4, 3)
     assert Grid.from_chunks([], [0.4, 0.5]) == Grid.empty([0.4, 0.5])
-    with pytest.raises(InvalidInputError, match="number of features is not known"):
+    with pytest.raises(InvalidInputError, match="number of features is unknown"):
         Grid.from_chunks([], 0.4)
 
 
@@ -92,7 +93,7 @@ def test_a_bad_value_is_named_with_its_place(bad, words):
 
 
 def test_parts_of_another_width_are_refused():
-    with pytest.raises(GridMismatchError, match="chunk 2 has 2 features, others have 3"):
+    with pytest.raises(GridMismatchError, match="chunk 2 has 2 features, but 3 were expected"):
         Grid.from_chunks([X, X[:, :2]], 0.4)
 
 
@@ -159,7 +160,7 @@ def test_nobody_waits_for_a_reader_that_is_gone():
     queue: Queue = Queue()
     queue.put(("item", 7))
     assert _get(queue, gone) == ("item", 7)  # its last words
-    with pytest.raises(RuntimeError, match="ended without a word"):
+    with pytest.raises(RuntimeError, match="ended unexpectedly"):
         _get(queue, gone)
 
 
@@ -197,7 +198,9 @@ def test_a_reader_ends_when_nobody_listens():
 def test_columns_in_another_order_are_refused():
     """By position they would be added up wrongly, without a word."""
     frame = pd.DataFrame({"x": [0.0, 1.0], "y": [5.0, 6.0]})
-    with pytest.raises(InvalidInputError, match=r"chunk 2 has the columns y, x, others have x, y"):
+    with pytest.raises(
+        InvalidInputError, match=r"chunk 2 has the columns y, x, but the chunks before it have x, y"
+    ):
         Grid.from_chunks([frame, frame[["y", "x"]]], 1.0)
     unnamed = Grid.from_chunks([frame, frame.to_numpy()], 1.0)
     assert unnamed == Grid.from_points(np.vstack([frame, frame]), 1.0)

@@ -455,7 +455,7 @@ def test_wrong_content_is_refused(saved):
 def test_a_newer_file_is_refused_with_the_reason(saved):
     _, path = saved
     rewrite(path, version=np.array(99))
-    with pytest.raises(GridFileError, match=r"version 99.*newer meanshiftpp"):
+    with pytest.raises(GridFileError, match=r"version 99.*upgrade meanshiftpp"):
         Grid.load(path)
 
 

@@ -8,9 +8,10 @@ import time
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+from tests.helpers import fit_labels
 
 from meanshiftpp import Grid, seek
-from meanshiftpp.core.modes import fit_labels
 from meanshiftpp.errors import InvalidInputError
 
 
@@ -85,9 +86,11 @@ def test_equal_points_are_one_cluster():
     assert set(labels) == {0}
 
 
-def test_not_converging_is_told():
+def test_a_search_that_does_not_converge_warns_once():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
-    modes = seek(Grid.from_points(X, 0.05), max_iter=2)
+    with pytest.warns(ConvergenceWarning, match="after max_iter=2 steps") as caught:
+        modes = seek(Grid.from_points(X, 0.05), max_iter=2)
+    assert [warning.filename for warning in caught] == [__file__]
     assert not modes.converged
     assert modes.n_iter == 2
     assert "not converged" in repr(modes)
@@ -148,10 +151,10 @@ def test_points_of_no_weight_are_labelled_as_new_points():
 
 def test_a_search_can_be_interrupted():
     script = (
-        "import numpy as np; from meanshiftpp.core.modes import fit_labels\n"
+        "import numpy as np; from meanshiftpp.core.recipe import Recipe\n"
         "print('go', flush=True)\n"
         "X = np.random.default_rng(0).uniform(size=(30_000, 12))\n"
-        "while True: fit_labels(X, 0.34, tol=0, max_iter=10**9)"
+        "while True: Recipe(0.34, tol=0, max_iter=10**9).checked(12).fit(X)"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from tests.helpers import KINDS, THREADS, Maker, around, assert_same_modes, make
+from tests.helpers import KINDS, THREADS, Maker, around, assert_same_modes, fit_labels, make
 
 from meanshiftpp import Grid, MeanShiftPP, _kernel, reference, seek
-from meanshiftpp.core.modes import fine_bandwidth, fit_labels
+from meanshiftpp.core.recipe import fine_bandwidth
 from meanshiftpp.errors import InvalidInputError
 
 REACHES = (2, 3, 4)
@@ -59,7 +59,15 @@ def test_predict_looks_as_far_as_the_search(d: int, reach: int):
 
 def search(grid: Grid, reach: int, n_threads: int, window_sums: str) -> tuple:
     return _kernel.seek_modes_by(
-        grid.cells, grid.counts, grid.sums, grid.period, reach, 1e-3, 300, n_threads, window_sums
+        grid.cells,
+        grid.counts,
+        grid.sums,
+        grid.cells_per_period,
+        reach,
+        1e-3,
+        300,
+        n_threads,
+        window_sums,
     )
 
 
@@ -149,6 +157,7 @@ def test_what_is_not_a_resolution_is_refused(resolution):
         fit_labels([[1.0]], 1.0, resolution=resolution)
 
 
+@pytest.mark.filterwarnings("ignore:the search still moved")
 @pytest.mark.parametrize("resolution", [1, 2, 4, 64])
 def test_a_weight_too_large_for_the_window_is_refused(resolution):
     n = 2**32 - 1

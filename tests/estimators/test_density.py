@@ -54,7 +54,9 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def windows(grid, asked, reach, threads=1):
-    return _kernel.window_counts(grid.cells, grid.counts, asked, grid.period, reach, threads)
+    return _kernel.window_counts(
+        grid.cells, grid.counts, asked, grid.cells_per_period, reach, threads
+    )
 
 
 def around(cells, reach):
@@ -238,7 +240,7 @@ def test_a_period_has_no_edge(angles, resolution, step):
     cells = 2 * resolution + 1
     settings = {"bandwidth": [45 * cells, 5.0], "resolution": resolution}
     model = GridDensity(**settings, periodic=[360, None]).fit(angles)
-    assert model.grid_.period.tolist() == [8, 0]
+    assert model.grid_.cells_per_period.tolist() == [8, 0]
     turned = angles + np.array([45 * step, 0])
     other = GridDensity(**settings, periodic=[360, None]).fit(turned)
     assert np.array_equal(model.score_samples(angles), other.score_samples(turned))

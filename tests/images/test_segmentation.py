@@ -10,10 +10,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import ndimage
+from tests.helpers import fit_labels
 
 import meanshiftpp
 from meanshiftpp import _kernel, hierarchy, palette, quantize, segment
-from meanshiftpp.core.modes import fit_labels
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.reference.algorithms import mean_shift_pp
 

@@ -9,8 +9,9 @@ import pytest
 
 laspy = pytest.importorskip("laspy")
 
+from tests.helpers import fit_labels  # noqa: E402
+
 from meanshiftpp import seek  # noqa: E402
-from meanshiftpp.core.modes import fit_labels  # noqa: E402
 from meanshiftpp.errors import InvalidInputError  # noqa: E402
 from meanshiftpp.io.streams import build_grid, open_points, write_labels  # noqa: E402
 

@@ -11,8 +11,9 @@ import pytest
 
 rasterio = pytest.importorskip("rasterio")
 
+from tests.helpers import fit_labels  # noqa: E402
+
 from meanshiftpp import seek  # noqa: E402
-from meanshiftpp.core.modes import fit_labels  # noqa: E402
 from meanshiftpp.errors import GridMismatchError, InvalidInputError  # noqa: E402
 from meanshiftpp.io.streams import build_grid, open_points, write_labels  # noqa: E402
 

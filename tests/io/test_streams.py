@@ -16,10 +16,10 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from tests.helpers import fit_labels
 
 from meanshiftpp import Grid, seek
 from meanshiftpp._support.files import atomic_path
-from meanshiftpp.core.modes import fit_labels
 from meanshiftpp.errors import (
     FileAccessError,
     GridFileError,

@@ -49,6 +49,7 @@ def check(case: Case, where: str, **options: float) -> None:
         assert same, f"other result on {n_threads} threads" + context
 
 
+@pytest.mark.filterwarnings("ignore:the search still moved")
 @pytest.mark.parametrize("options", [{}, {"tol": 0.0}, {"max_iter": 1}, {"max_iter": 2}], ids=str)
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

@@ -16,11 +16,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.helpers import THREADS, assert_equal, assert_same_modes, bin_by
+from tests.helpers import THREADS, assert_equal, assert_same_modes, bin_by, fit_labels
 from tests.strategies import Case, cases, cuts, dyadic_cases, weights, whole
 
 from meanshiftpp import Grid, reference, seek
-from meanshiftpp.core.modes import fit_labels
 from meanshiftpp.errors import GridMismatchError
 
 STRATEGIES = ("auto", "dense", "ranked", "hash", "sorted", "wide")
@@ -279,6 +278,7 @@ def test_5_the_search_is_the_same_for_every_number_of_threads(case: Case):
         assert np.array_equal(fitted, labels)
 
 
+@pytest.mark.filterwarnings("ignore:the search still moved")
 @pytest.mark.parametrize(("d", "h"), [(1, 1e-4), (2, 0.02), (3, 0.15), (6, 0.7)])
 def test_5_the_search_with_enough_cells_to_keep_all_threads_busy(d: int, h: float):
     X = np.random.default_rng(d).normal(size=(40_000, d))

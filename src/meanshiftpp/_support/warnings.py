@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 import warnings
-from itertools import count
+from types import FrameType
 
 _SKIPPED = ("meanshiftpp", "sklearn")  # frames between the user's call and the warning
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the first line of the call stack that is outside this package and scikit-learn."""
-    frame = sys._getframe(1)
-    for level in count(2):
-        package = frame.f_globals.get("__name__", "").partition(".")[0]
-        if package not in _SKIPPED or frame.f_back is None:
-            break
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _SKIPPED:
         frame = frame.f_back
+        level += 1
     warnings.warn(message, category, stacklevel=level)

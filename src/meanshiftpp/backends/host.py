@@ -74,7 +74,7 @@ def nearest_modes(positions: Floats, modes: Floats, cells_per_period: Integers) 
     if len(modes) == 1:
         return np.asarray(found, dtype=np.int32)
     nearest: Labels = np.asarray(found[:, 0], dtype=np.int32)
-    # The tree does not define which of several equal modes it returns, and rounding can part equals.
+    # The tree does not define which of equal modes it returns, and rounding can part equals.
     tied = np.flatnonzero(distance[:, 1] <= distance[:, 0] * (1 + 1e-9))
     for rows in np.array_split(tied, -(-len(tied) * len(modes) // _MAX_DISTANCES) or 1):
         nearest[rows] = _first_nearest(positions[rows], modes, cells_per_period)

@@ -109,9 +109,7 @@ class Backend(Protocol):
     ) -> Counts:
         """Return the sum of the counts within reach of each query cell."""
 
-    def nearest_modes(
-        self, positions: Floats, modes: Floats, cells_per_period: Integers
-    ) -> Labels:
+    def nearest_modes(self, positions: Floats, modes: Floats, cells_per_period: Integers) -> Labels:
         """Return the nearest mode of each position, the first of equals; both in cells."""
 
 

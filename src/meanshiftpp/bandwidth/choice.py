@@ -34,7 +34,7 @@ from meanshiftpp.bandwidth.spread import (
     scale_of_grid,
     scale_of_points,
 )
-from meanshiftpp.bandwidth.sweep import FALLBACK, sweep
+from meanshiftpp.bandwidth.sweep import FALLBACK, compute_sweep
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
@@ -170,7 +170,14 @@ class _Points:
         d = len(self.scale.spread)
         part = FINEST / PARTS
         step = self.scale.bandwidth(part * gradient_reference(d, self.scale.total))
-        found = sweep(self.rows, step=step, sample_weight=self.weight, n_threads=self.n_threads)
+        found = compute_sweep(
+            self.rows,
+            None,
+            Recipe(),
+            step=step,
+            sample_weight=self.weight,
+            n_threads=self.n_threads,
+        )
         chosen = float(found.multiples[found.best]) * part
         return self.answer(chosen * gradient_reference(d, self.total))
 
@@ -200,7 +207,7 @@ class _Cells:
         return self.base.bandwidth * self.multiple(h)
 
     def most_stable(self) -> NDArray[np.float64]:
-        found = sweep(self.base, n_threads=self.n_threads)
+        found = compute_sweep(self.base, None, Recipe(), n_threads=self.n_threads)
         chosen: NDArray[np.float64] = found.bandwidths[found.best]
         return chosen
 

@@ -310,7 +310,31 @@ def sweep(
     [2, 2, 1]
     """
     recipe = Recipe(resolution=resolution, tol=tol, max_iter=max_iter)
-    r, threads = as_resolution(resolution), thread_count(n_threads)
+    found = compute_sweep(
+        X,
+        bandwidths,
+        recipe,
+        step=step,
+        sample_weight=sample_weight,
+        max_cells=max_cells,
+        n_threads=n_threads,
+    )
+    report_convergence(found.modes, recipe)
+    return found
+
+
+def compute_sweep(
+    X: ArrayLike | Grid,
+    bandwidths: ArrayLike | None,
+    recipe: Recipe,
+    *,
+    step: float | ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    max_cells: int = MAX_CELLS,
+    n_threads: int | None = None,
+) -> Sweep:
+    """Compute a sweep as `sweep` does, without a warning about searches that did not converge."""
+    r, n_threads = as_resolution(recipe.resolution), thread_count(n_threads)
     if isinstance(X, Grid):
         base, unit, multiples = plan_for_grid(X.to("cpu"), bandwidths, step, sample_weight, r)
     else:
@@ -319,15 +343,13 @@ def sweep(
             sample_weight = to_device_of(points, sample_weight)
             as_weights(sample_weight, len(points))
         unit, multiples = plan_for_points(points, sample_weight, bandwidths, step)
-        cell = fine_bandwidth(unit, r)
-        refuse_too_fine(points, cell, unit * multiples[0], max_cells)
-        base = Grid.from_points(points, cell, sample_weight=sample_weight, n_threads=threads)
-    base = base.to("cpu")  # one read of the points on their device; what follows is small
+        cell_size = fine_bandwidth(unit, r)
+        refuse_too_fine(points, cell_size, unit * multiples[0], max_cells)
+        base = Grid.from_points(points, cell_size, sample_weight=sample_weight, n_threads=n_threads)
+    base = base.to("cpu")  # the points were read on their device; the rest of the work is small
     if len(base) == 0:
-        raise InvalidInputError("there is nothing to sweep over: no points, or none with a weight")
-    grids = _coarsened(base, multiples)
-    modes = _searched(grids, recipe, threads)
-    report_convergence(modes, recipe)
+        raise InvalidInputError("a sweep needs points: there are none, or none with a weight")
+    modes = _searched(_coarsened(base, multiples), recipe, n_threads)
     return Sweep(base, unit, np.array(multiples, np.int64), modes)
 
 

@@ -12,8 +12,9 @@ from meanshiftpp.errors import GridMismatchError
 class Summand(Protocol):
     """The part of `Grid` that a sum uses; `Grid` itself is made of sums."""
 
-    unit: Any
-
+    # ruff: noqa: D102 - `Grid` documents these
+    @property
+    def unit(self) -> float: ...
     @property
     def n_features(self) -> int: ...
     @property
@@ -21,8 +22,10 @@ class Summand(Protocol):
     def __len__(self) -> int: ...
     def __add__(self, other: object) -> Self: ...
     def with_rows(self, rows: Rows, unit: float) -> Self: ...
-    def check_addable(self, other: Self) -> None: ...
-    def bin(self, X: Any, *, sample_weight: Any, n_threads: int | None) -> tuple[Self, Any]: ...
+    def check_addable(self, other: Any) -> None: ...
+    def bin(
+        self, X: Any, *, sample_weight: Any = None, n_threads: int | None = None
+    ) -> tuple[Self, Any]: ...
 
 
 G = TypeVar("G", bound=Summand)
@@ -53,9 +56,7 @@ class GridSum(Generic[G]):
         if chunk.points.ndim == 2:
             self._check_width(chunk.points.shape[1], chunk.source)
         with chunk.locating_errors():
-            grid, _ = self._total.bin(
-                chunk.points, sample_weight=chunk.weight, n_threads=n_threads
-            )
+            grid, _ = self._total.bin(chunk.points, sample_weight=chunk.weight, n_threads=n_threads)
         self.add(grid, chunk.source)
 
     def grid(self) -> G:

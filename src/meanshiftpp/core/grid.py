@@ -222,9 +222,7 @@ class Grid:
         return cls.of_cells(cell_size, cells_per_period)
 
     @classmethod
-    def of_cells(
-        cls, cell_size: NDArray[np.float64], cells_per_period: NDArray[np.int64]
-    ) -> Grid:
+    def of_cells(cls, cell_size: NDArray[np.float64], cells_per_period: NDArray[np.int64]) -> Grid:
         """Make the empty grid of checked cells, as `divide_periods` returns them."""
         rows = empty_rows(len(cell_size))
         return cls(cell_size, *rows, cells_per_period=cells_per_period)

@@ -13,7 +13,7 @@ differ in how chunks reach `bin` and where `search` runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -197,14 +197,14 @@ def least_weight(min_cluster_size: float) -> float:
     return float(min_cluster_size) if min_cluster_size > 1 else 0.0
 
 
-def report_convergence(searches: Iterable[Modes], recipe: Recipe) -> None:
+def report_convergence(searches: Sequence[Modes], recipe: Recipe) -> None:
     """Warn if a search ended at `max_iter`; the only place that reports it."""
     unfinished = sum(not modes.converged for modes in searches)
     if not unfinished:
         return
     from sklearn.exceptions import ConvergenceWarning  # slow to import
 
-    which = "the search" if unfinished == 1 else f"{unfinished} searches"
+    which = "the search" if len(searches) == 1 else f"{unfinished} of {len(searches)} searches"
     warn_user(
         f"{which} still moved points after max_iter={recipe.max_iter} steps; "
         f"raise max_iter, or tol (now {recipe.tol:g})",

@@ -20,8 +20,8 @@ from meanshiftpp._support.devices import to_host
 from meanshiftpp._support.extras import need
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.bandwidth.spread import SAMPLE, rows_of_sample
-from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.accumulate import GridSum
+from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import CheckedRecipe, Recipe
@@ -301,9 +301,7 @@ def _add(grids: Sequence[Grid]) -> Grid:
     return total.grid()
 
 
-def _choose_bandwidth(
-    points: Any, weight: Any, n_threads: int | None
-) -> NDArray[np.float64]:
+def _choose_bandwidth(points: Any, weight: Any, n_threads: int | None) -> NDArray[np.float64]:
     """Choose a bandwidth from the rows that `select_bandwidth` would sample in memory."""
     known = weight is None and not np.isnan(points.shape[0])
     sizes = [(n, n) for n in points.chunks[0]] if known else _map(_block_size, points, weight)

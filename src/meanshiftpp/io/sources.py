@@ -127,7 +127,7 @@ class Source(ABC):
         with closing(self.chunks()) as chunks:
             for chunk in chunks:
                 if row < before + len(chunk):
-                    return chunk.where(row - before, column)
+                    return chunk.place(row - before, column)
                 before += len(chunk)
         return f"X[{row}, {column}]"
 

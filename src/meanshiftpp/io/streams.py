@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from meanshiftpp._support.checks import Periodic
 from meanshiftpp._support.files import (
     atomic_path,
     check_apart,
@@ -29,9 +30,8 @@ from meanshiftpp._support.files import (
     suffix_of,
 )
 from meanshiftpp._support.read_ahead import read_ahead
-from meanshiftpp.core.chunk import Chunk
-from meanshiftpp._support.checks import Periodic
 from meanshiftpp.core.accumulate import GridSum
+from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io import arrays, clouds, rasters, tables

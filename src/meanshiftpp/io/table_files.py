@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from meanshiftpp._support.columns import is_numeric, is_untyped
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_readable, suffix_of
-from meanshiftpp._support.columns import is_numeric, is_untyped
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.sources import listed, rows_at_a_time
 

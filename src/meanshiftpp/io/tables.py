@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.columns import is_numeric
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import suffix_of
-from meanshiftpp._support.columns import is_numeric
 from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.sources import (
@@ -88,7 +88,9 @@ class TableSource(Source):
         found: dict[str, str] = {}
         for name in self.schema().names:
             if name not in self.columns and name not in self.index:
-                file = next((f for f in self._files if not is_numeric(f.kind(name))), self._files[0])
+                file = next(
+                    (f for f in self._files if not is_numeric(f.kind(name))), self._files[0]
+                )
                 found[name] = file.holds(name)
         return found
 

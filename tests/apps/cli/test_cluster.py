@@ -17,8 +17,8 @@ from sklearn.datasets import make_blobs
 from typer.testing import CliRunner
 
 from meanshiftpp import MeanShiftPP, __version__
+from meanshiftpp._kernel import MAX_REACH
 from meanshiftpp.apps.cli.app import app
-from meanshiftpp.core.modes import MAX_RESOLUTION
 
 
 def run(*arguments: object) -> tuple[int, str, str]:
@@ -143,7 +143,7 @@ def test_wrong_usage(tmp_path, arguments):
     assert run("cluster", *file, *arguments)[0] == 2
 
 
-@pytest.mark.parametrize("resolution", [0, MAX_RESOLUTION + 1])
+@pytest.mark.parametrize("resolution", [0, MAX_REACH + 1])
 def test_a_resolution_out_of_range_is_wrong_usage(tmp_path, points, resolution):
     for command in ("cluster", "sweep"):
         code, text, words = run(command, tmp_path / "points.npy", "--resolution", resolution)

@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from tests.helpers import fit_labels
 from typer.testing import CliRunner
 
 from meanshiftpp import Grid, MeanShiftPP, select_bandwidth
 from meanshiftpp.apps.cli.app import app
-from meanshiftpp.core.modes import fit_labels, seek
+from meanshiftpp.core.recipe import seek
 
 resource = pytest.importorskip("resource")  # limits and signals as Unix has them
 

@@ -306,9 +306,7 @@ def _searched(task: Task, grid: Any) -> Found:
     return Found(modes, lambda points: modes.label(points, n_threads=task.threads))
 
 
-def _with_bandwidth(
-    task: Task, sample: Callable[[], tuple[NDArray[Any], int]]
-) -> CheckedRecipe:
+def _with_bandwidth(task: Task, sample: Callable[[], tuple[NDArray[Any], int]]) -> CheckedRecipe:
     """Return the checked recipe; choose a bandwidth if none is given, and print it exactly.
 
     Parameters

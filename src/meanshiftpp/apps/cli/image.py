@@ -389,8 +389,8 @@ def _palette(job: Job, photo: Picture, task: Task) -> Result:
 
 def _video(job: Job, batch: Batch) -> Result:
     from meanshiftpp._support.files import known_suffix
+    from meanshiftpp.video import VideoSegmenter, read_frames, write_frames
     from meanshiftpp.video.frames import VIDEO_FORMATS
-    from meanshiftpp.video.segmenter import VideoSegmenter, read_frames, write_frames
 
     task, bar = batch.task, batch.bar
     if task.style in (Style.labels, Style.palette):

@@ -16,6 +16,7 @@ from meanshiftpp.apps.cli.console import row_progress, say
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from meanshiftpp._support.checks import Periodic
     from meanshiftpp.core.grid import Grid
     from meanshiftpp.io.sources import Source
 
@@ -192,7 +193,7 @@ def free_memory() -> int:
 def first_pass(
     source: Source,
     bandwidth: Any,
-    periods: list[float | None] | None,
+    periods: Periodic,
     checkpoint: Path | None,
     every: float,
     threads: int | None,

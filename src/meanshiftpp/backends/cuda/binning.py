@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._support.checks import COUNT_LIMIT
+from meanshiftpp._kernel import COUNT_LIMIT
 from meanshiftpp.backends.cuda.box import SAMPLE, Box, keys_of, sampled_box, whole_box
 from meanshiftpp.backends.cuda.cells import merge
 from meanshiftpp.backends.cuda.launch import (

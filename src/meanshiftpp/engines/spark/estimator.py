@@ -390,9 +390,7 @@ class _Reader(MLReader):
             file.write_bytes(self.sparkSession.read.parquet(f"{path}/data").first()["grid"])
             grid = Grid.load(file)
         saved = metadata["defaultParamMap"] | metadata["paramMap"]
-        recipe = Recipe(
-            resolution=saved["resolution"], tol=saved["tol"], max_iter=saved["maxIter"]
-        )
+        recipe = Recipe(resolution=saved["resolution"], tol=saved["tol"], max_iter=saved["maxIter"])
         model = MeanShiftPPModel(recipe.search(grid))
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)

@@ -35,9 +35,7 @@ WEIGHT = "__weight__"  # name of the column of weights
 ROWS = 1 << 19  # per call: Spark's batches of 10,000 rows are too small
 
 
-def bin_task(
-    recipe: Recipe, names: tuple[str, ...]
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def bin_task(recipe: Recipe, names: tuple[str, ...]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return the task that bins a partition."""
 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
@@ -169,8 +167,10 @@ def _vectors(column: Any, source: str, first: int) -> Chunk:
 
 
 def _row(part: int, grid: Grid | None, error: MeanShiftPPError | None) -> Any:
-    pickled = [None if value is None else pickle.dumps(value, protocol=5) for value in (grid, error)]
+    def pickled(value: object) -> Any:
+        return pa.array([None if value is None else pickle.dumps(value, protocol=5)], pa.binary())
+
     return pa.RecordBatch.from_arrays(
-        [pa.array([part], pa.int32()), *(pa.array([value], pa.binary()) for value in pickled)],
+        [pa.array([part], pa.int32()), pickled(grid), pickled(error)],
         names=["part", "grid", "error"],
     )
