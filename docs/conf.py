@@ -1,4 +1,4 @@
-"""The documentation: Markdown pages and the docstrings of the public names, built offline."""
+"""Sphinx configuration: Markdown pages and docstrings of the public names, built offline."""
 
 from importlib.metadata import version as installed_version
 
@@ -20,7 +20,7 @@ extensions = [
 ]
 exclude_patterns = ["_build"]
 
-# The gallery: the scripts run when the pages are built, and what they draw is shown beside them.
+# The gallery scripts run when the pages are built, so their pictures are always up to date.
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
@@ -36,18 +36,18 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
 }
 
-# A single backtick is code, in Markdown and in docstrings alike.
+# Single backticks mean code in docstrings too, as they do in Markdown.
 default_role = "code"
 
-# Headings can be linked to, from one page to another and from the README.
+# Headings get anchors, so that pages and the README can link to them.
 myst_heading_anchors = 3
 
-# The docstrings are NumPy style and state the types in words; the signatures stay short.
+# NumPy docstrings already state the types, so signatures omit them.
 napoleon_google_docstring = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 
-# Furo brings its own style sheet and uses the reader's fonts: pages ask no other host for anything.
+# Furo loads no fonts or scripts from other hosts.
 html_theme = "furo"
 html_title = "meanshiftpp"
 html_static_path = ["_static"]
@@ -57,14 +57,14 @@ html_copy_source = False
 
 
 def _trim(app: Sphinx, doctree: nodes.document) -> None:
-    """Sessions end in an empty line, which doctest wants and nobody wants to see."""
+    """Remove the empty last line of sessions, which only doctest needs."""
     for block in doctree.findall(nodes.literal_block):
         block.rawsource = block.rawsource.rstrip()
         block[:] = [nodes.Text(block.astext().rstrip())]
 
 
 def _unlink(app: Sphinx, doctree: nodes.document) -> None:
-    """In "array of shape (n_features,)" the word is no name: it must not lead to an attribute."""
+    """Remove links from words such as n_features in "array of shape (n_features,)"."""
     for link in list(doctree.findall(addnodes.pending_xref)):
         target = link.get("reftarget", "")
         if link.get("refdomain") == "py" and target.islower() and "." not in target:

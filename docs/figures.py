@@ -1,8 +1,8 @@
-"""Draw the pictures of the pages anew: `python docs/figures.py`, or some: `... quality sweep`.
+"""Draw the pictures of the pages: `python docs/figures.py`, or `python docs/figures.py quality`.
 
-Each comes from what the pages show. quality.png is how good and how fast, from the tables of
-images.md and tracking.md; sweep.png and clusters.png are what the code of bandwidth.md and start.md
-saves; overview.jpg is that of examples/overview.py; tracking.jpg is the strip of the demo.
+The pictures come from the pages themselves, so that they cannot contradict them: quality.png from
+the tables of images.md and tracking.md, sweep.png and clusters.png from the code of bandwidth.md
+and start.md, overview.jpg from examples/overview.py, and tracking.jpg from `meanshiftpp demo`.
 """
 
 import contextlib
@@ -10,6 +10,7 @@ import doctest
 import io
 import re
 import runpy
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -30,20 +31,20 @@ SHORT = {
 
 
 def table(page: str, first: str) -> list[list[str]]:
-    """Read the rows of a Markdown table, found by the first words of its head."""
+    """Read the rows of the Markdown table whose first header cell is `first`."""
     text = (HERE / page).read_text("utf-8")
     body = text[text.index(f"| {first} |") :].partition("\n\n")[0].splitlines()[2:]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in body]
 
 
-def seconds(words: str) -> float:
-    """Read "12.5 ms" or "2.6 s"."""
-    number, unit = re.fullmatch(r"([\d.]+) (ms|s)", words).groups()
+def seconds(text: str) -> float:
+    """Convert "12.5 ms" or "2.6 s" to seconds."""
+    number, unit = re.fullmatch(r"([\d.]+) (ms|s)", text).groups()
     return float(number) / (1000 if unit == "ms" else 1)
 
 
 def scatter(panel, rows: list[tuple[str, float, float]], below: tuple[str, ...] = ()) -> None:
-    """Draw a dot for each method with its name beside it; ours are blue."""
+    """Draw a labelled dot for each method; ours are blue."""
     for name, speed, quality in rows:
         ours = "`" in name
         colour = PALETTE[0] if ours else PALETTE[4]
@@ -64,18 +65,18 @@ def scatter(panel, rows: list[tuple[str, float, float]], below: tuple[str, ...] 
 
 
 def overview() -> None:
-    """Save what the example draws, for the README."""
+    """Save the picture of examples/overview.py, for the README."""
     plt.switch_backend("agg")
     runpy.run_path(str(HERE.parent / "examples" / "overview.py"))
     plt.gcf().savefig(IMAGES / "overview.jpg", dpi=130, pil_kwargs={"quality": 90})
 
 
 def photograph() -> None:
-    """Draw the photograph of the README with its regions, as its code finds them."""
+    """Draw the photograph of the README with the regions that its code finds."""
     from sklearn.datasets import load_sample_image
 
     from meanshiftpp import segment
-    from meanshiftpp.images.draw import contact_sheet, fill, region_colors
+    from meanshiftpp.draw import contact_sheet, fill, region_colors
 
     photo = load_sample_image("china.jpg")
     panels = [("photograph", "china.jpg, from scikit-learn", photo)]
@@ -83,60 +84,59 @@ def photograph() -> None:
         labels = segment(photo, detail=detail)
         regions = fill(labels, region_colors(photo, labels))
         panels.append((call, f"{labels.max() + 1} regions, each in its mean colour", regions))
-    small = [(*words, resized(picture, 427)) for *words, picture in panels]
-    jpeg(contact_sheet(small, columns=3), "photograph.jpg")
+    small = [(*texts, resize(picture, 427)) for *texts, picture in panels]
+    save_jpeg(contact_sheet(small, columns=3), "photograph.jpg")
 
 
 def regions() -> None:
-    """Draw the photograph of images.md beside its regions."""
+    """Draw the photograph of images.md next to its regions."""
     from skimage.data import astronaut
 
     from meanshiftpp import segment
-    from meanshiftpp.images.draw import contact_sheet, fill, region_colors
+    from meanshiftpp.draw import contact_sheet, fill, region_colors
 
     labels = segment(image := astronaut())
-    words = f"{labels.max() + 1} regions, each in its mean colour"
+    caption = f"{labels.max() + 1} regions, each in its mean colour"
     panels = [
         ("photograph", "astronaut, from scikit-image (NASA)", image),
-        ("segment(image)", words, fill(labels, region_colors(image, labels))),
+        ("segment(image)", caption, fill(labels, region_colors(image, labels))),
     ]
-    jpeg(contact_sheet(panels), "regions.jpg")
+    save_jpeg(contact_sheet(panels), "regions.jpg")
 
 
 def tracking() -> None:
-    """Draw the frames that `meanshiftpp demo` shows, a little smaller."""
-    from meanshiftpp.apps import demo
-
+    """Save the frames that `meanshiftpp demo` draws, a little smaller."""
     with tempfile.TemporaryDirectory() as folder:
-        strips = Path(folder) / "tracking.png"
-        demo._strips([demo._track(name) for name in demo.SHOWN_FRAMES], strips)
-        jpeg(resized(np.asarray(Image.open(strips)), 1120), "tracking.jpg")
+        command = [sys.executable, "-m", "meanshiftpp", "demo", "--out", folder]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        frames = np.asarray(Image.open(Path(folder) / "tracking.png"))
+    save_jpeg(resize(frames, 1120), "tracking.jpg")
 
 
-def resized(picture: np.ndarray, width: int) -> np.ndarray:
-    """Bring a picture to a width."""
+def resize(picture: np.ndarray, width: int) -> np.ndarray:
+    """Resize a picture to a width and keep its proportions."""
     image = Image.fromarray(picture)
     size = width, round(image.height * width / image.width)
     return np.asarray(image.resize(size, Image.Resampling.LANCZOS))
 
 
-def jpeg(picture: np.ndarray, name: str) -> None:
-    """Save a picture for the pages."""
+def save_jpeg(picture: np.ndarray, name: str) -> None:
+    """Save a picture to docs/images."""
     Image.fromarray(picture).save(IMAGES / name, quality=82, subsampling=0, optimize=True)
 
 
 def clusters() -> None:
     """Save the picture that start.md draws."""
-    saved_by("start.md", "clusters.png", dpi=120)
+    save_from_page("start.md", "clusters.png", dpi=120)
 
 
 def sweep() -> None:
     """Save the picture that bandwidth.md draws."""
-    saved_by("bandwidth.md", "sweep.png", dpi=160)
+    save_from_page("bandwidth.md", "sweep.png", dpi=160)
 
 
-def saved_by(page: str, name: str, dpi: int) -> None:
-    """Run the code of a page until it has saved a picture of this name, and keep that."""
+def save_from_page(page: str, name: str, dpi: int) -> None:
+    """Run the code of a page until it has saved the picture `name`, and copy the picture."""
     blocks = re.findall(r"^```pycon\n(.*?)^```$", (HERE / page).read_text("utf-8"), re.M | re.S)
     steps = doctest.DocTestParser().get_examples("\n".join(blocks))
     with (
@@ -152,7 +152,7 @@ def saved_by(page: str, name: str, dpi: int) -> None:
 
 
 def quality() -> None:
-    """Draw and save the figure of quality against speed."""
+    """Draw quality against speed, from the tables of the pages."""
     plt.rcParams.update(STYLE)
     fig, (images, films) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
     pictures = [
@@ -172,11 +172,11 @@ def quality() -> None:
     fig.savefig(IMAGES / "quality.png")
 
 
-DRAWN = {
+FIGURES = {
     draw.__name__: draw
     for draw in (overview, photograph, regions, clusters, sweep, tracking, quality)
 }
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or DRAWN:
-        DRAWN[wanted]()
+    for name in sys.argv[1:] or FIGURES:
+        FIGURES[name]()

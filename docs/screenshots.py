@@ -1,7 +1,7 @@
-"""Take the pictures of the studio that the pages show: `python docs/screenshots.py`.
+"""Take the screenshots of the studio for the pages: `python docs/screenshots.py`.
 
-A real studio and a real Chromium; each view with its sample, at work. For other files:
-`--photo PHOTO --table TABLE`.
+The script starts a real studio and a real Chromium, and opens each view with its sample. Use
+`--photo PHOTO --table TABLE` for other files.
 """
 
 import argparse
@@ -21,14 +21,14 @@ BALL = {"x": 24, "y": 98, "w": 48, "h": 54}  # in the first frame of the clip
 
 
 def slide(page: Page, slider: str, value: int) -> None:
-    """Move a slider and let it go."""
+    """Move a slider and release it."""
     page.locator(slider).fill(str(value))
     page.locator(slider).dispatch_event("change")
     page.wait_for_timeout(1500)
 
 
 def image(page: Page, photo: Path | None) -> None:
-    """Show regions beside the photograph."""
+    """Show regions next to the photograph."""
     if photo:
         page.set_input_files("#file", photo)
     else:
@@ -54,7 +54,7 @@ def table(page: Page, file: Path | None) -> None:
 
 
 def video(page: Page) -> None:
-    """Follow the ball past the post, and go back to a frame in between."""
+    """Follow the ball past the post, and return to a frame in between."""
     page.click("#tab-video")
     page.click("[data-sample=occlusion]")
     page.wait_for_selector('#video[data-frame="0"]')
@@ -69,8 +69,8 @@ def video(page: Page) -> None:
     page.wait_for_selector('#video[data-frame="62"]')
 
 
-def taken(page: Page, name: str) -> None:
-    """Write a picture of the page."""
+def save_screenshot(page: Page, name: str) -> None:
+    """Save a screenshot of the page to docs/images."""
     page.mouse.move(0, 0)
     page.wait_for_timeout(300)
     shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
@@ -78,11 +78,11 @@ def taken(page: Page, name: str) -> None:
 
 
 def main() -> None:
-    """Start a studio, and take all pictures."""
+    """Start a studio and take all screenshots."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--photo", type=Path)
     parser.add_argument("--table", type=Path)
-    parser.add_argument("--size", default="1440x985")  # so high that no line of code is cut
+    parser.add_argument("--size", default="1440x985")  # high enough to show all code
     options = parser.parse_args()
     width, height = map(int, options.size.split("x"))
     command = [sys.executable, "-m", "meanshiftpp", "studio", "--no-open"]
@@ -102,7 +102,7 @@ def main() -> None:
                 page.goto(url)
                 page.wait_for_selector("body[data-ready]")
                 show(page)
-                taken(page, name)
+                save_screenshot(page, name)
                 page.close()
             browser.close()
     finally:

@@ -2,9 +2,8 @@
 Look before choosing the bandwidth
 ==================================
 
-`sweep` clusters at many bandwidths from one read of the data. Where the number of clusters
-rests and the clusterings agree with each other, there is structure; where they do not, there is
-none to be had.
+`sweep` clusters at many bandwidths from one read of the data. The data has structure where the
+number of clusters stays constant and the clusterings agree with each other.
 """
 
 import matplotlib.pyplot as plt
@@ -15,25 +14,24 @@ from meanshiftpp import sweep
 from meanshiftpp.plot import PALETTE
 
 iris = load_iris().data[:, 2:]  # petals: length and width in cm
-found = sweep(iris)
-print(found)
+result = sweep(iris)
+print(result)
 
 # %%
-# Above, clusters and agreement at every bandwidth; below, three of the clusterings: two fine
-# ones, and the one that lasts longest.
+# The upper panel shows clusters and agreement at every bandwidth, the lower panels three of the
+# clusterings: two fine ones, and the one that persists over the most bandwidths.
 
-best = int(found.best)
-chosen = [0, 1, best]
+shown = [0, 1, int(result.best)]
 fig = plt.figure(figsize=(12, 8), layout="constrained")
 above, below = fig.subfigures(2, 1, height_ratios=[1.15, 1])
-found.plot(above.subplots())
+result.plot(above.subplots())
 jitter = np.random.default_rng(0).uniform(-0.04, 0.04, iris.shape)  # iris has many ties
-for panel, which in zip(below.subplots(1, 3, sharey=True), chosen, strict=True):
-    labels = found.labels(which, iris)
+for panel, index in zip(below.subplots(1, 3, sharey=True), shown, strict=True):
+    labels = result.labels(index, iris)
     colours = np.array([PALETTE[i % len(PALETTE)] for i in range(labels.max() + 1)])
     panel.scatter(*(iris + jitter).T, c=colours[labels], s=22, alpha=0.8, linewidths=0)
-    h = " x ".join(f"{side:.2g}" for side in found.bandwidths[which])
-    panel.set_title(f"h = {h} cm: {found.n_clusters[which]} clusters", loc="left", fontsize=10)
+    h = " x ".join(f"{side:.2g}" for side in result.bandwidths[index])
+    panel.set_title(f"h = {h} cm: {result.n_clusters[index]} clusters", loc="left", fontsize=10)
     panel.set_xlabel("petal length")
     panel.spines[["top", "right"]].set_visible(False)
 below.axes[0].set_ylabel("petal width")

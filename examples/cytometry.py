@@ -2,12 +2,13 @@
 Blood cells without gates
 =========================
 
-A flow cytometer measures how strongly each cell of a blood sample glows in several colours, one for
-each marker on its surface. Kinds of cells are bumps in that space, usually cut out by hand, two
-markers at a time. Modes find them in all markers at once, and a cell's kind is read off its mode.
+A flow cytometer measures how strongly each cell of a blood sample fluoresces in several colours,
+one for each marker on its surface. Cell types are bumps in that space, usually gated by hand, two
+markers at a time. Mode seeking finds them in all markers at once, and the mode of a cell tells its
+type.
 
-The sample is made up: seven kinds in the shares and with the spread they have in healthy blood,
-some debris, and fluorescence that spills over from one detector into the next.
+The sample is synthetic: seven populations, among them some debris, with the shares and the spread
+of healthy blood, and fluorescence that spills over from one detector to the next.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +19,8 @@ from meanshiftpp import MeanShiftPP
 from meanshiftpp.plot import PALETTE
 
 MARKERS = ["CD3", "CD4", "CD8", "CD19", "CD14"]
-# share of the events, and the middle of log10(intensity) in each marker
-KINDS = {
+# share of the events, and the mean of log10(intensity) in each marker
+POPULATIONS = {
     "CD4 T cells": (0.36, [3.9, 4.0, 1.9, 1.8, 1.7]),
     "CD8 T cells": (0.20, [3.8, 1.8, 4.3, 1.8, 1.8]),
     "double negative T": (0.03, [3.7, 1.9, 2.2, 1.7, 1.8]),
@@ -30,24 +31,24 @@ KINDS = {
 }
 
 rng = np.random.default_rng(0)
-shares = np.array([share for share, _ in KINDS.values()])
-middles = np.array([middle for _, middle in KINDS.values()])
-kind = rng.choice(len(KINDS), 300_000, p=shares / shares.sum())
-size = rng.normal(0, 0.10, (len(kind), 1))  # a large cell glows more in every colour
-glow = 10 ** (middles[kind] + size + rng.normal(0, 0.17, (len(kind), len(MARKERS))))
+shares = np.array([share for share, _ in POPULATIONS.values()])
+means = np.array([mean for _, mean in POPULATIONS.values()])
+source = rng.choice(len(POPULATIONS), 300_000, p=shares / shares.sum())
+size = rng.normal(0, 0.10, (len(source), 1))  # a large cell is brighter in every colour
+light = 10 ** (means[source] + size + rng.normal(0, 0.17, (len(source), len(MARKERS))))
 spill = np.eye(5) + 0.004 * (np.eye(5, k=1) + np.eye(5, k=-1))
-measured = glow @ spill + rng.normal(0, 25, glow.shape)  # the detectors' noise, also below zero
+measured = light @ spill + rng.normal(0, 25, light.shape)  # detector noise, also below zero
 
 # %%
-# The usual scale: linear near zero, logarithmic above. Then the modes.
+# The usual scale is linear near zero and logarithmic above. `MeanShiftPP` then finds the modes.
 
 X = np.arcsinh(measured / 50)
 model = MeanShiftPP(bandwidth=0.85, resolution=2, min_cluster_size=len(X) // 100)
 labels = model.fit_predict(X)
 
 high = model.cluster_centers_ > 2.4
-for i, (weight, which) in enumerate(zip(model.cluster_weights_, high, strict=True)):
-    names = " ".join(f"{m}{'+' if up else '-'}" for m, up in zip(MARKERS, which, strict=True))
+for i, (weight, signs) in enumerate(zip(model.cluster_weights_, high, strict=True)):
+    names = " ".join(f"{m}{'+' if up else '-'}" for m, up in zip(MARKERS, signs, strict=True))
     print(f"{i}  {weight / len(X):5.1%}  {names}")
 
 # %%
@@ -56,10 +57,10 @@ colours = np.array([to_rgb(colour) for colour in PALETTE])
 
 
 def draw(panel: plt.Axes, j: int, i: int) -> None:
-    """Mix the colours of the events in each pixel, the stronger the more there are."""
-    at = [np.linspace(-2, 8.5, 241)] * 2
+    """Mix the colours of the events in each pixel, stronger where there are more events."""
+    edges = [np.linspace(-2, 8.5, 241)] * 2
     layers = np.array(
-        [np.histogram2d(X[labels == c, i], X[labels == c, j], at)[0] for c in range(len(high))]
+        [np.histogram2d(X[labels == c, i], X[labels == c, j], edges)[0] for c in range(len(high))]
     )
     total = layers.sum(axis=0)
     tone = np.clip(np.log1p(total) / np.log1p(np.percentile(total[total > 0], 99)), 0, 1)[..., None]
@@ -81,5 +82,5 @@ fig, axes = plt.subplots(1, 3, figsize=(12, 4.3), layout="constrained")
 for panel, (j, i) in zip(axes, [(0, 3), (1, 2), (1, 4)], strict=True):
     draw(panel, j, i)
     panel.spines[:].set_color("#DDDDDD")
-fig.suptitle(f"{len(X):,} cells in {X.shape[1]} markers: {len(high)} kinds", x=0.01, ha="left")
+fig.suptitle(f"{len(X):,} cells in {X.shape[1]} markers: {len(high)} cell types", x=0.01, ha="left")
 plt.show()

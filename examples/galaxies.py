@@ -1,10 +1,10 @@
 """
-Galaxies, weighed by their light
-================================
+Galaxies, weighted by their light
+=================================
 
-Points can have weights. Here a point is the place of a pixel and its weight is how much light there
-is above the dark of the sky: the modes are the middles of galaxies, the weight of a cluster is
-all the light of one. The picture is the Hubble Extreme Deep Field, as it comes with scikit-image.
+Points can have weights. Here a point is the position of a bright pixel, and its weight is the
+brightness. The modes are the centres of galaxies, and the weight of a cluster is the total light of
+one galaxy. The picture is the Hubble Extreme Deep Field that comes with scikit-image.
 """
 
 import matplotlib.pyplot as plt
@@ -17,10 +17,10 @@ sky = data.hubble_deep_field()
 light = sky.mean(axis=2)
 bright = light > 60
 rows, columns = np.nonzero(bright)
-places = np.column_stack([columns, rows])
+positions = np.column_stack([columns, rows])
 
 model = MeanShiftPP(bandwidth=4, resolution=4, min_cluster_size=3000)
-model.fit(places, sample_weight=light[bright].astype(int))
+model.fit(positions, sample_weight=light[bright].astype(int))
 x, y = model.cluster_centers_.T
 weight = model.cluster_weights_
 

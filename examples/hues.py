@@ -2,8 +2,8 @@
 Hues, on a circle
 =================
 
-A hue comes back to where it started: 359 degrees is next to 1. `periodic` says so, and reds on both
-sides of zero are one cluster. The same goes for hours of the day, wind directions and longitudes.
+Hue is an angle: 359 degrees is next to 1. With `periodic=[360]`, reds on both sides of zero are one
+cluster. The same applies to hours of the day, wind directions and longitudes.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ fig = plt.figure(figsize=(12, 5.8), layout="constrained")
 for row, photo in enumerate(photos):
     hsv = rgb_to_hsv(photo / 255.0)
     hue, vividness = hsv[..., 0] * 360, hsv[..., 1] * hsv[..., 2]
-    vivid = vividness > 0.15  # the hue of a grey is chance
+    vivid = vividness > 0.15  # the hue of a grey pixel is noise
     model = MeanShiftPP(bandwidth=10, resolution=4, periodic=[360], min_cluster_size=1500)
     labels = model.fit_predict(hue[vivid][:, None])
     k = len(model.cluster_weights_)
@@ -43,10 +43,10 @@ for row, photo in enumerate(photos):
 
     shown = np.full((*hue.shape, 3), 0.9)
     pure = [(center / 360, 0.8, 0.8) for center in model.cluster_centers_[:, 0]]
-    paint = np.vstack([hsv_to_rgb(pure), [0.9, 0.9, 0.9]])  # label -1 takes the last
+    paint = np.vstack([hsv_to_rgb(pure), [0.9, 0.9, 0.9]])  # label -1 selects the last colour
     shown[vivid] = paint[labels]
     panel = fig.add_subplot(2, 3, 3 * row + 3)
     panel.imshow(shown)
-    panel.set_title("each pixel in its hue, greys left out", loc="left")
+    panel.set_title("each pixel in its hue, without greys", loc="left")
     panel.axis("off")
 plt.show()

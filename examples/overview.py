@@ -1,9 +1,9 @@
 """
-All of it in one picture
-========================
+Four applications in one picture
+================================
 
-A million points, a photograph, the sky and a film: the same method, and the picture at the top of
-the README.
+The same method clusters a million points, a photograph, the sky and a film. This is the picture at
+the top of the README.
 """
 
 import matplotlib.pyplot as plt
@@ -20,23 +20,23 @@ from meanshiftpp.plot import PALETTE
 
 fig, (points, photo, sky, film) = plt.subplots(1, 4, figsize=(12, 3.3), layout="constrained")
 
-# Points: a colour for each of the 18 large clusters, stronger where there are more points. There
-# are nine; the second time they begin with the third, so that equal ones are far apart.
+# Points: a colour for each of the 18 large clusters, stronger where there are more points. The nine
+# colours are used twice, rotated the second time so that equal ones are far apart.
 X, _ = gaussians(1_000_000)
 model = MeanShiftPP(bandwidth=0.4, min_cluster_size=5000).fit(X)
 k = len(model.cluster_weights_)
-turned = PALETTE + PALETTE[2:] + PALETTE[:2]
-colours = np.array([to_rgb(colour) for colour in turned[:k]] + [(0.75, 0.75, 0.75)])
+rotated = PALETTE + PALETTE[2:] + PALETTE[:2]
+colours = np.array([to_rgb(colour) for colour in rotated[:k]] + [(0.75, 0.75, 0.75)])
 side = np.linspace(-11.5, 11.5, 361)
-which = [*range(k), -1]  # what is in no large cluster comes last, in grey
-layers = np.array([np.histogram2d(*X[model.labels_ == i].T, (side, side))[0].T for i in which])
+shown = [*range(k), -1]  # points outside the large clusters come last, in grey
+layers = np.array([np.histogram2d(*X[model.labels_ == i].T, (side, side))[0].T for i in shown])
 total = layers.sum(axis=0)[..., None]
 tone = np.clip(np.log1p(total) / np.log1p(np.percentile(total[total > 0], 99.5)), 0, 1)
 mixed = np.einsum("cyx,cr->yxr", layers, colours) / np.maximum(total, 1)
 points.imshow(1 - tone + mixed * tone, origin="lower")
 points.set_title(f"a million points, {k} clusters", fontsize=11)
 
-# A photograph: above the diagonal as it was taken, below as regions.
+# A photograph: the original above the diagonal, its regions below.
 image = load_sample_image("china.jpg")[:, 60:487]
 labels = segment(image, detail=3)
 regions = fill(labels, region_colors(image, labels))
@@ -45,7 +45,7 @@ photo.imshow(np.where(below[..., None], regions, image))
 photo.plot([0, 426], [0, 426], color="white", linewidth=1)
 photo.set_title(f"a photograph, {labels.max() + 1} regions", fontsize=11)
 
-# The sky: places weighed by their light.
+# The sky: positions weighted by their light.
 deep = data.hubble_deep_field()[330:630, 300:600]
 light = deep.mean(axis=2)
 rows, columns = np.nonzero(light > 60)
@@ -56,7 +56,7 @@ x, y = model.cluster_centers_.T
 sky.scatter(x, y, s=model.cluster_weights_**0.6, facecolors="none", edgecolors="#7CE0FF")
 sky.set_title(f"the sky, {len(x)} galaxies", fontsize=11)
 
-# A film: the path of a ball that passes behind a post, and where the tracker saw it.
+# A film: the path of a ball that passes behind a post, as far as the tracker saw it.
 frames, truth = zip(*occlusion(), strict=True)
 tracker = Tracker()
 tracker.init(frames[0], truth[0])

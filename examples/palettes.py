@@ -2,8 +2,8 @@
 Palettes of photographs
 =======================
 
-The colours of a picture are its modes in colour space. `palette` finds them with their shares; how
-many there are is part of the answer. `quantize` paints the picture with them.
+The colours of a picture are its modes in colour space. `palette` finds them, their number and their
+shares. `quantize` paints the picture with them.
 """
 
 import matplotlib.pyplot as plt
@@ -19,14 +19,14 @@ photos = [
     data.coffee()[:, 33:567],
     data.astronaut()[:384],
 ]
-BANDWIDTH = 16.0  # of 255, in each of red, green and blue
+BANDWIDTH = 16.0  # of 255, in red, green and blue
 
 fig, axes = plt.subplots(3, 4, figsize=(12, 6), height_ratios=[4, 4, 1], layout="constrained")
 for photo, (top, middle, bottom) in zip(photos, axes.T, strict=True):
     colours = palette(photo, BANDWIDTH)
     top.imshow(photo)
     middle.imshow(quantize(photo, BANDWIDTH))
-    wide = np.sqrt(colours.shares)  # the root, so that rare colours can be seen
+    wide = np.sqrt(colours.shares)  # the square root keeps rare colours visible
     ends = np.cumsum(wide)
     bottom.barh(0, wide, left=ends - wide, color=colours.colors / 255)
     bottom.set_xlim(0, ends[-1])

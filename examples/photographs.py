@@ -2,8 +2,8 @@
 Photographs into regions
 ========================
 
-`segment` cuts a photograph into regions, each a connected piece of similar colour and texture.
-Nothing has to be set.
+`segment` splits a photograph into regions: connected pieces of similar colour and texture. It needs
+no parameters.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ plt.show()
 # Every level at once
 # -------------------
 #
-# Regions are merged across their weakest borders, and the order of merging is a tree. `hierarchy`
-# keeps it; a cut at another level of detail computes nothing again. This is what a slider needs.
+# `segment` merges regions across their weakest borders, and the order of merging is a tree.
+# `hierarchy` keeps it, so a slider can cut the tree at any level of detail without new computation.
 
 photo = photos["china"]
 tree = hierarchy(photo)

@@ -2,11 +2,11 @@
 Where a phone has been
 ======================
 
-A phone writes down where it is, every few minutes, for months. The places where its owner spends
-time are the modes of these fixes. The bandwidth is given in metres: `geo.degrees` turns them into
-degrees of longitude and latitude, so the columns stay as they came.
+A phone records its position every two minutes for months. The places where its owner spends time
+are the modes of these fixes. The bandwidth is given in metres: `geo.degrees` converts it to degrees
+of longitude and latitude, so the data needs no projection.
 
-The fixes are made up, with what makes real ones hard: errors of tens of metres, worse
+The fixes are synthetic, with the difficulties of real ones: errors of tens of metres, worse
 indoors, and trips between the places.
 """
 
@@ -33,48 +33,48 @@ PLACES = {
 }
 
 
-def day(of: int) -> list[str]:
-    """Say where the owner goes on a day."""
-    if of % 7 < 5:
-        return ["home", "work", "canteen", "work", *(["gym"] if of % 7 in (1, 3) else []), "home"]
-    return ["home", "library", "park", "home"] if of % 7 == 5 else ["home", "parents", "home"]
+def stops(day: int) -> list[str]:
+    """Return the places that the owner visits on a day."""
+    weekday = day % 7
+    if weekday < 5:
+        return ["home", "work", "canteen", "work", *(["gym"] if weekday in (1, 3) else []), "home"]
+    return ["home", "library", "park", "home"] if weekday == 5 else ["home", "parents", "home"]
 
 
 def scatter(error: float, n: int) -> np.ndarray:
     """Draw errors in all directions, most of them small and some large."""
-    angle, far = rng.uniform(0, 2 * np.pi, n), error * np.abs(rng.standard_t(3, n))
-    return np.column_stack([far * np.cos(angle), far * np.sin(angle)])
+    angle, distance = rng.uniform(0, 2 * np.pi, n), error * np.abs(rng.standard_t(3, n))
+    return np.column_stack([distance * np.cos(angle), distance * np.sin(angle)])
 
 
 def fixes(days: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the fixes of some days: metres east and north, and the hour of each."""
-    where, hours = [], []
-    for stops in map(day, range(days)):
-        for here, there in pairwise(stops):
+    """Draw the fixes of some days: metres east and north, and the hour of each fix."""
+    positions, hours = [], []
+    for day in range(days):
+        for here, there in pairwise(stops(day)):
             x, y, start, end, error = PLACES[here]
             if here == "home":
                 start, end = 0.0, 7.8
             n = int((end - start) * 30)
-            where.append(scatter(error, n) + np.array([x, y]))
+            positions.append(scatter(error, n) + np.array([x, y]))
             hours.append(rng.uniform(start, end, n))
             bend = np.array([PLACES[here][0], PLACES[there][1]]) * 0.9  # streets, not a line
             n = int(np.hypot(*np.subtract(PLACES[there][:2], [x, y])) / 150)
             t = rng.random((n, 1))
             path = (1 - t) ** 2 * [x, y] + 2 * t * (1 - t) * bend + t**2 * PLACES[there][:2]
-            where.append(path + 12 * rng.normal(size=path.shape))
+            positions.append(path + 12 * rng.normal(size=path.shape))
             hours.append(np.full(n, end + 0.2))
         x, y, start, _, error = PLACES["home"]
-        where.append(scatter(error, 150) + np.array([x, y]))
+        positions.append(scatter(error, 150) + np.array([x, y]))
         hours.append(rng.uniform(start, 24, 150))
-    return np.concatenate(where), np.concatenate(hours)
+    return np.concatenate(positions), np.concatenate(hours)
 
 
 metres, hours = fixes(days=180)
 lonlat = MIDDLE + metres * METRE
 
 # %%
-# A place is where at least a day was spent in all, at 30 fixes an hour. Everything
-# else is on the way.
+# A place needs at least a day in total, at 30 fixes an hour. All other fixes are on the way.
 
 model = MeanShiftPP(geo.degrees(80, latitude=47.4), resolution=4, min_cluster_size=24 * 30)
 labels = model.fit_predict(lonlat)
@@ -85,8 +85,8 @@ fig, (map_, clock) = plt.subplots(
     1, 2, figsize=(12, 6.2), width_ratios=[1.5, 1], layout="constrained"
 )
 colours = np.array([*PALETTE, *PALETTE][:k])
-way = labels < 0
-map_.scatter(*lonlat[way].T, s=1.2, color="#9AA0A6", linewidths=0)
+on_the_way = labels < 0
+map_.scatter(*lonlat[on_the_way].T, s=1.2, color="#9AA0A6", linewidths=0)
 for i, (lon, lat) in enumerate(model.cluster_centers_):
     map_.scatter(*lonlat[labels == i].T, s=1.5, color=colours[i], alpha=0.25, linewidths=0)
     map_.annotate(

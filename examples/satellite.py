@@ -2,11 +2,11 @@
 Land cover from satellite bands
 ===============================
 
-A pixel of a satellite image has more than three colours: here six bands from blue to short-wave
-infrared. What covers the ground shows as a bump in this space, and `segment` takes any number
-of bands. With `regions=False` a label is a kind of spectrum, wherever it is.
+A pixel of a satellite image has more than three channels: here six bands from blue to short-wave
+infrared. Each kind of land cover is a bump in this space, and `segment` accepts any number of
+bands. With `regions=False` a label is a kind of spectrum, wherever it occurs.
 
-The scene is made up from a terrain and the reflectance of water, sand, crops, meadow, forest and
+The scene is synthetic: a terrain and the reflectance of water, sand, crops, meadow, forest and
 town, with shading, mixed pixels and noise.
 """
 
@@ -33,7 +33,7 @@ rng = np.random.default_rng(11)
 
 
 def noise(finest: float) -> np.ndarray:
-    """Draw a hilly surface, the smaller the lower; spread 1."""
+    """Draw a hilly surface of standard deviation 1, with lower hills at smaller scales."""
     sizes = 2.0 ** np.arange(np.log2(finest), 8)
     layers = [gaussian_filter(rng.normal(size=(SIDE, SIDE)), size, mode="wrap") for size in sizes]
     return _unit(sum(size**0.8 * _unit(each) for size, each in zip(sizes, layers, strict=True)))
@@ -44,9 +44,9 @@ def _unit(values: np.ndarray) -> np.ndarray:
 
 
 height, damp = noise(2), noise(4)
-cover = np.where(damp > 0.1, 4, 3)  # forest where it is damp, meadow where not
+cover = np.where(damp > 0.1, 4, 3)  # forest on damp ground, meadow elsewhere
 yy, xx = np.mgrid[:SIDE, :SIDE]
-seeds = rng.uniform(-SIDE, SIDE, (900, 2))  # fields are long, and lie in the same direction
+seeds = rng.uniform(-SIDE, SIDE, (900, 2))  # fields are long and parallel
 stretched = np.stack([(xx + 0.5 * yy) / 2.2, yy - 0.5 * xx], axis=-1)
 fields = rng.integers(2, 4, len(seeds))[cKDTree(seeds).query(stretched)[1]]
 farmed = (np.abs(height) < 0.55) & (damp < 0.5)
@@ -60,12 +60,12 @@ cover[height < -0.9] = 0
 
 slope = np.gradient(height)[1]
 shade = np.clip(1 + 2.2 * np.where(height < -0.9, 0, slope), 0.75, 1.25)[..., None]
-scene = gaussian_filter(SPECTRA[cover], (0.6, 0.6, 0)) * shade  # a pixel sees a bit of the next
+scene = gaussian_filter(SPECTRA[cover], (0.6, 0.6, 0)) * shade  # neighbouring pixels mix
 scene += rng.normal(0, 0.006, scene.shape)
 
 # %%
-# Clusters of spectra. Those of less than a hundredth of the pixels are mixtures along borders, and
-# stay grey.
+# Cluster the spectra. Clusters of less than a hundredth of the pixels are mixtures along borders
+# and stay grey.
 
 labels = segment(scene, 0.035, space=None, regions=False)
 kinds = int(np.sum(np.bincount(labels.ravel()) > 0.01 * labels.size))
@@ -75,12 +75,12 @@ spectra = np.array([scene[labels == i].mean(axis=0) for i in range(kinds)])
 
 
 def picture(*bands: int) -> np.ndarray:
-    """Show three bands as red, green and blue."""
-    chosen = scene[..., bands]
-    return np.clip(chosen / np.percentile(chosen, 99, axis=(0, 1)), 0, 1) ** 0.8
+    """Return three bands as red, green and blue."""
+    channels = scene[..., bands]
+    return np.clip(channels / np.percentile(channels, 99, axis=(0, 1)), 0, 1) ** 0.8
 
 
-# A colour for each kind, from its own bands: infrared as red, so that plants glow.
+# Colour each kind by its spectrum, with infrared as red, so that plants are bright.
 paint = np.clip(spectra[:, [3, 4, 1]] / [0.5, 0.42, 0.22], 0, 1) ** 0.75
 paint = np.vstack([paint, np.full((labels.max() + 1 - kinds, 3), 0.85)])
 
@@ -88,7 +88,7 @@ fig, axes = plt.subplots(1, 4, figsize=(14, 3.9), width_ratios=[1, 1, 1, 0.9], l
 for panel, image, title in zip(
     axes,
     [picture(2, 1, 0), picture(3, 2, 1), paint[labels]],
-    ["as the eye sees it", "infrared as red", f"{kinds} kinds of ground"],
+    ["natural colours", "infrared as red", f"{kinds} kinds of land cover"],
     strict=False,
 ):
     panel.imshow(image)

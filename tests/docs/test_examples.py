@@ -1,4 +1,4 @@
-"""The scripts of the gallery run, and each ends in a picture with something on it."""
+"""The scripts of the gallery run, and each draws a picture that is not empty."""
 
 import runpy
 from pathlib import Path
@@ -19,14 +19,14 @@ def pyplot(monkeypatch):
     pyplot.close("all")
 
 
-def test_there_are_enough():
+def test_gallery_has_scripts():
     assert len(SCRIPTS) >= 8
 
 
-# Without a screen there is no window to show: the figures are there all the same.
+# Without a display, plt.show() only warns; the figures exist all the same.
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_the_example_ends_in_a_picture(script, pyplot):
+def test_example_ends_in_a_picture(script, pyplot):
     pytest.importorskip("skimage")
     runpy.run_path(str(script), run_name="__main__")
     assert script.read_text("utf-8").rstrip().endswith("plt.show()")
@@ -39,7 +39,7 @@ def test_the_example_ends_in_a_picture(script, pyplot):
         assert len(np.unique(drawn.reshape(-1, 3), axis=0)) > 50
 
 
-def test_the_figure_of_the_docs_can_read_its_tables(pyplot):
+def test_figures_script_reads_the_tables_of_the_pages(pyplot):
     figures = runpy.run_path(str(SCRIPTS[0].parents[1] / "docs" / "figures.py"))
     pictures = {row[0]: row for row in figures["table"]("images.md", "method")}
     films = {row[0]: row for row in figures["table"]("tracking.md", "tracker")}

@@ -1,0 +1,175 @@
+"""The code, commands and links of the README, the pages and the docstrings work."""
+
+import contextlib
+import doctest
+import importlib
+import inspect
+import io
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import meanshiftpp
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "meanshiftpp"
+README = ROOT / "README.md"
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+def code_blocks(path: Path, language: str) -> list[str]:
+    """Return the code blocks of a Markdown page in one language."""
+    pattern = rf"^```{language}\n(.*?)^```$"
+    return re.findall(pattern, path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def check_examples(test: doctest.DocTest) -> None:
+    """Run a doctest and fail with its report."""
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner.run(test, out=report.append)
+    assert runner.failures == 0, "".join(report)
+
+
+# The README
+
+
+def run_readme() -> str:
+    """Run the Python code of the README in the current folder; return its output."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec("\n".join(code_blocks(README, "python")), {"__name__": "readme"})
+    return printed.getvalue()
+
+
+def commands(path: Path) -> list[str]:
+    """Return the shell commands of a Markdown page, without comments."""
+    lines = "".join(code_blocks(path, "sh")).splitlines()
+    return [line.partition(" #")[0].strip() for line in lines if line.strip()]
+
+
+def assert_studio_starts(arguments: list[str], folder: Path) -> None:
+    """Start the studio, wait until it prints its address, and stop it."""
+    command = [sys.executable, "-m", "meanshiftpp", *arguments, "--no-open"]
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as server:
+        printed = any("http://127.0.0.1:" in line for line in server.stdout)
+        server.terminate()
+    assert printed, "the studio did not print its address"
+
+
+def test_readme_code_prints_the_output_it_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_readme() == "".join(code_blocks(README, "text"))
+
+
+def test_readme_commands_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_readme()  # writes the input files of the commands
+    for line in commands(README):
+        program, *arguments = shlex.split(line)
+        if arguments[:1] == ["studio"]:
+            assert_studio_starts(arguments, tmp_path)
+            continue
+        if program == "meanshiftpp":
+            command, folder = [sys.executable, "-m", "meanshiftpp", *arguments], tmp_path
+        elif program == "make":
+            # Checks only that the target exists: CI runs the targets themselves.
+            command, folder = ["make", "--dry-run", "--always-make", *arguments], ROOT
+        else:
+            # Checks only the requirement: `make wheel` checks that it can be installed.
+            assert line.startswith("pip install ")
+            options = ["--dry-run", "--no-deps", "--no-build-isolation", "--quiet"]
+            command, folder = [sys.executable, "-m", "pip", *arguments, *options], ROOT
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        for output in re.findall(r"(?:-o|--plot|--csv) (\S+)", line):
+            assert (tmp_path / output).stat().st_size > 0, f"{line} did not write {output}"
+
+
+# Pages and docstrings
+
+
+def modules_with_examples() -> Iterator[str]:
+    """Yield the modules with a doctest, except for Spark's, which need a session."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        if not name.startswith("engines.spark") and re.search(
+            r"^\s*>>> ", path.read_text("utf-8"), re.MULTILINE
+        ):
+            yield name.removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_examples_of_pages_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    session = "\n".join(code_blocks(page, "pycon"))
+    check_examples(doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0))
+
+
+@pytest.mark.parametrize("name", [*modules_with_examples()])
+def test_examples_of_docstrings_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(f"meanshiftpp.{name}")
+    tests = [test for test in doctest.DocTestFinder().find(module) if test.examples]
+    assert tests, "doctest does not find the examples of this module"
+    for test in tests:
+        check_examples(test)
+
+
+# The API reference
+
+
+def public_names() -> Iterator[tuple[str, object]]:
+    """Yield every public class and function of the package and of its public modules."""
+    for name in meanshiftpp.__all__:
+        value = getattr(meanshiftpp, name)
+        if not inspect.ismodule(value):
+            yield f"meanshiftpp.{name}", value
+            continue
+        for inner in getattr(value, "__all__", [n for n in dir(value) if n[0] != "_"]):
+            member = getattr(value, inner)
+            if callable(member) and getattr(member, "__module__", "").startswith("meanshiftpp"):
+                yield f"{value.__name__}.{inner}", member
+
+
+def is_in_api_page(name: str) -> bool:
+    """Return whether docs/api.md lists a name, alone or as a member of its module."""
+    page = (ROOT / "docs" / "api.md").read_text("utf-8")
+    module, _, own = name.rpartition(".")
+    listed = re.findall(rf"automodule:: {re.escape(module)}\n   :members:(.*)\n", page)
+    members = [names.replace(",", " ").split() for names in listed]
+    return f":: {name}\n" in page or any(not names or own in names for names in members)
+
+
+def test_every_public_name_is_documented_with_an_example():
+    names = dict(public_names())
+    assert len(names) > 30
+    assert [name for name in names if ">>> " not in (inspect.getdoc(names[name]) or "")] == []
+    assert [name for name in names if not is_in_api_page(name)] == []
+
+
+# Links
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the link targets of the headings of a Markdown page."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
+
+
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *PAGES], ids=lambda path: path.name)
+def test_links_have_a_target(page):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)]*)\)", page.read_text("utf-8")):
+        if not target.startswith(("http://", "https://")):
+            linked = page.parent / target if target else page
+            assert linked.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor in anchors(linked), (
+                f"{page.name} links to {target}#{anchor}"
+            )
