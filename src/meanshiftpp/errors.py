@@ -1,20 +1,24 @@
 """The exceptions, one tree.
 
     MeanShiftPPError
-    ├── InvalidInputError   (ValueError)   data or a parameter that cannot be worked with
-    ├── GridMismatchError   (ValueError)   grids that do not fit together
+    ├── InvalidInputError   (ValueError)   data or a parameter that cannot be used
+    ├── GridMismatchError   (ValueError)   grids that cannot be added
     ├── GridFileError       (ValueError)   a grid file that is damaged, foreign or too new
     ├── FileAccessError     (OSError)      a file that cannot be found, read or written
-    └── MissingExtraError   (ImportError)  an optional part that is not installed
+    └── MissingExtraError   (ImportError)  an optional dependency that is not installed
 
-Each message says what was expected, what came, and what to do.
+Each message states what was expected, what was received and what to do. An `InvalidInputError`
+also carries these as attributes, so that every front end can word them for its own users.
 """
 
 from __future__ import annotations
 
+import re
+from typing import Self
+
 
 class MeanShiftPPError(Exception):
-    """The root of this package's own errors; what scikit-learn checks raises scikit-learn's.
+    """The root of this package's errors. scikit-learn's own checks raise scikit-learn's errors.
 
     Examples
     --------
@@ -29,20 +33,96 @@ class MeanShiftPPError(Exception):
 
 
 class InvalidInputError(MeanShiftPPError, ValueError):
-    """Data or a parameter that cannot be worked with.
+    """Data or a parameter that cannot be used.
+
+    Attributes
+    ----------
+    problem : str
+        The message without the place of the value.
+    row, column : int or None
+        Position of the bad value in `X`, counted from 0.
+    parameter : str or None
+        The Python name of the bad parameter.
+    expected : str or None
+        What the parameter must be.
+    got : object
+        The value that was received.
 
     Examples
     --------
     >>> from meanshiftpp import Grid
+    >>> from meanshiftpp.errors import InvalidInputError
     >>> Grid.from_points([[1.0, 2.0]], bandwidth=-1)
     Traceback (most recent call last):
     ...
     meanshiftpp.errors.InvalidInputError: bandwidth must be positive and finite, got -1
+    >>> try:
+    ...     Grid.from_points([[1.0, float("inf")]], bandwidth=1)
+    ... except InvalidInputError as error:
+    ...     print(error.row, error.column, error.at("heights.csv, row 1"))
+    0 1 heights.csv, row 1 is infinite: every coordinate must be a finite number
     """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        row: int | None = None,
+        column: int | None = None,
+        place: str | None = None,
+        parameter: str | None = None,
+        expected: str | None = None,
+        got: object = None,
+    ) -> None:
+        old = re.match(r"X\[(\d+), (\d+)\] ", message)  # until the callers pass row and column
+        if old:
+            row, column, message = int(old[1]), int(old[2]), message[old.end() :]
+        if place is None and row is not None:
+            place = f"X[{row}, {column}]"
+        super().__init__(f"{place} {message}" if place else message)
+        self.problem = message
+        self.row = row
+        self.column = column
+        self.parameter = parameter
+        self.expected = expected
+        self.got = got
+        self._advice = ""
+
+    @classmethod
+    def for_parameter(cls, parameter: str, expected: str, got: object, advice: str = "") -> Self:
+        """Make the error of a parameter: "PARAMETER must be EXPECTED, got GOT; ADVICE"."""
+        return cls._of_parameter(parameter, parameter, expected, got, advice)
+
+    def at(self, place: str) -> InvalidInputError:
+        """Return a copy that states the place of the bad value in the words of a front end."""
+        return InvalidInputError(
+            self.problem,
+            row=self.row,
+            column=self.column,
+            place=place,
+            parameter=self.parameter,
+            expected=self.expected,
+            got=self.got,
+        )
+
+    def named(self, name: str) -> InvalidInputError:
+        """Return a copy that calls the parameter by a front end's name: an option, a control."""
+        if self.parameter is None or self.expected is None:
+            return self
+        return self._of_parameter(name, self.parameter, self.expected, self.got, self._advice)
+
+    @classmethod
+    def _of_parameter(
+        cls, name: str, parameter: str, expected: str, got: object, advice: str
+    ) -> Self:
+        message = f"{name} must be {expected}, got {got!r}" + (f"; {advice}" if advice else "")
+        error = cls(message, parameter=parameter, expected=expected, got=got)
+        error._advice = advice
+        return error
 
 
 class GridMismatchError(MeanShiftPPError, ValueError):
-    """Grids of another bandwidth or dimension do not add up.
+    """Grids of different bandwidth, period, dimension or device, which cannot be added.
 
     Examples
     --------
@@ -50,7 +130,7 @@ class GridMismatchError(MeanShiftPPError, ValueError):
     >>> Grid.empty(0.5, 2) + Grid.empty(1.0, 2)
     Traceback (most recent call last):
     ...
-    meanshiftpp.errors.GridMismatchError: grids of bandwidth [0.5 0.5] and [1. 1.] do not add ...
+    meanshiftpp.errors.GridMismatchError: grids of bandwidth [0.5 0.5] and [1. 1.] cannot be ...
     """
 
 
@@ -83,7 +163,7 @@ class FileAccessError(MeanShiftPPError, OSError):
 
 
 class MissingExtraError(MeanShiftPPError, ImportError):
-    """An optional part of the package is not installed.
+    """An optional dependency that is not installed.
 
     Examples
     --------
