@@ -146,8 +146,9 @@ def tabs_at_once(
     stop = """async () => { clearInterval(window.dragging);
         document.querySelector('#detail').dispatchEvent(new Event('change', { bubbles: true }));
         await new Promise((done) => setTimeout(done, 3000));
-        const { asked, wish } = document.querySelector('#image').dataset;
-        return [document.querySelector('#error').textContent, window.moved, asked === wish]; }"""
+        const { requested, answered } = document.querySelector('#image').dataset;
+        const error = document.querySelector('#error').textContent;
+        return [error, window.moved, requested === answered]; }"""
     ends = [page.evaluate(stop) for page in pages]
     for page in pages:
         page.close()

@@ -1,4 +1,4 @@
-"""A real studio in a process of its own, and a plain client for it."""
+"""A real studio in a separate process, and a client that speaks its protocol without a page."""
 
 import http.client
 import json
@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+import numpy as np
 from websockets.sync.client import connect
 
 
 class Studio:
-    """A running studio: where it is, and how to talk to it."""
+    """A running studio: its address and a way to send requests."""
 
     def __init__(self, url: str, temporary: Path) -> None:
         self.url, self.temporary = url, temporary
@@ -21,11 +22,11 @@ class Studio:
         self.host, self.path = parts.netloc, parts.path
 
     def request(self, method, path, body=None, headers=None):
-        """Send any request, right or wrong; give the status, the headers and the body."""
+        """Send any HTTP request; return the status, the headers and the body."""
         link = http.client.HTTPConnection(self.host, timeout=60)
         link.request(method, path, body, headers or {})
-        reply = link.getresponse()
-        result = reply.status, dict(reply.getheaders()), reply.read()
+        response = link.getresponse()
+        result = response.status, dict(response.getheaders()), response.read()
         link.close()
         return result
 
@@ -36,25 +37,25 @@ class Studio:
 
 
 class Tab:
-    """What a page does, without a page."""
+    """The page's side of the protocol."""
 
     def __init__(self, studio, socket) -> None:
         self.studio, self.socket = studio, socket
-        self.hello = self.hear("hello")
+        self.hello = self.receive("hello")
 
-    def say(self, **wish):
-        self.socket.send(json.dumps(wish))
+    def send(self, **request):
+        self.socket.send(json.dumps(request))
 
-    def hear(self, *types):
-        """Wait for a message of some type; paint, so to speak, whatever comes before."""
+    def receive(self, *types):
+        """Wait for a message of one of the types; report every binary message as painted."""
         while True:
-            message = self.socket.recv(timeout=20)
-            words = unpacked(message) if isinstance(message, bytes) else json.loads(message)
-            if isinstance(message, bytes):
-                self.say(do="painted")
-            if words["type"] in types:
-                return words
-            assert words["type"] != "error", words["words"]
+            data = self.socket.recv(timeout=20)
+            message = unpack(data) if isinstance(data, bytes) else json.loads(data)
+            if isinstance(data, bytes):
+                self.send(action="painted")
+            if message["type"] in types:
+                return message
+            assert message["type"] != "error", message["message"]
 
     def upload(self, name, data):
         path = f"{self.studio.path}upload/{self.hello['session']}"
@@ -62,31 +63,30 @@ class Tab:
         return status, json.loads(body)
 
     def open(self, name, data):
-        status, words = self.upload(name, data)
-        assert status == 200, words
-        self.say(do="open", view=words["view"], upload=words["upload"])
-        return self.hear("opened", "error")
+        status, reply = self.upload(name, data)
+        assert status == 200, reply
+        self.send(action="open", view=reply["view"], upload=reply["upload"])
+        return self.receive("opened", "error")
 
-    def export(self, **wish):
+    def export(self, **request):
         path = f"{self.studio.path}export/{self.hello['session']}"
-        return self.studio.request("POST", path, json.dumps(wish))
+        return self.studio.request("POST", path, json.dumps(request))
 
 
-def unpacked(message: bytes) -> dict:
-    """Take a message apart, as the page does."""
-    import numpy as np
-
+def unpack(message: bytes) -> dict:
+    """Decode a binary message, as the page does."""
     length = int.from_bytes(message[:4], "little")
-    words = json.loads(message[4 : 4 + length])
-    for name, kind, shape, at in words.pop("arrays"):
+    fields = json.loads(message[4 : 4 + length])
+    for name, dtype, shape, offset in fields.pop("arrays"):
         count = int(np.prod(shape, dtype=int))
-        words[name] = np.frombuffer(message, f"<{kind}", count, 4 + length + at).reshape(shape)
-    return words
+        values = np.frombuffer(message, f"<{dtype}", count, 4 + length + offset)
+        fields[name] = values.reshape(shape)
+    return fields
 
 
 @contextmanager
 def running(folder: Path, *options: str):
-    """Start a studio whose temporary files are in a folder; end it in the end."""
+    """Run a studio with its temporary files in a folder; check that it removes all of them."""
     temporary = folder / "temporary"
     temporary.mkdir()
     command = [sys.executable, "-m", "meanshiftpp", "studio", "--no-open", *options]

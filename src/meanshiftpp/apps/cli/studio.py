@@ -1,4 +1,4 @@
-"""`meanshiftpp studio`: the page on which bandwidths are dragged and colours are clicked."""
+"""`meanshiftpp studio`: a local web page for clustering and tracking by eye."""
 
 from __future__ import annotations
 
@@ -10,27 +10,30 @@ import typer
 from meanshiftpp._support.extras import need
 from meanshiftpp.apps.cli.console import errors_in_words, say
 
-DEFAULT_UPLOAD = 2048
+DEFAULT_MAX_UPLOAD = 2048  # MB
 
 
 def studio(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="FILE", help="A picture, table or video to begin with."),
+        typer.Argument(metavar="FILE", help="A picture, table or video to open first."),
     ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="Port. Without it, a free one.")
+        int,
+        typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 uses a free port."),
     ] = 0,
     open_page: Annotated[
-        bool, typer.Option("--open/--no-open", help="Whether to open the page in the browser.")
+        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
     ] = True,
     max_upload: Annotated[
-        int, typer.Option(min=1, metavar="MB", help="Largest file that may be dropped on the page.")
-    ] = DEFAULT_UPLOAD,
+        int,
+        typer.Option(min=1, metavar="MB", help="Largest file that can be uploaded to the page."),
+    ] = DEFAULT_MAX_UPLOAD,
 ) -> None:
-    """Open a page to segment, cluster and track by eye.
+    """Open a web page to segment pictures, cluster tables and track objects by eye.
 
-    It runs on this machine only, until Ctrl-C. The address has a token in it: share neither.
+    The server accepts connections from this machine only and runs until Ctrl-C. Its address
+    contains an access token: do not share it.
     """
     with errors_in_words():
         from meanshiftpp._support.files import check_readable
@@ -43,7 +46,7 @@ def studio(
 
         def ready(address: str) -> None:
             typer.echo(address)
-            say("The studio is open at this address; Ctrl-C ends it.")
+            say("The studio is running at this address; press Ctrl-C to stop it.")
             if open_page:
                 import webbrowser
 

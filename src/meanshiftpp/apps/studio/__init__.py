@@ -1,15 +1,18 @@
-"""The studio: a page on this machine on which bandwidths are dragged and colours are clicked.
+"""The studio: a local web page for clustering and tracking by eye.
 
-`meanshiftpp studio` starts a server that only this machine reaches and opens its page:
+`meanshiftpp studio` starts a server that accepts connections from this machine only, and opens its
+page:
 
-    guard     who may ask: a token in every address, known hosts, no foreign origin
-    wire      a message: words and arrays in one piece
-    session   one tab's work: the newest wish wins, and what takes long can be watched and stopped
-    image_view, table_view, video_view   what the three views answer
-    samples   something to begin with
-    server    the app: uploads, downloads, one WebSocket a tab
-    page/     the page: HTML, CSS and ES modules, served as they are
+    guard         access control: a token in every address, known hosts, no foreign origin
+    wire          the binary message format, JSON and arrays in one message
+    page_errors   error messages, worded for the controls of the page
+    session       one tab: the latest request wins; long jobs report progress and can be cancelled
+    image_view, table_view, video_view   the three views
+    image_labels  labels of a picture at one size, with the results kept for the next request
+    samples       sample files
+    server        the web app: uploads, downloads and one WebSocket per tab
+    page/         HTML, CSS and ES modules, served without a build step
 
-A view is a plain object that works in a thread and knows nothing of the network. It computes with
-the same functions as everybody else, so what it exports is what the lines it shows would give.
+A view is a plain object that runs in a worker thread and does not know about the network. It calls
+the public functions of the package, so an export equals the result of the code that the page shows.
 """

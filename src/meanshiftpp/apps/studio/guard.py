@@ -1,9 +1,12 @@
-"""Who may ask: only this machine's browser, on the page that was opened for it.
+"""Access control: only the page that the studio opened on this machine may send requests.
 
-Another program or another site could send requests to a port of this machine. So every address
-begins with a token that only the opened page knows; the Host must be a name of this machine, or a
-site that points its own name here could read the answers; and a request that says it comes from
-another origin is refused. All of it holds for pages, files and the WebSocket alike.
+Other programs and other sites can send requests to a local port, so three checks apply to pages,
+files and the WebSocket:
+
+- Every path begins with a token that only the opened page knows.
+- The Host header must name this machine; otherwise a site that resolves its own name to 127.0.0.1
+  (DNS rebinding) could read the responses.
+- A request with the Origin header of another site is rejected.
 """
 
 from __future__ import annotations
@@ -21,9 +24,12 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 NAMES = ("127.0.0.1", "localhost")
-_ONLY_OURS = "default-src 'self'; img-src 'self' blob: data:"
+_CONTENT_POLICY = (
+    "default-src 'self'; img-src 'self' blob: data:; frame-ancestors 'none'; base-uri 'none'"
+)
+_OPEN_PRINTED = "open the address that `meanshiftpp studio` printed."
 _HEADERS = [
-    (b"content-security-policy", f"{_ONLY_OURS}; frame-ancestors 'none'; base-uri 'none'".encode()),
+    (b"content-security-policy", _CONTENT_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
@@ -33,7 +39,7 @@ _HEADERS = [
 
 
 def new_token() -> str:
-    """Draw a token nobody can guess.
+    """Return a new random token of 192 bits.
 
     Examples
     --------
@@ -45,16 +51,16 @@ def new_token() -> str:
 
 
 class Guard:
-    """An app in front of the app; what passes loses the token from its path.
+    """ASGI middleware that rejects foreign requests and removes the token from the path.
 
     Parameters
     ----------
     app : ASGI application
-        What is guarded.
+        The protected app.
     token : str
         The first part of every path.
     port : int
-        The port served.
+        The port of the server.
     """
 
     def __init__(self, app: App, token: str, port: int) -> None:
@@ -63,48 +69,50 @@ class Guard:
         self._origins = {b"http://" + host for host in self._hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Pass a request on to the app, or reject it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope)
-        if refusal:
-            await _refuse(scope, receive, send, refusal)
+        problem = self._problem(scope)
+        if problem:
+            await _reject(scope, receive, send, problem)
             return
         rest = scope["path"].split("/", 2)[2:]
         inner = {**scope, "path": "/" + (rest[0] if rest else "")}
         inner["raw_path"] = inner["path"].encode()
         await self._app(inner, receive, _with_headers(send))
 
-    def _refusal(self, scope: Scope) -> str:
+    def _problem(self, scope: Scope) -> str:
         headers: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name, []).append(value)
         host, origin = headers.get(b"host", []), headers.get(b"origin", [])
         if len(host) != 1 or host[0].lower() not in self._hosts:
-            return "This page is for the machine it runs on; it does not answer to that name."
-        if any(each.lower() not in self._origins for each in origin):
-            return "Another site asked for this page; only the page itself may."
-        given = scope["path"].split("/", 2)[1].encode("utf-8", "replace")
-        if not secrets.compare_digest(given, self._token):
-            return "The address needs its token: open the one that `meanshiftpp studio` printed."
+            return f"Requests must be addressed to 127.0.0.1 or localhost; {_OPEN_PRINTED}"
+        if any(value.lower() not in self._origins for value in origin):
+            return f"Requests from other sites are not allowed; {_OPEN_PRINTED}"
+        token = scope["path"].split("/", 2)[1].encode("utf-8", "replace")
+        if not secrets.compare_digest(token, self._token):
+            return f"The token in the address is missing or wrong; {_OPEN_PRINTED}"
         return ""
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send, words: str) -> None:
+async def _reject(scope: Scope, receive: Receive, send: Send, message: str) -> None:
     if scope["type"] == "websocket":
         await receive()
-        await send({"type": "websocket.close", "code": 4403, "reason": words[:120]})
+        await send({"type": "websocket.close", "code": 4403, "reason": message[:120]})
         return
-    kind = [(b"content-type", b"text/plain; charset=utf-8")]
-    await send({"type": "http.response.start", "status": 403, "headers": [*kind, *_HEADERS]})
-    await send({"type": "http.response.body", "body": words.encode()})
+    content_type = [(b"content-type", b"text/plain; charset=utf-8")]
+    await send(
+        {"type": "http.response.start", "status": 403, "headers": [*content_type, *_HEADERS]}
+    )
+    await send({"type": "http.response.body", "body": message.encode()})
 
 
 def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             message = {**message, "headers": [*message.get("headers", []), *_HEADERS]}
         await send(message)
 
-    return sending
+    return send_with_headers

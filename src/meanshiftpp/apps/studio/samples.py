@@ -1,6 +1,6 @@
-"""Something to begin with: a photograph, tables and clips, written as files like any other.
+"""Sample pictures, tables and clips, which are written to files and opened like any other.
 
-Photographs come with scikit-image where that is installed; without it a picture is drawn.
+The photographs are those of scikit-image; if it is not installed, the sample is a drawn picture.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from meanshiftpp.images import picture
 from meanshiftpp.tracking import clips
 from meanshiftpp.video.frames import write_frames
 
-__all__ = ["hills", "offered", "write"]
+__all__ = ["available", "hills", "write"]
 
 PHOTOS = {"coffee": "Coffee", "astronaut": "Astronaut", "chelsea": "Cat"}
 DRAWN = {"hills": "Hills"}
@@ -32,20 +32,20 @@ CLIPS = {
 }
 
 
-def offered() -> dict[str, dict[str, str]]:
-    """Name the samples of each view.
+def available() -> dict[str, dict[str, str]]:
+    """Return the names and titles of the samples of each view.
 
     Examples
     --------
-    >>> from meanshiftpp.apps.studio.samples import offered
-    >>> list(offered())
+    >>> from meanshiftpp.apps.studio.samples import available
+    >>> list(available())
     ['image', 'table', 'video']
     """
     return {"image": PHOTOS if _has_photos() else DRAWN, "table": TABLES, "video": CLIPS}
 
 
 def write(view: str, name: str, folder: Path) -> Source:
-    """Write a sample into a folder.
+    """Write a sample into a folder and return its source.
 
     Examples
     --------
@@ -56,13 +56,13 @@ def write(view: str, name: str, folder: Path) -> Source:
     ...     write("table", "iris", Path(folder)).name
     'iris.csv'
     """
-    maker, suffix = _MAKERS[view]
-    if name not in offered()[view]:
+    write_file, suffix = _WRITERS[view]
+    if name not in available()[view]:
         raise KeyError(name)
     if name == "million":
         suffix = ".npy"
     source = Source(folder / f"sample-{name}{suffix}", f"{name}{suffix}", folder)
-    maker(name, source.path)
+    write_file(name, source.path)
     return source
 
 
@@ -70,7 +70,7 @@ def _has_photos() -> bool:
     return find_spec("skimage") is not None
 
 
-def _photo(name: str, path: Path) -> None:
+def _write_photo(name: str, path: Path) -> None:
     if name in PHOTOS:
         picture.write(path, getattr(import_module("skimage.data"), name)())
     else:
@@ -78,7 +78,7 @@ def _photo(name: str, path: Path) -> None:
 
 
 def hills(width: int = 1200, height: int = 800) -> NDArray[np.uint8]:
-    """Draw a sun behind ranges of hills, the nearer the darker, with grain.
+    """Draw a sun behind ranges of hills, with film grain; nearer ranges are darker.
 
     Examples
     --------
@@ -102,25 +102,25 @@ def hills(width: int = 1200, height: int = 800) -> NDArray[np.uint8]:
     return np.asarray((scene + grain).round().clip(0, 255), np.uint8)
 
 
-def _table(name: str, path: Path) -> None:
+def _write_table(name: str, path: Path) -> None:
     if name == "million":
         from meanshiftpp.apps.demo import gaussians
 
         np.save(path, gaussians()[0])
         return
     data = import_module("sklearn.datasets").load_iris()
-    names = ",".join(each.removesuffix(" (cm)").replace(" ", "_") for each in data.feature_names)
+    names = ",".join(name.removesuffix(" (cm)").replace(" ", "_") for name in data.feature_names)
     np.savetxt(path, data.data, "%.1f", ",", header=names, comments="", encoding="utf-8")
 
 
-def _clip(name: str, path: Path) -> None:
-    with write_frames(path, 25, (clips.WIDTH, clips.HEIGHT)) as put:
+def _write_clip(name: str, path: Path) -> None:
+    with write_frames(path, 25, (clips.WIDTH, clips.HEIGHT)) as write_frame:
         for frame, _ in clips.CLIPS[name]():
-            put(frame)
+            write_frame(frame)
 
 
-_MAKERS: dict[str, tuple[Callable[[str, Path], Any], str]] = {
-    "image": (_photo, ".png"),
-    "table": (_table, ".csv"),
-    "video": (_clip, ".mp4"),
+_WRITERS: dict[str, tuple[Callable[[str, Path], Any], str]] = {
+    "image": (_write_photo, ".png"),
+    "table": (_write_table, ".csv"),
+    "video": (_write_clip, ".mp4"),
 }

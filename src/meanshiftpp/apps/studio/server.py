@@ -1,8 +1,9 @@
-"""The app: the page and its files, uploads, downloads, and one WebSocket a tab.
+"""The web app: the page and its files, uploads, downloads, and one WebSocket per tab.
 
-A tab is a session for as long as its WebSocket is open. Uploads and downloads are plain requests
-that name the session; everything else goes through the WebSocket. A file's name is shown and never
-used: files lie under numbers in the session's folder, which goes with the session.
+A tab is a session for as long as its WebSocket is open. Uploads and downloads are HTTP requests
+with the session's id in their path; everything else goes through the WebSocket. The name of an
+uploaded file is displayed but never used as a path: the session stores its files under numbers in
+a folder that is deleted with the session.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import uvicorn
-from fastapi import FastAPI, Request, Response, WebSocket, WebSocketDisconnect
+from fastapi import FastAPI, Response, WebSocket, WebSocketDisconnect
+from fastapi import Request as HTTPRequest
 from fastapi.responses import JSONResponse
 
 from meanshiftpp import __version__
@@ -29,15 +31,15 @@ from meanshiftpp.apps.studio import samples
 from meanshiftpp.apps.studio.guard import App, Guard, new_token
 from meanshiftpp.apps.studio.image_view import ImageView
 from meanshiftpp.apps.studio.session import (
-    Answer,
+    Cancelled,
+    Handler,
     Job,
-    Meet,
     Previewing,
+    Reply,
+    Request,
     Session,
     Source,
-    Stopped,
     View,
-    Wish,
 )
 from meanshiftpp.apps.studio.table_view import FORMATS as TABLE_FORMATS
 from meanshiftpp.apps.studio.table_view import TableView
@@ -49,10 +51,11 @@ from meanshiftpp.video.frames import VIDEO_FORMATS, is_video
 __all__ = ["Studio", "make_app", "serve"]
 
 VIEWS: dict[str, Callable[[], View]] = {"image": ImageView, "table": TableView, "video": VideoView}
-MAX_UPLOAD = 2 * 2**30
+MAX_UPLOAD = 2 * 2**30  # bytes
 THREADS = 8
-_M_MMAP_THRESHOLD, _LARGE = -3, 2**20  # mallopt's name for it; bytes
-_KINDS = {
+_M_MMAP_THRESHOLD, _MMAP_BYTES = -3, 2**20  # the number of glibc's mallopt option, and its value
+_DISCONNECTED = "this tab is no longer connected: reload the page"
+_MEDIA_TYPES = {
     ".html": "text/html",
     ".js": "text/javascript",
     ".css": "text/css",
@@ -68,7 +71,7 @@ class Studio:
     startup : path, optional
         A file that every new tab opens.
     max_upload : int
-        Bytes an uploaded file may have.
+        Largest size of an uploaded file in bytes.
     """
 
     def __init__(self, startup: Path | None = None, max_upload: int = MAX_UPLOAD) -> None:
@@ -78,29 +81,30 @@ class Studio:
 
     # -- a tab ---------------------------------------------------------------------------------
 
-    async def attend(self, socket: WebSocket) -> None:
-        """Talk to a tab until it closes."""
+    async def serve_tab(self, socket: WebSocket) -> None:
+        """Handle the messages of a tab until it closes."""
         await socket.accept()
 
-        async def say(words: dict[str, Any]) -> None:
-            await socket.send_text(json.dumps(words))
+        async def send_json(fields: dict[str, Any]) -> None:
+            await socket.send_text(json.dumps(fields))
 
-        session = Session(secrets.token_urlsafe(12), say, socket.send_bytes, self.pool)
+        session = Session(secrets.token_urlsafe(12), send_json, socket.send_bytes, self.pool)
         session.views = {name: make() for name, make in VIEWS.items()}
         self.sessions[session.id] = session
-        lanes = [asyncio.create_task(lane.run()) for lane in (session.quick, session.slow)]
+        workers = (session.preview_worker, session.full_worker)
+        tasks = [asyncio.create_task(worker.run()) for worker in workers]
         try:
-            await say(self._hello(session))
+            await send_json(self._hello(session))
             while True:
-                await self._heed(session, await socket.receive_text())
-        except (WebSocketDisconnect, RuntimeError):  # a tab may go at any moment
+                await self._handle_message(session, await socket.receive_text())
+        except (WebSocketDisconnect, RuntimeError):  # a tab may close at any moment
             pass
         finally:
             del self.sessions[session.id]
             session.close()
-            for lane in lanes:
-                lane.cancel()
-            await asyncio.gather(*lanes, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def _hello(self, session: Session) -> dict[str, Any]:
         startup = None
@@ -111,7 +115,7 @@ class Studio:
             "session": session.id,
             "version": __version__,
             "max_upload": self.max_upload,
-            "samples": samples.offered(),
+            "samples": samples.available(),
             "startup": startup,
             "formats": {
                 "image": PICTURE_FORMATS,
@@ -120,107 +124,110 @@ class Studio:
             },
         }
 
-    async def _heed(self, session: Session, text: str) -> None:
-        """Do what a message from the page asks for."""
+    async def _handle_message(self, session: Session, text: str) -> None:
         try:
-            wish = json.loads(text)
-            do, view = wish["do"], session.views.get(wish.get("view"))
-            if do == "painted":
-                session.painted()
-            elif do == "stop":
-                session.quick.stop()
-                session.slow.stop()
-            elif do == "open":
-                session.slow.stop()
-                session.quick.put(wish, self._opener(session))
-            elif do == "show" and view is not None:
-                session.quick.put(wish, view.show)
-                if wish.get("final") and isinstance(view, Previewing):
-                    session.slow.put(wish, view.finish)
-            else:
-                raise KeyError(do)
+            self._dispatch(session, json.loads(text))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            await session.say({"type": "error", "view": None, "words": f"not understood: {error}"})
+            message = f"Invalid request: {error}"
+            await session.send_json({"type": "error", "view": None, "message": message})
 
-    def _opener(self, session: Session) -> Meet:
-        def opened(wish: Wish, job: Job) -> Iterator[Answer]:
-            source = self._source(session, wish, job)
+    def _dispatch(self, session: Session, request: Request) -> None:
+        """Pass a request from the page to the worker and the view that handle it."""
+        action, view = request["action"], session.views.get(request.get("view", ""))
+        if action == "painted":
+            session.note_painted()
+        elif action == "cancel":
+            session.cancel_jobs()
+        elif action == "open":
+            session.full_worker.cancel()
+            session.preview_worker.submit(request, self._open_handler(session))
+        elif action == "show" and view is not None:
+            session.preview_worker.submit(request, view.show)
+            if request.get("final") and isinstance(view, Previewing):
+                session.full_worker.submit(request, view.finish)
+        else:
+            raise ValueError(f"unknown action {action!r} or view {request.get('view')!r}")
+
+    def _open_handler(self, session: Session) -> Handler:
+        def handle(request: Request, job: Job) -> Iterator[Reply]:
+            source = self._find_source(session, request, job)
             name = view_of(source.name)
             try:
                 yield from session.views[name].open(source, job)
             except BaseException:
-                session.drop(source)
+                session.remove(source)
                 raise
-            session.keep(name, source)
+            session.set_opened(name, source)
 
-        return opened
+        return handle
 
-    def _source(self, session: Session, wish: Wish, job: Job) -> Source:
-        if wish.get("startup") and self.startup is not None:
+    def _find_source(self, session: Session, request: Request, job: Job) -> Source:
+        """Return the startup file, an uploaded file, or a sample that is written first."""
+        if request.get("startup") and self.startup is not None:
             source = Source(self.startup, str(self.startup), session.folder)
-            session.call(source)
+            session.remember_name(source)
             return source
-        if "upload" in wish:
-            found = session.uploads.pop(str(wish["upload"]), None)
-            if found is None:
-                raise InvalidInputError("that file is not here any more: drop it again")
-            return found
-        view, name = str(wish.get("view")), str(wish.get("sample"))
-        if name not in samples.offered().get(view, {}):
-            raise InvalidInputError(f"there is no sample {name!r}")
-        job.step(words="making the sample")
+        if "upload" in request:
+            uploaded = session.uploads.pop(str(request["upload"]), None)
+            if uploaded is None:
+                raise InvalidInputError("the uploaded file no longer exists: drop it again")
+            return uploaded
+        view, name = str(request.get("view")), str(request.get("sample"))
+        if name not in samples.available().get(view, {}):
+            raise InvalidInputError(f"there is no sample {name!r}: choose one on the page")
+        job.update(description="Creating the sample")
         return samples.write(view, name, session.folder)
 
     # -- files in and out ----------------------------------------------------------------------
 
-    async def upload(self, request: Request, session_id: str) -> Response:
-        """Take a file into the session's folder, as long as it is not too large."""
+    async def upload(self, request: HTTPRequest, session_id: str) -> Response:
+        """Store a file in the session's folder, unless it is too large."""
         session = self.sessions.get(session_id)
         if session is None:
-            return _refused(404, "this tab is not connected any more: reload the page")
+            return _error_response(404, _DISCONNECTED)
         name = PurePath(unquote(request.headers.get("x-file-name", "file"))).name[-200:] or "file"
         if int(request.headers.get("content-length") or 0) > self.max_upload:
-            return _refused(413, too_large(name, self.max_upload))
+            return _error_response(413, too_large(name, self.max_upload))
         try:
             view = view_of(name)
         except InvalidInputError as error:
-            return _refused(415, str(error))
+            return _error_response(415, str(error))
         key = secrets.token_urlsafe(9)
-        source, size = session.new_source(name), 0
+        source, size = session.new_upload(name), 0
         try:
             with source.path.open("wb") as file:
                 async for chunk in request.stream():
                     size += len(chunk)
                     if size > self.max_upload:
-                        session.drop(source)
-                        return _refused(413, too_large(name, self.max_upload))
+                        session.remove(source)
+                        return _error_response(413, too_large(name, self.max_upload))
                     file.write(chunk)
         except OSError as error:
-            session.drop(source)
-            return _refused(507, f"{name!r} cannot be kept here: {error.strerror}")
+            session.remove(source)
+            return _error_response(507, f"{name!r} cannot be stored: {error.strerror}")
         session.uploads[key] = source
         return JSONResponse({"upload": key, "view": view, "name": name})
 
-    async def export(self, request: Request, session_id: str) -> Response:
-        """Make a file in the slow lane, and send it."""
+    async def export(self, request: HTTPRequest, session_id: str) -> Response:
+        """Create a file in a worker and return it as a download."""
         session = self.sessions.get(session_id)
         if session is None:
-            return _refused(404, "this tab is not connected any more: reload the page")
+            return _error_response(404, _DISCONNECTED)
         try:
-            wish = await request.json()
-            view = session.views[wish["view"]]
+            fields = await request.json()
+            view = session.views[fields["view"]]
         except (ValueError, KeyError, TypeError):
-            return _refused(400, "not understood")
-        made: asyncio.Future[tuple[str, bytes]] = asyncio.get_running_loop().create_future()
-        session.exports.add(made)
-        made.add_done_callback(session.exports.discard)
-        session.slow.put({**wish, "do": "export"}, _exporting(view, made))
+            return _error_response(400, "invalid request")
+        result: asyncio.Future[tuple[str, bytes]] = asyncio.get_running_loop().create_future()
+        session.exports.add(result)
+        result.add_done_callback(session.exports.discard)
+        session.full_worker.submit({**fields, "action": "export"}, _export_handler(view, result))
         try:
-            name, data = await made
+            name, data = await result
         except asyncio.CancelledError:
-            return _refused(404, "the tab was closed")
+            return _error_response(404, "the tab was closed")
         except Exception as error:
-            return _refused(422, session.in_words(error))
+            return _error_response(422, session.error_message(error))
         return Response(
             data,
             media_type="application/octet-stream",
@@ -229,19 +236,19 @@ class Studio:
 
 
 def make_app(studio: Studio) -> FastAPI:
-    """Tie the addresses of the page to what they do."""
+    """Build the app: the WebSocket, uploads, exports and the files of the page."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
     @app.websocket("/socket")
     async def _(socket: WebSocket) -> None:
-        await studio.attend(socket)
+        await studio.serve_tab(socket)
 
     @app.post("/upload/{session}")
-    async def _(request: Request, session: str) -> Response:
+    async def _(request: HTTPRequest, session: str) -> Response:
         return await studio.upload(request, session)
 
     @app.post("/export/{session}")
-    async def _(request: Request, session: str) -> Response:
+    async def _(request: HTTPRequest, session: str) -> Response:
         return await studio.export(request, session)
 
     pages = {file.name: file.read_bytes() for file in _page_files()}
@@ -249,8 +256,8 @@ def make_app(studio: Studio) -> FastAPI:
     @app.get("/{name}")
     async def _(name: str) -> Response:
         if name not in pages:
-            return _refused(404, "there is no such page")
-        return Response(pages[name], media_type=_KINDS[PurePath(name).suffix])
+            return _error_response(404, f"page not found: {name}")
+        return Response(pages[name], media_type=_MEDIA_TYPES[PurePath(name).suffix])
 
     @app.get("/")
     async def _() -> Response:
@@ -266,7 +273,7 @@ def serve(
     max_upload: int = MAX_UPLOAD,
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve until interrupted; `ready` is told the address."""
+    """Serve until interrupted; `ready` is called with the address once it accepts connections."""
     if startup is not None:
         view_of(startup.name)
     with socket.socket() as listening:
@@ -275,7 +282,7 @@ def serve(
             listening.bind(("127.0.0.1", port))
         except OSError as error:
             raise InvalidInputError(
-                f"cannot listen on port {port}: {error.strerror}; port 0 is any that is free"
+                f"cannot listen on port {port}: {error.strerror}; --port 0 uses a free port"
             ) from error
         _return_freed_memory()
         port = listening.getsockname()[1]
@@ -297,17 +304,17 @@ def serve(
 
 
 def _return_freed_memory() -> None:
-    """Have glibc give freed arrays back at once.
+    """Make glibc return the memory of freed arrays to the system at once.
 
-    By itself it learns from the first large array that is freed to keep such memory, for each
-    thread apart: with ten tabs that came to four times what was in use.
+    By default glibc raises its threshold when the first large array is freed, and each thread then
+    keeps such memory: with ten tabs the process held four times the memory in use.
     """
-    with suppress(OSError, AttributeError, TypeError):  # another system, another C library
-        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)
+    with suppress(OSError, AttributeError, TypeError):  # systems without glibc
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
 
 
 class _Server(uvicorn.Server):
-    """Says when it can be reached."""
+    """A server that calls `ready` once it accepts connections."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -318,11 +325,11 @@ class _Server(uvicorn.Server):
         self._ready()
 
 
-# -- words ----------------------------------------------------------------------------------------
+# -- within ---------------------------------------------------------------------------------------
 
 
 def view_of(name: str) -> str:
-    """Tell by its name which view a file is for.
+    """Return the view that opens a file, chosen by its suffix.
 
     Examples
     --------
@@ -338,43 +345,42 @@ def view_of(name: str) -> str:
     if is_video(name):
         return "video"
     known = ", ".join((*PICTURE_FORMATS, *TABLE_FORMATS, *VIDEO_FORMATS))
-    raise InvalidInputError(f"{name!r} is no picture, table or video known here: {known}")
+    raise InvalidInputError(
+        f"{name!r} is not a supported picture, table or video; supported are {known}"
+    )
 
 
 def too_large(name: str, limit: int) -> str:
-    """Say that a file is too large, and what to do."""
-    megabytes = limit / 2**20
+    """Return the message for a file above the upload limit (in bytes)."""
     return (
-        f"{name!r} is larger than {megabytes:,.0f} MB; start the studio with a larger --max-upload"
+        f"{name!r} is larger than {limit / 2**20:,.0f} MB; "
+        "restart the studio with a larger --max-upload"
     )
 
 
-def _refused(status: int, words: str) -> Response:
-    return JSONResponse({"words": words}, status)
+def _error_response(status: int, message: str) -> Response:
+    return JSONResponse({"message": message}, status)
 
 
 def _page_files() -> Iterator[Any]:
-    return (
-        f
-        for f in resources.files("meanshiftpp.apps.studio").joinpath("page").iterdir()
-        if f.is_file()
-    )
+    folder = resources.files("meanshiftpp.apps.studio").joinpath("page")
+    return (file for file in folder.iterdir() if file.is_file())
 
 
-def _exporting(view: View, made: asyncio.Future[tuple[str, bytes]]) -> Meet:
-    """Make a file in a thread; whatever comes of it goes to the request that waits for it."""
+def _export_handler(view: View, result: asyncio.Future[tuple[str, bytes]]) -> Handler:
+    """Return a handler that passes its file or its error to the HTTP request that awaits it."""
     loop = asyncio.get_running_loop()
 
-    def tell(how: Callable[..., None], value: Any) -> None:
-        loop.call_soon_threadsafe(lambda: None if made.done() else how(value))
+    def resolve(setter: Callable[..., None], value: Any) -> None:
+        loop.call_soon_threadsafe(lambda: None if result.done() else setter(value))
 
-    def export(wish: Wish, job: Job) -> Iterator[Answer]:
+    def handle(request: Request, job: Job) -> Iterator[Reply]:
         try:
-            tell(made.set_result, view.export(wish, job))
-        except Stopped:
-            tell(made.set_exception, InvalidInputError("stopped"))
+            resolve(result.set_result, view.export(request, job))
+        except Cancelled:
+            resolve(result.set_exception, InvalidInputError("the export was cancelled"))
         except Exception as error:
-            tell(made.set_exception, error)
+            resolve(result.set_exception, error)
         yield from ()
 
-    return export
+    return handle

@@ -1,15 +1,14 @@
-"""One tab's work: the newest wish wins, and what takes long can be watched and stopped.
+"""One tab: its files, its views and the workers that handle its requests.
 
-Wishes come faster than they can be met while a slider is dragged. A lane keeps only the newest one
-and meets it in a thread; there are two, so that a slow answer at full size does not hold up quick
-ones at preview size. Answers wait for the page: more than a few that it has not painted yet are
-never under way, so a slow page makes a slow lane and not a growing queue.
+A dragged slider sends requests faster than they can be handled, so a worker keeps only the latest
+waiting request and handles it in a thread. Each tab has two workers: a slow reply at full size does
+not delay previews. At most two replies with arrays are unpainted at any time; the next one waits
+until the page has painted, so a slow page slows its workers down instead of filling a queue.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import tempfile
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -19,165 +18,187 @@ from pathlib import Path, PurePath
 from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
 
-from meanshiftpp.errors import MeanShiftPPError
+from meanshiftpp.apps.studio.page_errors import error_message
 
-__all__ = ["Job", "Lane", "Previewing", "Session", "Source", "Stopped", "View"]
+__all__ = [
+    "Cancelled",
+    "Handler",
+    "Job",
+    "Previewing",
+    "Reply",
+    "Request",
+    "Session",
+    "Source",
+    "View",
+    "Worker",
+]
 
-log = logging.getLogger(__name__)
+Request = dict[str, Any]
+Reply = bytes | dict[str, Any]  # a packed message with arrays, or JSON fields only
+PROGRESS_DELAY = 0.5  # seconds until the page shows the progress of a job
+PROGRESS_INTERVAL = 0.2  # seconds between two progress messages
+MAX_UNPAINTED = 2  # replies with arrays that the page has not painted yet
+_PRIORITY = ("open", "export", "show")
 
-Wish = dict[str, Any]
-Answer = bytes | dict[str, Any]  # arrays with their words, or words alone
-PATIENCE, BEAT = 0.5, 0.2  # seconds until progress is shown, and between two signs of it
-_ORDER = ("open", "export", "show")
-UNPAINTED = 2  # answers with arrays that may be on their way
 
-
-class Stopped(Exception):  # noqa: N818 - not an error
-    """The work was stopped, by the user or by a newer wish."""
+class Cancelled(Exception):  # noqa: N818 - not an error
+    """The job was cancelled by the user or superseded by a newer request."""
 
 
 class Job:
-    """A piece of work: it says how far it is, and stops when it is told to.
+    """A running request, which reports its progress and can be cancelled.
 
     Examples
     --------
     >>> from meanshiftpp.apps.studio.session import Job
-    >>> job = Job("counting")
-    >>> job.step(0.5)
-    >>> job.words, job.part
-    ('counting', 0.5)
+    >>> job = Job("Counting")
+    >>> job.update(0.5)
+    >>> job.description, job.fraction
+    ('Counting', 0.5)
     """
 
-    def __init__(self, words: str = "working", overtaken: Callable[[], bool] | None = None) -> None:
-        self.words = words
-        self.part: float | None = None  # how much is done, where that is known
-        self.shown = False  # whether the page has heard of it
-        self.waits = False
-        self._stop, self._overtaken = threading.Event(), overtaken
+    def __init__(
+        self, description: str = "Working", superseded: Callable[[], bool] | None = None
+    ) -> None:
+        self.description = description
+        self.fraction: float | None = None  # completed part, if known
+        self.reported = False  # whether the page has received a progress message
+        self.waits_for_page = False
+        self._cancel, self._superseded = threading.Event(), superseded
 
-    def stop(self) -> None:
-        """Ask for the work to stop."""
-        self._stop.set()
-
-    @property
-    def told(self) -> bool:
-        """Whether it was told to stop."""
-        return self._stop.is_set()
+    def cancel(self) -> None:
+        """Request that the job stops at its next update."""
+        self._cancel.set()
 
     @property
-    def stopped(self) -> bool:
-        """Whether it should stop: it was told to, or there is a newer wish."""
-        return self.told or (self._overtaken is not None and self._overtaken())
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._cancel.is_set()
 
-    def step(self, part: float | None = None, words: str | None = None) -> None:
-        """Say how far it is; ends the work if it should stop."""
-        self.part = part
-        self.words = words or self.words
-        if self.stopped:
-            raise Stopped
+    @property
+    def should_stop(self) -> bool:
+        """Whether the job was cancelled or superseded by a newer request."""
+        return self.cancelled or (self._superseded is not None and self._superseded())
+
+    def update(self, fraction: float | None = None, description: str | None = None) -> None:
+        """Record the progress; raise `Cancelled` if the job should stop."""
+        self.fraction = fraction
+        self.description = description or self.description
+        if self.should_stop:
+            raise Cancelled
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file to open: where it is, its name on the page, and where its exports are made."""
+    """An open file: its path, its name on the page, and a folder for its exports."""
 
     path: Path
     name: str
     scratch: Path
 
-    def export(self, suffix: str) -> Path:
-        """Name a new file for something that is to be sent."""
-        return self.scratch / f"export-{uuid4().hex}{suffix}"
+    def export(self, suffix: str, write: Callable[[Path], object]) -> bytes:
+        """Return the content of a temporary file that `write` creates."""
+        path = self.scratch / f"export-{uuid4().hex}{suffix}"
+        try:
+            write(path)
+            return path.read_bytes()
+        finally:
+            path.unlink(missing_ok=True)
+
+    def stem(self, default: str) -> str:
+        """Return the name without its suffix, or `default` if nothing is left."""
+        return self.name.rpartition(".")[0] or default
 
 
-Meet = Callable[[Wish, Job], Iterator[Answer]]
+Handler = Callable[[Request, Job], Iterator[Reply]]
 
 
 class View(Protocol):
-    """What a tab shows of a kind of file.
+    """One of the three parts of the page: it opens files of one kind and replies to requests.
 
-    It works in a thread and knows nothing of the network. Answers are sent as they come. An error
-    of this package goes to the page in its own words, and `Job.step` ends what is not wanted any
-    more. Of one view, `open` and `show` never run at the same time; `finish` and `export`, in the
-    other lane, may run beside them.
+    A view runs in a worker thread and does not know about the network. Replies are sent as soon as
+    they are yielded. Errors of this package are shown on the page, and `Job.update` ends a job
+    whose result is no longer needed. `open` and `show` of one view never run at the same time;
+    `finish` and `export` run on the other worker and may overlap with them.
     """
 
-    def open(self, source: Source, job: Job) -> Iterator[Answer]:
-        """Read a file, which takes the place of the one before."""
+    def open(self, source: Source, job: Job) -> Iterator[Reply]:
+        """Read a file, which replaces the open one."""
 
-    def show(self, wish: Wish, job: Job) -> Iterator[Answer]:
-        """Answer what the page asks for, soon."""
+    def show(self, request: Request, job: Job) -> Iterator[Reply]:
+        """Reply quickly to a change of the controls."""
 
-    def export(self, wish: Wish, job: Job) -> tuple[str, bytes]:
-        """Make a file of what the page asks for: its name and its content."""
+    def export(self, request: Request, job: Job) -> tuple[str, bytes]:
+        """Return the name and the content of a file for download."""
 
 
 @runtime_checkable
 class Previewing(View, Protocol):
-    """A view that shows a preview while a slider is dragged, and more when it is at rest."""
+    """A view that shows a preview during a drag and the full result when the slider is released."""
 
-    def finish(self, wish: Wish, job: Job) -> Iterator[Answer]:
-        """Answer in full, where `show` has not."""
+    def finish(self, request: Request, job: Job) -> Iterator[Reply]:
+        """Reply in full, unless `show` already has."""
 
 
-class Lane:
-    """Wishes met one after the other; a newer one takes the place of one that waits."""
+class Worker:
+    """Handle requests one at a time; of each kind, the latest waiting request wins."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._waiting: dict[str, tuple[Wish, Meet]] = {}
-        self._new, self._count = asyncio.Event(), 0
+        self._waiting: dict[str, tuple[Request, Handler]] = {}
+        self._wake, self._n_requests = asyncio.Event(), 0
         self.job: Job | None = None
 
-    def put(self, wish: Wish, meet: Meet) -> None:
-        """Take the place of a waiting wish of the same kind; every export is of its own kind."""
-        self._count += 1
-        kind = f"export {self._count}" if wish["do"] == "export" else str(wish["do"])
-        self._waiting[kind] = wish, meet
-        self._new.set()
+    def submit(self, request: Request, handler: Handler) -> None:
+        """Queue a request in place of a waiting one of the same kind; exports all stay queued."""
+        self._n_requests += 1
+        action = str(request["action"])
+        kind = f"export {self._n_requests}" if action == "export" else action
+        self._waiting[kind] = request, handler
+        self._wake.set()
 
-    def stop(self) -> None:
-        """Stop the work at hand."""
+    def cancel(self) -> None:
+        """Cancel the running job."""
         if self.job:
-            self.job.stop()
+            self.job.cancel()
 
     async def run(self) -> None:
-        """Meet wishes until cancelled; files are opened before they are shown."""
+        """Handle requests until this task is cancelled; files are opened first, shown last."""
         while True:
-            await self._new.wait()
-            kind = min(self._waiting, key=lambda kind: _ORDER.index(kind.split()[0]))
-            if kind == "show":  # chosen as late as can be: what waits here may still be replaced
-                await self._session.room()
-            wish, meet = self._waiting.pop(kind)
+            await self._wake.wait()
+            kind = min(self._waiting, key=lambda kind: _PRIORITY.index(kind.split()[0]))
+            if kind == "show":  # wait before taking the request: it may still be replaced
+                await self._session.wait_for_page()
+            request, handler = self._waiting.pop(kind)
             if not self._waiting:
-                self._new.clear()
-            overtaken = (lambda: bool(self._waiting)) if kind == "show" else None
-            self.job = Job(wish.get("words", "working"), overtaken)
+                self._wake.clear()
+            superseded = (lambda: bool(self._waiting)) if kind == "show" else None
+            self.job = Job(request.get("description", "Working"), superseded)
             try:
-                await self._session.meet(wish, self.job, meet)
+                await self._session.run_job(request, self.job, handler)
             finally:
                 self.job = None
 
 
 @dataclass(eq=False)
 class Session:
-    """A tab: its files, its views, its lanes.
+    """The state of one tab: its files, views and workers.
 
     Attributes
     ----------
     id : str
-        What uploads and downloads name it by.
-    say : coroutine function
-        Sends words to the page.
-    send : coroutine function
+        Identifies the tab in uploads and downloads.
+    send_json : coroutine function
+        Sends JSON fields to the page.
+    send_bytes : coroutine function
         Sends a packed message to the page.
     pool : Executor
-        Where the work is done.
+        Runs the jobs.
     """
 
     id: str
-    say: Callable[[dict[str, Any]], Awaitable[None]]
-    send: Callable[[bytes], Awaitable[None]]
+    send_json: Callable[[dict[str, Any]], Awaitable[None]]
+    send_bytes: Callable[[bytes], Awaitable[None]]
     pool: Executor
     views: dict[str, View] = field(default_factory=dict)
     uploads: dict[str, Source] = field(default_factory=dict)
@@ -189,108 +210,99 @@ class Session:
             prefix="meanshiftpp-studio-", ignore_cleanup_errors=True
         )
         self.folder = Path(self._folder.name)
-        self.quick, self.slow = Lane(self), Lane(self)
-        self._names: dict[str, str] = {}  # what files are called on the page
-        self._unpainted, self._room = 0, asyncio.Event()
-        self._room.set()
+        self.preview_worker, self.full_worker = Worker(self), Worker(self)
+        self._display_names: dict[str, str] = {}  # by path
+        self._n_unpainted, self._page_ready = 0, asyncio.Event()
+        self._page_ready.set()
 
-    def painted(self) -> None:
-        """Note that the page has painted one more answer."""
-        self._unpainted = max(0, self._unpainted - 1)
-        self._room.set()
+    def note_painted(self) -> None:
+        """Record that the page has painted one more reply."""
+        self._n_unpainted = max(0, self._n_unpainted - 1)
+        self._page_ready.set()
 
-    async def room(self) -> None:
-        """Wait until the page has painted enough of what it was sent."""
-        while self._unpainted >= UNPAINTED:
-            self._room.clear()
-            await self._room.wait()
+    async def wait_for_page(self) -> None:
+        """Wait until fewer than `MAX_UNPAINTED` replies are unpainted."""
+        while self._n_unpainted >= MAX_UNPAINTED:
+            self._page_ready.clear()
+            await self._page_ready.wait()
 
-    def new_source(self, name: str) -> Source:
-        """Give a file a place in the folder: a number, and of its name only a known suffix."""
-        path = self.folder / f"{len(self._names)}{PurePath(name).suffix.lower()}"
+    def new_upload(self, name: str) -> Source:
+        """Return a source with a numbered path in the tab's folder; only the suffix is kept."""
+        path = self.folder / f"{len(self._display_names)}{PurePath(name).suffix.lower()}"
         source = Source(path, name, self.folder)
-        self.call(source)
+        self.remember_name(source)
         return source
 
-    def call(self, source: Source) -> None:
-        """Remember what a file is called."""
-        self._names[str(source.path)] = source.name
+    def remember_name(self, source: Source) -> None:
+        """Record the display name of a file for error messages."""
+        self._display_names[str(source.path)] = source.name
 
-    def drop(self, source: Source | None) -> None:
-        """Remove a file of this tab that is needed no more."""
+    def remove(self, source: Source | None) -> None:
+        """Delete a file if it is in the tab's folder."""
         if source is not None and source.path.is_relative_to(self.folder):
             source.path.unlink(missing_ok=True)
 
-    def keep(self, view: str, source: Source) -> None:
-        """Note that a view has opened a file; the one it had before may go."""
-        before = self.opened.get(view)
+    def set_opened(self, view: str, source: Source) -> None:
+        """Record the file that a view has opened, and delete the previous one."""
+        previous = self.opened.get(view)
         self.opened[view] = source
-        if before is not None and before.path != source.path:
-            self.drop(before)
+        if previous is not None and previous.path != source.path:
+            self.remove(previous)
+
+    def cancel_jobs(self) -> None:
+        """Cancel the running job of each worker."""
+        self.preview_worker.cancel()
+        self.full_worker.cancel()
 
     def close(self) -> None:
-        """Stop all work and remove all files."""
-        self.quick.stop()
-        self.slow.stop()
-        for waiting in list(self.exports):
-            waiting.cancel()
+        """Cancel all jobs and delete all files."""
+        self.cancel_jobs()
+        for export in list(self.exports):
+            export.cancel()
         self.views.clear()
         self._folder.cleanup()
 
-    async def meet(self, wish: Wish, job: Job, meet: Meet) -> None:
-        """Work on a wish in a thread; send what comes, or say what is wrong."""
-        loop, answers = asyncio.get_running_loop(), meet(wish, job)
-        watch = asyncio.create_task(self._watch(job))
+    async def run_job(self, request: Request, job: Job, handler: Handler) -> None:
+        """Handle a request in a thread; send its replies, or the message of its error."""
+        loop, replies = asyncio.get_running_loop(), handler(request, job)
+        progress = asyncio.create_task(self._report_progress(job))
         try:
-            while (one := await loop.run_in_executor(self.pool, next, answers, None)) is not None:
-                if isinstance(one, dict):
-                    await self.say(one)
-                else:
-                    job.waits = True  # for the page, which need not hear that
-                    await self.room()
-                    self._unpainted += 1
-                    job.waits = False
-                    await self.send(one)
-        except Stopped:
-            if job.told:
-                await self.say({"type": "stopped", "view": wish.get("view")})
+            while (reply := await loop.run_in_executor(self.pool, next, replies, None)) is not None:
+                await self._send(reply, job)
+        except Cancelled:
+            if job.cancelled:
+                await self.send_json({"type": "cancelled", "view": request.get("view")})
         except Exception as error:
-            words = self.in_words(error)
-            await self.say({"type": "error", "view": wish.get("view"), "words": words})
+            message = self.error_message(error)
+            await self.send_json({"type": "error", "view": request.get("view"), "message": message})
         finally:
-            watch.cancel()
-        if job.shown:
-            await self.say({"type": "idle"})
+            progress.cancel()
+        if job.reported:
+            await self.send_json({"type": "idle"})
 
-    def in_words(self, error: Exception) -> str:
-        """Say what went wrong; files are called what they are called on the page."""
-        words = in_words(error)
-        for path, name in self._names.items():
-            words = words.replace(repr(path), repr(name)).replace(path, name)
-        return words
+    async def _send(self, reply: Reply, job: Job) -> None:
+        if isinstance(reply, dict):
+            await self.send_json(reply)
+            return
+        job.waits_for_page = True
+        await self.wait_for_page()
+        self._n_unpainted += 1
+        job.waits_for_page = False
+        await self.send_bytes(reply)
 
-    async def _watch(self, job: Job) -> None:
-        await asyncio.sleep(PATIENCE)
-        while not job.told:  # what cannot stop at once goes on unseen
-            if not job.waits:
-                job.shown = True
-                await self.say({"type": "busy", "words": job.words, "part": job.part})
-            await asyncio.sleep(BEAT)
-        await self.say({"type": "idle"})
+    def error_message(self, error: Exception) -> str:
+        """Return the message for the page, with display names in place of paths."""
+        message = error_message(error)
+        for path, name in self._display_names.items():
+            message = message.replace(repr(path), repr(name)).replace(path, name)
+        return message
 
-
-def in_words(error: Exception) -> str:
-    """Say what went wrong; what nobody foresaw is logged as well.
-
-    Examples
-    --------
-    >>> from meanshiftpp.apps.studio.session import in_words
-    >>> in_words(MemoryError())
-    'This needs more memory than there is.'
-    """
-    if isinstance(error, MemoryError):
-        return "This needs more memory than there is."
-    if isinstance(error, MeanShiftPPError):
-        return str(error)
-    log.error("the studio failed", exc_info=error)
-    return f"The studio failed here, which is a mistake of its own: {error or type(error).__name__}"
+    async def _report_progress(self, job: Job) -> None:
+        await asyncio.sleep(PROGRESS_DELAY)
+        while not job.cancelled:  # a cancelled job may run on until its next update, unreported
+            if not job.waits_for_page:
+                job.reported = True
+                fields = {"description": job.description, "fraction": job.fraction}
+                await self.send_json({"type": "progress", **fields})
+            await asyncio.sleep(PROGRESS_INTERVAL)
+        await self.send_json({"type": "idle"})

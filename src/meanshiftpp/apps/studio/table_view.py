@@ -1,8 +1,8 @@
-"""The table view: two or three columns, their clusters, and a sweep to choose a bandwidth by.
+"""The table view: clusters of two or three columns, with a sweep to choose the bandwidth.
 
-Up to 100,000 points are drawn one by one. Of more, the page gets a picture of their density: how
-many points each pixel holds, and of one of them the cluster. Three columns are drawn as a cloud of
-points, of which an even part stands for all.
+Up to 100,000 points are drawn one by one. For more points the page receives a density raster: the
+number of points in each pixel, and the cluster of one of them. Three columns are drawn as a point
+cloud, thinned to every k-th row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.apps.studio.session import Answer, Job, Source, Wish
+from meanshiftpp.apps.studio.session import Job, Reply, Request, Source
 from meanshiftpp.apps.studio.wire import narrow, pack
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.bandwidth.sweep import Sweep, sweep
@@ -26,29 +26,29 @@ from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.streams import open_points, write_labels
-from meanshiftpp.io.tables import FORMATS as TABLES
+from meanshiftpp.io.tables import FORMATS as TABLE_FILES
 
 __all__ = ["FORMATS", "TableView"]
 
-FORMATS = (*TABLES, ".npy")
+FORMATS = (*TABLE_FILES, ".npy")
 
-DOTS = 100_000  # points drawn one by one
-RASTER = (960, 720)  # pixels of a density
-MODES_SHOWN = 300
-DIGITS = 4  # of a bandwidth, so that what is written is what was used
-LARGEST = 2**29  # numbers a table may hold
+MAX_DOTS = 100_000  # points that are drawn one by one
+RASTER = (960, 720)  # width and height of the density raster
+MAX_MODES = 300  # modes that are sent to the page
+DIGITS = 4  # significant digits of the automatic bandwidth; the rounded value is also used
+MAX_NUMBERS = 2**29  # largest table that is opened, as rows times columns
 
 
 @dataclass(frozen=True)
 class Plot:
-    """The chosen columns, and which of their points the page sees."""
+    """The selected columns, the rows that are drawn, and the sweep."""
 
     columns: tuple[str, ...]
     points: NDArray[Any]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    shown: NDArray[np.intp]  # rows, each of a dot or a pixel
-    arrays: dict[str, NDArray[Any]]
+    low: NDArray[np.float64]  # lower limits of the axes
+    high: NDArray[np.float64]  # upper limits of the axes
+    rows: NDArray[np.intp]  # one row per dot or pixel
+    arrays: dict[str, NDArray[Any]]  # positions of the dots or pixels
     sweep: Sweep
     auto: NDArray[np.float64]
 
@@ -59,21 +59,23 @@ class TableView:
     def __init__(self) -> None:
         self._source: Source | None = None
         self._points: NDArray[Any]
-        self._known: tuple[str, ...]
+        self._all_columns: tuple[str, ...]
         self._plot: Plot | None = None
 
-    def open(self, source: Source, job: Job) -> Iterator[Answer]:
-        """Read a table, and say which columns it has."""
-        job.step(words=f"reading {source.name}")
-        _refuse_huge(source)
+    # -- requests ------------------------------------------------------------------------------
+
+    def open(self, source: Source, job: Job) -> Iterator[Reply]:
+        """Read a table and list its columns."""
+        job.update(description=f"Reading {source.name}")
+        _check_size(source)
         table = open_points(source.path)
         if len(table.columns) < 2:
             raise InvalidInputError(
-                f"{source.name!r} has one column of numbers, {table.columns[0]!r}; "
-                "a plot needs two or three"
+                f"a plot needs two or three columns of numbers, but {source.name!r} has only "
+                f"{table.columns[0]!r}"
             )
         points = table.read()
-        self._source, self._known, self._points = source, table.columns, points
+        self._source, self._all_columns, self._points = source, table.columns, points
         self._plot = None
         yield {
             "type": "opened",
@@ -81,110 +83,108 @@ class TableView:
             "name": source.name,
             "rows": len(points),
             "columns": list(table.columns),
-            "formats": [each[1:] for each in FORMATS],
+            "formats": [suffix[1:] for suffix in FORMATS],
         }
 
-    def show(self, wish: Wish, job: Job) -> Iterator[Answer]:
-        """Cluster the chosen columns at a bandwidth; new columns are swept over first."""
-        columns = self._columns(wish)
+    def show(self, request: Request, job: Job) -> Iterator[Reply]:
+        """Cluster the selected columns; the first request for them also runs the sweep."""
+        columns = self._columns(request)
         if self._plot is None or self._plot.columns != columns:
-            self._plot = self._plotted(columns, job)
-            yield pack(self._swept(self._plot), self._plot.arrays)
-        job.step(words="clustering")
-        yield self._clustered(self._plot, wish)
+            self._plot = self._make_plot(columns, job)
+            yield pack(self._sweep_fields(self._plot), self._plot.arrays)
+        job.update(description="Clustering")
+        yield self._clusters_reply(self._plot, request)
 
-    def export(self, wish: Wish, job: Job) -> tuple[str, bytes]:
-        """Give the table with its labels, or the labels alone."""
-        source, columns, suffix = self._named(), self._columns(wish), f".{wish.get('kind')}"
-        if suffix not in FORMATS:
-            raise InvalidInputError(f"there is no export {wish.get('kind')!r} of a table")
-        job.step(words="writing the labels")
-        _, labels = self._labels(self._chosen(columns), _bandwidth(wish, len(columns)))
-        rest = iter(labels)
-        path = source.export(suffix)
-        try:
-            write_labels(
+    def export(self, request: Request, job: Job) -> tuple[str, bytes]:
+        """Return the table with a label column, or the labels alone."""
+        source, columns, suffix = self._open_source(), self._columns(request), _suffix(request)
+        job.update(description="Exporting")
+        h = _bandwidth(request, len(columns))
+        _, labels = self._labels(self._select(columns), h)
+        remaining = iter(labels)
+        data = source.export(
+            suffix,
+            lambda path: write_labels(
                 path,
                 open_points(source.path, columns),
-                lambda points: np.fromiter(rest, np.int32, len(points)),
-            )
-            stem = source.name.rpartition(".")[0] or "table"
-            return f"{stem}-labels{suffix}", path.read_bytes()
-        finally:
-            path.unlink(missing_ok=True)
+                lambda points: np.fromiter(remaining, np.int32, len(points)),
+            ),
+        )
+        return f"{source.stem('table')}-labels{suffix}", data
 
     # -- within --------------------------------------------------------------------------------
 
-    def _named(self) -> Source:
+    def _open_source(self) -> Source:
         if self._source is None:
-            raise InvalidInputError("no table is open yet: drop one, or take a sample")
+            raise InvalidInputError("no table is open: drop a file on the page or choose a sample")
         return self._source
 
-    def _columns(self, wish: Wish) -> tuple[str, ...]:
-        self._named()
-        columns = tuple(wish.get("columns", self._known[:2]))
-        unknown = [name for name in columns if name not in self._known]
+    def _columns(self, request: Request) -> tuple[str, ...]:
+        """Return the columns of a request, or the first two."""
+        self._open_source()
+        columns = tuple(request.get("columns", self._all_columns[:2]))
+        unknown = [name for name in columns if name not in self._all_columns]
         if unknown or len(columns) not in (2, 3) or len(set(columns)) != len(columns):
-            raise InvalidInputError(f"choose two or three different columns, not {list(columns)}")
+            raise InvalidInputError(f"choose two or three different columns, got {list(columns)}")
         return columns
 
-    def _chosen(self, columns: tuple[str, ...]) -> NDArray[Any]:
-        places = [self._known.index(name) for name in columns]
-        return np.ascontiguousarray(self._points[:, places])
+    def _select(self, columns: tuple[str, ...]) -> NDArray[Any]:
+        indices = [self._all_columns.index(name) for name in columns]
+        return np.ascontiguousarray(self._points[:, indices])
 
-    def _plotted(self, columns: tuple[str, ...], job: Job) -> Plot:
-        points = self._chosen(columns)
+    def _make_plot(self, columns: tuple[str, ...], job: Job) -> Plot:
+        points = self._select(columns)
         with relocate_errors(lambda row, column: f"row {row + 1}, column {columns[column]!r}"):
-            job.step(words=f"sweeping over bandwidths of {len(points):,} points")
-            found = sweep(points)
-            job.step(words="choosing a bandwidth")
+            job.update(description=f"Sweeping the bandwidth over {len(points):,} points")
+            swept = sweep(points)
+            job.update(description="Choosing a bandwidth")
             auto = select_bandwidth(points)
-            _ = found.stability, found.best
-        job.step(words="drawing")
-        low, high = _range(points)
-        shown, arrays = _seen(points, low, high)
-        return Plot(columns, points, low, high, shown, arrays, found, auto)
+            _ = swept.stability, swept.best  # computed on first access, so compute them here
+        job.update(description="Drawing")
+        low, high = _axis_limits(points)
+        rows, arrays = _drawn_points(points, low, high)
+        return Plot(columns, points, low, high, rows, arrays, swept, auto)
 
-    def _swept(self, plot: Plot) -> dict[str, Any]:
-        found = plot.sweep
+    def _sweep_fields(self, plot: Plot) -> dict[str, Any]:
+        swept = plot.sweep
         return {
             "type": "points",
             "view": "table",
             "columns": list(plot.columns),
             "rows": len(plot.points),
-            "shown": len(plot.shown),
+            "drawn": len(plot.rows),
             "raster": RASTER,
             "low": plot.low.tolist(),
             "high": plot.high.tolist(),
-            "step": found.step.tolist(),
-            "multiples": found.multiples.tolist(),
-            "clusters": found.n_clusters.tolist(),
-            "large": found.n_large.tolist(),
-            "stability": [None if math.isnan(s) else round(float(s), 4) for s in found.stability],
-            "best": found.best,
+            "step": swept.step.tolist(),
+            "multiples": swept.multiples.tolist(),
+            "clusters": swept.n_clusters.tolist(),
+            "large": swept.n_large.tolist(),
+            "stability": [None if math.isnan(s) else round(float(s), 4) for s in swept.stability],
+            "best": swept.best,
             "auto": _rounded(plot.auto),
         }
 
-    def _clustered(self, plot: Plot, wish: Wish) -> bytes:
-        h = _bandwidth(wish, len(plot.columns)) or _rounded(plot.auto)
+    def _clusters_reply(self, plot: Plot, request: Request) -> bytes:
+        h = _bandwidth(request, len(plot.columns)) or _rounded(plot.auto)
         modes, labels = self._labels(plot.points, h)
-        words = {
+        fields = {
             "type": "clusters",
             "view": "table",
-            "wish": wish.get("n"),
+            "request": request.get("id"),
             "bandwidth": h,
             "n": len(modes),
             "cells": len(modes.grid),
-            "steps": modes.n_iter,
-            "lines": _lines(self._named(), plot.columns, h, self._known),
+            "iterations": modes.n_iter,
+            "code": _code(self._open_source(), plot.columns, h, self._all_columns),
         }
-        centers = (modes.centers[:MODES_SHOWN] - plot.low) / (plot.high - plot.low)
+        centers = (modes.centers[:MAX_MODES] - plot.low) / (plot.high - plot.low)
         arrays = {
-            "labels": narrow(labels[plot.shown], len(modes)),
+            "labels": narrow(labels[plot.rows], len(modes)),
             "centers": centers.astype(np.float32),
-            "weights": modes.weights[:MODES_SHOWN].astype(np.float32),
+            "weights": modes.weights[:MAX_MODES].astype(np.float32),
         }
-        return pack(words, arrays)
+        return pack(fields, arrays)
 
     def _labels(
         self, points: NDArray[Any], h: list[float] | None
@@ -193,43 +193,51 @@ class TableView:
         return Recipe(bandwidth).checked(points.shape[1]).fit(points)
 
 
-def _range(points: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the limits of a plot: those of the points, and a little air."""
+def _axis_limits(points: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the limits of the axes: the range of the points and a margin of 3 %."""
     low, high = points.min(axis=0).astype(np.float64), points.max(axis=0).astype(np.float64)
-    air = np.where(high > low, (high - low) * 0.03, 0.5)
-    return low - air, high + air
+    margin = np.where(high > low, (high - low) * 0.03, 0.5)
+    return low - margin, high + margin
 
 
-def _seen(
+def _drawn_points(
     points: NDArray[Any], low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]]:
-    """Choose the rows the page sees; give where they are."""
+    """Return the rows that are drawn and their positions."""
     n, d = points.shape
-    if n <= DOTS or d == 3:
-        step = math.ceil(n / DOTS)
+    if n <= MAX_DOTS or d == 3:
+        step = math.ceil(n / MAX_DOTS)
         rows = np.arange(0, n, step)
-        places = (points[rows] - low) / (high - low)
-        return rows, {"places": places.astype(np.float32)}
+        positions = (points[rows] - low) / (high - low)
+        return rows, {"positions": positions.astype(np.float32)}
     width, height = RASTER
     x = ((points[:, 0] - low[0]) * (width / (high[0] - low[0]))).astype(np.int32)
     y = ((points[:, 1] - low[1]) * (height / (high[1] - low[1]))).astype(np.int32)
     pixel = (height - 1 - y.clip(0, height - 1)) * width + x.clip(0, width - 1)
     counts = np.bincount(pixel, minlength=width * height)
-    row = np.zeros(width * height, np.intp)
-    row[pixel] = np.arange(n)
-    taken = np.flatnonzero(counts)
-    dense = np.log1p(counts[taken])
-    bright = np.rint(dense / dense.max() * 255).astype(np.uint8)
-    return row[taken], {"pixels": taken.astype(np.uint32), "bright": bright}
+    row_of_pixel = np.zeros(width * height, np.intp)
+    row_of_pixel[pixel] = np.arange(n)
+    occupied = np.flatnonzero(counts)
+    density = np.log1p(counts[occupied])
+    brightness = np.rint(density / density.max() * 255).astype(np.uint8)
+    return row_of_pixel[occupied], {"pixels": occupied.astype(np.uint32), "brightness": brightness}
 
 
-def _bandwidth(wish: Wish, d: int) -> list[float] | None:
-    h = wish.get("bandwidth")
+def _suffix(request: Request) -> str:
+    kind = request.get("kind")
+    if f".{kind}" not in FORMATS:
+        known = ", ".join(suffix[1:] for suffix in FORMATS)
+        raise InvalidInputError(f"a table cannot be exported as {kind!r}: choose one of {known}")
+    return f".{kind}"
+
+
+def _bandwidth(request: Request, d: int) -> list[float] | None:
+    h = request.get("bandwidth")
     if h is None:
         return None
-    good = isinstance(h, list) and len(h) == d
-    if not good or not all(isinstance(side, int | float) and 0 < side < math.inf for side in h):
-        raise InvalidInputError(f"bandwidth must be {d} numbers above 0, got {h!r}")
+    valid = isinstance(h, list) and len(h) == d
+    if not valid or not all(isinstance(side, int | float) and 0 < side < math.inf for side in h):
+        raise InvalidInputError.for_parameter("bandwidth", f"{d} positive numbers", h)
     return [float(side) for side in h]
 
 
@@ -237,35 +245,35 @@ def _rounded(h: NDArray[np.float64]) -> list[float]:
     return [float(f"{side:.{DIGITS}g}") for side in h]
 
 
-def _refuse_huge(source: Source) -> None:
-    """Look at the shape in the header: what a small file unpacks to is not bounded by its size."""
+def _check_size(source: Source) -> None:
+    """Check the shape in the header, because a small file may unpack to a huge table."""
     if source.path.suffix != ".parquet":
         return
     try:
         shape = need("pyarrow.parquet", "io").read_metadata(source.path)
         numbers = shape.num_rows * shape.num_columns
-    except Exception:  # `open_points` says what is wrong
+    except Exception:  # `open_points` reports the problem
         return
-    if numbers > LARGEST:
+    if numbers > MAX_NUMBERS:
         raise InvalidInputError(
-            f"{source.name!r} is refused: it would unpack to {numbers:,} numbers, more than "
-            f"{LARGEST:,}; `meanshiftpp cluster` takes more"
+            f"{source.name!r} holds {numbers:,} numbers, more than the studio's limit of "
+            f"{MAX_NUMBERS:,}; use `meanshiftpp cluster` for larger tables"
         )
 
 
-def _lines(
-    source: Source, columns: tuple[str, ...], h: list[float], known: tuple[str, ...]
+def _code(
+    source: Source, columns: tuple[str, ...], h: list[float], all_columns: tuple[str, ...]
 ) -> dict[str, str]:
-    """Write down what gives the same labels in Python and on the command line."""
-    chosen = "" if columns == known else f", {list(columns)!r}"
+    """Return Python code and a command line that compute the same labels."""
+    selection = "" if columns == all_columns else f", {list(columns)!r}"
     python = (
         "from meanshiftpp import MeanShiftPP\n"
         "from meanshiftpp.stream import open_points\n\n"
-        f"points = open_points({source.name!r}{chosen}).read()\n"
+        f"points = open_points({source.name!r}{selection}).read()\n"
         f"labels = MeanShiftPP({h!r}).fit_predict(points)"
     )
-    words = ["meanshiftpp", "cluster", source.name]
-    if chosen:
-        words += ["--columns", ",".join(columns)]
-    words += ["-b", ",".join(map(repr, h)), "-o", "labels.csv"]
-    return {"python": python, "cli": " ".join(map(shlex.quote, words))}
+    command = ["meanshiftpp", "cluster", source.name]
+    if selection:
+        command += ["--columns", ",".join(columns)]
+    command += ["-b", ",".join(map(repr, h)), "-o", "labels.csv"]
+    return {"python": python, "cli": shlex.join(command)}

@@ -1,28 +1,27 @@
-"""The video view: a clip, a window on one of its frames, and where the window goes.
+"""The video view: a clip, a window on one of its frames, and the track of that window.
 
-Frames are decoded in order; going back begins anew. While a clip is followed every frame goes to
-the page with its window, its score and the pixels followed. The results stay, so that the page
-can go back and forth in them, and so that both exports are of what was seen.
+Frames are decoded in order; going back starts again from the first frame. During tracking every
+frame is sent to the page with its window, its score and the tracked pixels. The page keeps these
+results, so its slider can go back and forth; an export tracks the same window again.
 """
 
 from __future__ import annotations
 
-import io
-import math
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
+from pathlib import Path
 from time import perf_counter, sleep
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.apps.studio.session import Answer, Job, Source, Wish
-from meanshiftpp.apps.studio.wire import pack
+from meanshiftpp.apps.studio.session import Job, Reply, Request, Source
+from meanshiftpp.apps.studio.wire import jpeg, pack, sampling_step
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.tracking import marks
 from meanshiftpp.tracking.tracker import Tracker
@@ -31,66 +30,76 @@ from meanshiftpp.video.frames import Frames, read_frames, write_frames
 
 __all__ = ["VideoView"]
 
-LARGEST = 64_000_000  # pixels a frame may have
-SHOWN = 600_000  # pixels of a frame that go to the page
+MAX_PIXELS = 64_000_000  # largest frame that is opened
+PAGE_PIXELS = 600_000  # size of a frame on the page
 Frame = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Start:
-    """What to follow, and from where on."""
+    """The object to track: its first frame, its window, and the chosen clusters of its colours."""
 
     frame: int
     window: tuple[float, ...]
     clusters: tuple[int, ...] | None
 
     @classmethod
-    def of(cls, wish: Wish) -> Start:
-        """Read a wish; `Tracker` checks the window and the clusters."""
-        frame, window, chosen = wish.get("frame", 0), wish.get("window"), wish.get("clusters")
-        if not isinstance(frame, int) or frame < 0:
-            raise InvalidInputError(f"there is no frame {frame!r}")
+    def from_request(cls, request: Request) -> Start:
+        """Read a request; `Tracker` checks the window and the clusters."""
+        window, clusters = request.get("window"), request.get("clusters")
         if not isinstance(window, list):
-            raise InvalidInputError("no window yet: draw one around the object")
-        return cls(frame, tuple(window), tuple(chosen) if chosen else None)
+            raise InvalidInputError("no window is set: draw one around the object")
+        return cls(_frame_number(request), tuple(window), tuple(clusters) if clusters else None)
 
     def tracker(self, frame: Frame) -> Tracker:
-        """Begin."""
+        """Return a tracker that is initialised on the first frame."""
         tracker = Tracker()
         tracker.init(frame, self.window, None if self.clusters is None else list(self.clusters))
         return tracker
 
 
-@dataclass
-class Reel:
-    """Frames by number, as long as numbers mostly rise."""
+class Tracked(NamedTuple):
+    """A frame and its tracking result; the tracker computes the mask on demand."""
 
-    source: Source
-    at: int = -1
-    last: Frame | None = None
-    clip: Frames | None = field(default=None)
+    number: int
+    frame: Frame
+    tracker: Tracker
+    ok: bool
+    window: Window
+    score: float
 
-    def frame(self, number: int, job: Job) -> Frame:
-        """Give a frame; what lies before it is decoded on the way."""
-        if self.clip is None or number < self.at:
+
+class FrameReader:
+    """Read frames by number; going back reopens the file."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._clip: Frames | None = None
+        self._number = -1
+        self._frame: Frame | None = None
+
+    def read(self, number: int, job: Job) -> Frame:
+        """Return a frame; all frames before it are decoded on the way."""
+        if self._clip is None or number < self._number:
             self.close()
-            self.clip, self.at = read_frames(self.source.path), -1
-        if number == self.at and self.last is not None:
-            return self.last
-        start = self.at
-        for frame in islice(self.clip, number - self.at):
-            self.at, self.last = self.at + 1, frame
-            if job.stopped and self.at < number:
-                job.step((self.at - start) / (number - start))
-        if self.at < number or self.last is None:
-            raise InvalidInputError(f"{self.source.name!r} has {self.at + 1} frames, no more")
-        return self.last
+            self._clip = read_frames(self._source.path)
+        start = self._number
+        for frame in islice(self._clip, number - start):
+            self._number, self._frame = self._number + 1, frame
+            if self._number < number:
+                job.update((self._number - start) / (number - start))
+        if self._number < number or self._frame is None:
+            raise InvalidInputError(
+                f"frame {number} cannot be read: {self._source.name!r} ends after frame "
+                f"{self._number}"
+            )
+        return self._frame
 
     def close(self) -> None:
-        """Give the file back."""
-        if self.clip is not None:
-            self.clip.close()
-        self.clip, self.last, self.at = None, None, -1
+        """Close the file."""
+        if self._clip is not None:
+            self._clip.close()
+        self._clip, self._frame, self._number = None, None, -1
 
 
 class VideoView:
@@ -98,105 +107,94 @@ class VideoView:
 
     def __init__(self) -> None:
         self._source: Source | None = None
-        self._reel: Reel
-        self._fps, self._count = Fraction(25), 0
+        self._reader: FrameReader
+        self._fps, self._size, self._n_frames = Fraction(25), (0, 0), 0
 
-    # -- wishes --------------------------------------------------------------------------------
+    # -- requests ------------------------------------------------------------------------------
 
-    def open(self, source: Source, job: Job) -> Iterator[Answer]:
-        """Open a clip, count its frames, and show the first."""
-        job.step(words=f"reading {source.name}")
-        _refuse_huge(source)
+    def open(self, source: Source, job: Job) -> Iterator[Reply]:
+        """Open a clip, count its frames and show the first one."""
+        job.update(description=f"Reading {source.name}")
+        _check_size(source)
         with read_frames(source.path) as clip:
-            self._fps, size, known = clip.fps, clip.size, clip.count
-            if known is None:
-                known = _counted(clip, job)
-        self._source, self._count = source, known
-        self._reel = Reel(source)
-        frame = self._reel.frame(0, job)
-        words = {
+            fps, size = clip.fps, clip.size
+            n_frames = _count_frames(clip, job) if clip.count is None else clip.count
+        self._fps, self._size, self._n_frames = fps, size, n_frames
+        self._source, self._reader = source, FrameReader(source)
+        frame = self._reader.read(0, job)
+        yield {
             "type": "opened",
             "view": "video",
             "name": source.name,
             "width": size[0],
             "height": size[1],
-            "count": known,
-            "fps": float(self._fps),
+            "frames": n_frames,
+            "fps": float(fps),
         }
-        yield words
-        yield self._picture(frame, {"frame": 0, "wish": 0})
+        yield _frame_reply(frame, {"frame": 0, "request": 0})
 
-    def show(self, wish: Wish, job: Job) -> Iterator[Answer]:
-        """Show a frame, list the clusters of a window, or follow it."""
-        what = wish.get("what", "frame")
-        if what == "clusters":
-            yield self._clusters(Start.of(wish), job)
-        elif what == "follow":
-            yield from self._follow(Start.of(wish), wish, job)
+    def show(self, request: Request, job: Job) -> Iterator[Reply]:
+        """Show a frame, list the clusters of a window, or track it."""
+        mode = request.get("mode", "frame")
+        if mode == "clusters":
+            yield self._clusters_reply(Start.from_request(request), job)
+        elif mode == "track":
+            yield from self._play(Start.from_request(request), request, job)
         else:
-            number = int(wish.get("frame", 0))
-            job.step(words=f"going to frame {number}")
-            frame = self._reel_of().frame(number, job)
-            yield self._picture(frame, {"frame": number, "wish": wish.get("n")})
+            self._open_source()
+            number = _frame_number(request)
+            job.update(description=f"Reading frame {number}")
+            frame = self._reader.read(number, job)
+            yield _frame_reply(frame, {"frame": number, "request": request.get("id")})
 
-    def export(self, wish: Wish, job: Job) -> tuple[str, bytes]:
-        """Follow the window again, and write a video or a table."""
-        kind, source = wish.get("kind"), self._named()
-        stem = source.name.rpartition(".")[0] or "clip"
+    def export(self, request: Request, job: Job) -> tuple[str, bytes]:
+        """Track the window again, and return a video or a table of windows."""
+        kind, source = request.get("kind"), self._open_source()
+        stem = source.stem("clip")
         if kind == "csv":
-            rows = [
-                row(number, window, ok, score)
-                for number, _, _, ok, window, score in self._followed(Start.of(wish), job)
-            ]
+            results = self._track(Start.from_request(request), job)
+            rows = [row(each.number, each.window, each.ok, each.score) for each in results]
             return f"{stem}-windows.csv", "\n".join([COLUMNS, *rows, ""]).encode()
         if kind != "mp4":
-            raise InvalidInputError(f"there is no export {kind!r} of a video")
-        path = source.export(".mp4")
-        try:
-            with read_frames(source.path) as clip:
-                size = clip.size
-            with write_frames(path, self._fps, size) as put:
-                for _, frame, tracker, ok, window, _ in self._followed(Start.of(wish), job):
-                    mask = tracker.mask if wish.get("mask") else None
-                    put(marks.tracked(frame, window, ok, mask))
-            return f"{stem}-tracked.mp4", path.read_bytes()
-        finally:
-            path.unlink(missing_ok=True)
+            raise InvalidInputError(f"a video cannot be exported as {kind!r}: choose mp4 or csv")
+
+        def write(path: Path) -> None:
+            with write_frames(path, self._fps, self._size) as write_frame:
+                for each in self._track(Start.from_request(request), job):
+                    mask = each.tracker.mask if request.get("mask") else None
+                    write_frame(marks.tracked(each.frame, each.window, each.ok, mask))
+
+        return f"{stem}-tracked.mp4", source.export(".mp4", write)
 
     # -- within --------------------------------------------------------------------------------
 
-    def _named(self) -> Source:
+    def _open_source(self) -> Source:
         if self._source is None:
-            raise InvalidInputError("no video is open yet: drop one, or take a sample")
+            raise InvalidInputError("no video is open: drop a file on the page or choose a sample")
         return self._source
 
-    def _reel_of(self) -> Reel:
-        self._named()
-        return self._reel
-
-    def _clusters(self, start: Start, job: Job) -> Answer:
-        frame = self._reel_of().frame(start.frame, job)
-        found = Tracker().clusters(frame, start.window)
-        which = np.zeros(frame.shape[:2], np.uint8)
-        for number, cluster in enumerate(found[:255], 1):
-            which[cluster.mask] = number
-        words = {
+    def _clusters_reply(self, start: Start, job: Job) -> Reply:
+        self._open_source()
+        frame = self._reader.read(start.frame, job)
+        clusters = Tracker().clusters(frame, start.window)
+        ids = np.zeros(frame.shape[:2], np.uint8)
+        for number, cluster in enumerate(clusters[:255], 1):
+            ids[cluster.mask] = number
+        fields = {
             "type": "colours",
             "view": "video",
             "frame": start.frame,
-            "clusters": [{"color": each.color, "share": each.share} for each in found],
+            "clusters": [{"color": each.color, "share": each.share} for each in clusters],
         }
-        return pack(words, {"which": _thinned(which)})
+        return pack(fields, {"ids": _page_size(ids)})
 
-    def _followed(
-        self, start: Start, job: Job
-    ) -> Iterator[tuple[int, Frame, Tracker, bool, Window, float]]:
-        """Go through a clip of its own; give number, frame, tracker and what it found."""
-        source, tracker = self._named(), None
-        job.step(0.0, "following")
+    def _track(self, start: Start, job: Job) -> Iterator[Tracked]:
+        """Track the window from its first frame to the end of the clip."""
+        source, tracker = self._open_source(), None
+        job.update(0.0, "Tracking")
         with read_frames(source.path) as clip:
             for number, frame in enumerate(clip):
-                job.step(number / max(self._count, 1))
+                job.update(number / max(self._n_frames, 1))
                 if number < start.frame:
                     continue
                 if tracker is None:
@@ -204,84 +202,96 @@ class VideoView:
                     ok, window = True, tracker.window
                 else:
                     ok, window = tracker.update(frame)
-                yield number, frame, tracker, ok, window, tracker.score
+                yield Tracked(number, frame, tracker, ok, window, tracker.score)
 
-    def _follow(self, start: Start, wish: Wish, job: Job) -> Iterator[Answer]:
-        """Send frame after frame, no faster than the clip's speed."""
-        begin, first = perf_counter(), start.frame
-        lines = _lines(self._named(), start)
-        for number, frame, tracker, ok, window, score in self._followed(start, job):
-            words = {"frame": number, "wish": wish.get("n"), "ok": ok, "window": window}
-            words["score"] = round(score, 4)
-            if number == first:
-                words["lines"] = lines
-            ahead = (number - first) / float(self._fps) - (perf_counter() - begin)
-            if ahead > 0:
-                sleep(ahead)
-            yield self._picture(frame, words, tracker.mask if ok else None)
-        yield {"type": "end", "view": "video", "wish": wish.get("n")}
-
-    def _picture(
-        self, frame: Frame, words: dict[str, Any], mask: NDArray[np.bool_] | None = None
-    ) -> bytes:
-        thin = _thinned(frame)
-        file = io.BytesIO()
-        image = need("PIL.Image", "image").fromarray(np.ascontiguousarray(thin))
-        image.save(file, "JPEG", quality=88)
-        arrays = {"photo": np.frombuffer(file.getvalue(), np.uint8)}
-        if mask is not None:
-            arrays["mask"] = np.packbits(_thinned(mask))
-        size = {"width": thin.shape[1], "height": thin.shape[0]}
-        return pack({"type": "frame", "view": "video", **size, **words}, arrays)
+    def _play(self, start: Start, request: Request, job: Job) -> Iterator[Reply]:
+        """Send every tracked frame, at most at the frame rate of the clip."""
+        begin = perf_counter()
+        code = _code(self._open_source(), start)
+        for each in self._track(start, job):
+            fields = {
+                "frame": each.number,
+                "request": request.get("id"),
+                "ok": each.ok,
+                "window": each.window,
+                "score": round(each.score, 4),
+            }
+            if each.number == start.frame:
+                fields["code"] = code
+            due = (each.number - start.frame) / float(self._fps)
+            sleep(max(0.0, due - (perf_counter() - begin)))
+            yield _frame_reply(each.frame, fields, each.tracker.mask if each.ok else None)
+        yield {"type": "end", "view": "video", "request": request.get("id")}
 
 
-def _thinned(values: NDArray[Any]) -> NDArray[Any]:
-    """Take every k-th pixel, so that few enough are left for the page."""
-    step = math.ceil(math.sqrt(values.shape[0] * values.shape[1] / SHOWN))
-    return values[::step, ::step]
-
-
-def _counted(clip: Frames, job: Job) -> int:
-    number = 0
-    for number, _ in enumerate(clip, 1):
-        job.step(words=f"counting frames: {number}")
+def _frame_number(request: Request) -> int:
+    number = request.get("frame", 0)
+    if not isinstance(number, int) or number < 0:
+        raise InvalidInputError.for_parameter("frame", "a whole number from 0", number)
     return number
 
 
-def _refuse_huge(source: Source) -> None:
-    """Look at the size in the header, before the first frame is decoded."""
+def _frame_reply(
+    frame: Frame, fields: dict[str, Any], mask: NDArray[np.bool_] | None = None
+) -> bytes:
+    photo = _page_size(frame)
+    arrays = {"photo": jpeg(photo, quality=88)}
+    if mask is not None:
+        arrays["mask"] = np.packbits(_page_size(mask))
+    size = {"width": photo.shape[1], "height": photo.shape[0]}
+    return pack({"type": "frame", "view": "video", **size, **fields}, arrays)
+
+
+def _page_size(values: NDArray[Any]) -> NDArray[Any]:
+    """Return every k-th pixel of every k-th line, about `PAGE_PIXELS` in total."""
+    step = sampling_step(values.shape[0] * values.shape[1], PAGE_PIXELS)
+    return values[::step, ::step]
+
+
+def _count_frames(clip: Frames, job: Job) -> int:
+    number = 0
+    for number, _ in enumerate(clip, 1):
+        job.update(description=f"Counting frames: {number}")
+    return number
+
+
+def _check_size(source: Source) -> None:
+    """Check the frame size in the header, before the first frame is decoded."""
     av = need("av", "video")
     try:
         with av.open(str(source.path)) as container:
             decoders = [stream.codec_context for stream in container.streams.video]
             sizes = [each.width * each.height for each in decoders if each is not None]
-    except (av.FFmpegError, ValueError):  # `read_frames` says what is wrong
+    except (av.FFmpegError, ValueError):  # `read_frames` reports the problem
         return
     if None in decoders:
-        raise InvalidInputError(f"{source.name!r} is damaged, or its video cannot be decoded here")
-    if any(size > LARGEST for size in sizes):
         raise InvalidInputError(
-            f"{source.name!r} is refused: its frames have more than {LARGEST // 10**6} megapixels"
+            f"{source.name!r} is damaged, or there is no decoder for its video format"
+        )
+    if any(size > MAX_PIXELS for size in sizes):
+        raise InvalidInputError(
+            f"the frames of {source.name!r} have more than {MAX_PIXELS // 10**6} megapixels, "
+            "the studio's limit: open a smaller version of the video"
         )
 
 
-def _lines(source: Source, start: Start) -> dict[str, str]:
-    """Write down what finds the same windows in Python and on the command line."""
-    whole = ", ".join(str(round(side)) for side in start.window)
-    chosen = "" if start.clusters is None else f", clusters={list(start.clusters)!r}"
-    begin = "iter(clip)" if start.frame == 0 else f"islice(clip, {start.frame}, None)"
+def _code(source: Source, start: Start) -> dict[str, str]:
+    """Return Python code, and a command line if one exists, that find the same windows."""
+    window = ", ".join(str(round(side)) for side in start.window)
+    clusters = "" if start.clusters is None else f", clusters={list(start.clusters)!r}"
+    frames = "iter(clip)" if start.frame == 0 else f"islice(clip, {start.frame}, None)"
     python = (
         ("" if start.frame == 0 else "from itertools import islice\n\n")
         + "from meanshiftpp import Tracker\n"
-        "from meanshiftpp.video.frames import read_frames\n\n"
+        "from meanshiftpp.video import read_frames\n\n"
         "tracker = Tracker()\n"
         f"with read_frames({source.name!r}) as clip:\n"
-        f"    frames = {begin}\n"
-        f"    tracker.init(next(frames), ({whole}){chosen})\n"
-        "    found = [tracker.update(frame) for frame in frames]"
+        f"    frames = {frames}\n"
+        f"    tracker.init(next(frames), ({window}){clusters})\n"
+        "    results = [tracker.update(frame) for frame in frames]"
     )
     cli = ""
     if start.frame == 0 and start.clusters is None:
-        words = ["meanshiftpp", "track", source.name, "--window", whole.replace(" ", "")]
-        cli = " ".join(map(shlex.quote, [*words, "-o", "tracked.mp4", "--csv", "windows.csv"]))
+        command = ["meanshiftpp", "track", source.name, "--window", window.replace(" ", "")]
+        cli = shlex.join([*command, "-o", "tracked.mp4", "--csv", "windows.csv"])
     return {"python": python, "cli": cli}

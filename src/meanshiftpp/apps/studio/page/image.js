@@ -1,34 +1,34 @@
-// The image view. The server sends pieces (an id for each pixel) once, and tables from pieces to
-// labels as sliders move; colouring the pixels is done here.
+// The image view. The server sends the pieces (one id per pixel) once, and a table from pieces to
+// labels for every move of a slider. This module colours the pixels.
 
-import { on, say } from "./wire.js";
-import { $, $$, codeLines, counted, fit, hex, logSlider, make, percent } from "./ui.js";
+import { on, send } from "./wire.js";
+import { $, $$, codeBox, fit, hex, logSlider, make, percent, plural } from "./ui.js";
 
 const LISTED = 60;
-const UNITS = { lab: [0.75, 40], rgb: [2, 120], luv: [1, 50], hsv: [0.75, 40] };
+const BANDWIDTHS = { lab: [0.75, 40], rgb: [2, 120], luv: [1, 50], hsv: [0.75, 40] };
 
 export function imageView(host) {
   const root = $("#image"), stage = $(".stage", root), frame = $(".frame", root);
   const photo = $(".photo", root), result = $(".result", root), divider = $(".divider", root);
   const paletteBox = $(".palette-view", root), list = $(".swatches", root);
   const pen = result.getContext("2d");
-  const lines = codeLines($(".lines", root));
-  let size = [0, 0], defaults = null, wishes = 0, painted = 0, inputs = new Map();
-  let pieces = new Map(); // number -> ids with their width and height
-  let now = null; // the result on the screen
-  let seeds = []; // selected places, each [x, y] from 0 to 1: they outlive a change of labels
+  const showCode = codeBox($(".code", root));
+  let size = [0, 0], defaults = null, lastRequest = 0, painted = 0, inputs = new Map();
+  let pieces = new Map(); // number -> ids, with width and height
+  let shown = null; // the result on the screen
+  let seeds = []; // selected positions, each [x, y] from 0 to 1, which stay valid when labels change
   let image = null;
-  const place = fit(stage, frame, () => size);
+  const resize = fit(stage, frame, () => size);
 
-  // -- what is asked for
+  // -- requests
 
   const choice = (name) => $(`input[name=${name}]:checked`, root).value;
   const isRegions = () => choice("what") === "regions";
-  const plain = (value) => (value === null ? "auto" : String(value));
-  const detail = logSlider($("#detail"), { low: 0.05, high: 40, words: plain, act: wish });
-  const bandwidth = logSlider($("#bandwidth"), { low: 1, high: 40, words: plain, act: wish });
-  const spatial = logSlider($("#spatial"), { low: 4, high: 400, off: true, words: (v) => (v === null ? "off" : `${v} px`), act: wish });
-  const smallest = logSlider($("#min-size"), { low: 2, high: 20000, off: true, digits: 2, words: (v) => (v === null ? "any" : `${v.toLocaleString("en")} px`), act: wish });
+  const numberOrAuto = (value) => (value === null ? "auto" : String(value));
+  const detail = logSlider($("#detail"), { low: 0.05, high: 40, format: numberOrAuto, onChange: request });
+  const bandwidth = logSlider($("#bandwidth"), { low: 1, high: 40, format: numberOrAuto, onChange: request });
+  const spatial = logSlider($("#spatial"), { low: 4, high: 400, off: true, format: (v) => (v === null ? "off" : `${v} px`), onChange: request });
+  const smallest = logSlider($("#min-size"), { low: 2, high: 20000, off: true, digits: 2, format: (v) => (v === null ? "any" : `${v.toLocaleString("en")} px`), onChange: request });
 
   function settings() {
     const min = smallest.value();
@@ -38,72 +38,72 @@ export function imageView(host) {
     };
   }
 
-  function wish(final, event) {
+  function request(final, event) {
     if (!size[0]) return;
-    wishes += 1;
-    root.dataset.asked = wishes;
-    if (event?.type === "input") inputs.set(wishes, event.timeStamp);
-    say({ do: "show", n: wishes, final, has: [...pieces.keys()], ...settings() });
+    lastRequest += 1;
+    root.dataset.requested = lastRequest;
+    if (event?.type === "input") inputs.set(lastRequest, event.timeStamp);
+    send({ action: "show", id: lastRequest, final, cached: [...pieces.keys()], ...settings() });
   }
 
   function reset() {
-    const [low, high] = UNITS[$("#space").value];
+    const [low, high] = BANDWIDTHS[$("#space").value];
     bandwidth.range(low, high);
     bandwidth.auto(defaults[choice("what")][$("#space").value]);
     for (const id of ["#detail", "#min-size"]) $(id).disabled = !isRegions();
-    for (const slider of [detail, bandwidth, spatial, smallest]) slider.tell();
+    for (const slider of [detail, bandwidth, spatial, smallest]) slider.refresh();
   }
 
-  for (const input of $$("input[name=what]", root)) input.onchange = () => { reset(); wish(true); };
-  $("#space").onchange = () => { reset(); wish(true); };
-  for (const input of $$("input[name=look]", root)) input.onchange = () => { if (now) paint(); };
+  for (const input of $$("input[name=what]", root)) input.onchange = () => { reset(); request(true); };
+  $("#space").onchange = () => { reset(); request(true); };
+  for (const input of $$("input[name=look]", root)) input.onchange = () => { if (shown) paint(); };
 
-  // -- what comes
+  // -- replies
 
-  async function opened(words) {
-    size = [words.width, words.height];
-    defaults = words.defaults;
-    image = await createImageBitmap(new Blob([words.photo], { type: "image/jpeg" }));
+  async function opened(message) {
+    size = [message.width, message.height];
+    defaults = message.defaults;
+    image = await createImageBitmap(new Blob([message.photo], { type: "image/jpeg" }));
     [photo.width, photo.height] = [image.width, image.height];
     photo.getContext("2d").drawImage(image, 0, 0);
-    pieces = new Map(); seeds = []; now = null;
+    pieces = new Map(); seeds = []; shown = null;
     frame.hidden = false;
-    detail.put(1); spatial.put(null); smallest.put(null);
+    detail.set(1); spatial.set(null); smallest.set(null);
     reset();
-    place();
-    wish(true);
+    resize();
+    request(true);
   }
 
-  on("labels", "image", (words) => {
-    if (words.ids) {
-      words.ids.width = words.ids.shape[1];
-      words.ids.height = words.ids.shape[0];
+  on("labels", "image", (message) => {
+    if (message.ids) {
+      message.ids.width = message.ids.shape[1];
+      message.ids.height = message.ids.shape[0];
       if (pieces.size >= 2) pieces.delete(pieces.keys().next().value);
-      pieces.set(words.pieces, words.ids);
+      pieces.set(message.pieces, message.ids);
     }
-    const ids = pieces.get(words.pieces);
-    const better = words.wish === painted && now?.full && !words.full;
-    if (words.wish < painted || better || !ids) return; // something newer is on the screen already
-    painted = words.wish;
-    now = { ...words, ids, n: words.counts.length - 1 };
-    now.pixels = now.counts.reduce((a, b, k) => (k ? a + b : a), 0);
-    if (words.full) lines(words.lines);
+    const ids = pieces.get(message.pieces);
+    const lessDetailed = message.request === painted && shown?.full && !message.full;
+    if (message.request < painted || lessDetailed || !ids) return; // the screen shows a newer result
+    painted = message.request;
+    shown = { ...message, ids, n: message.counts.length - 1 };
+    shown.pixels = shown.counts.reduce((a, b, k) => (k ? a + b : a), 0);
+    if (message.full) showCode(message.code);
     paint();
-    host.tell(status());
-    root.dataset.wish = words.wish;
-    root.dataset.full = words.full;
-    root.dataset.count = now.n;
-    measure(words.wish);
+    host.showStatus(status());
+    root.dataset.answered = message.request;
+    root.dataset.full = message.full;
+    root.dataset.count = shown.n;
+    measure(message.request);
   });
 
-  /** Note the time from a slider's event until after the frame that shows its effect. */
-  function measure(n) {
-    const start = inputs.get(n);
-    for (const key of inputs.keys()) if (key <= n) inputs.delete(key);
+  /** Record the time from a slider's event to the end of the frame that shows its effect. */
+  function measure(id) {
+    const start = inputs.get(id);
+    for (const key of inputs.keys()) if (key <= id) inputs.delete(key);
     if (start === undefined) return;
     requestAnimationFrame(() => {
       const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => host.timings.push({ n, ms: performance.now() - start });
+      port1.onmessage = () => host.timings.push({ id, ms: performance.now() - start });
       port2.postMessage(0);
     });
   }
@@ -111,7 +111,7 @@ export function imageView(host) {
   // -- painting
 
   const labelAt = ([x, y]) => {
-    const { ids, table } = now;
+    const { ids, table } = shown;
     const px = Math.min(ids.width - 1, Math.floor(x * ids.width)), py = Math.min(ids.height - 1, Math.floor(y * ids.height));
     return table[ids[py * ids.width + px]];
   };
@@ -128,7 +128,7 @@ export function imageView(host) {
 
   let canvasData = null;
   function drawPixels(look, chosen) {
-    const { ids, table, colours } = now, { width, height } = ids;
+    const { ids, table, colours } = shown, { width, height } = ids;
     if (result.width !== width || result.height !== height || !canvasData) {
       [result.width, result.height] = [width, height];
       canvasData = pen.createImageData(width, height);
@@ -148,12 +148,12 @@ export function imageView(host) {
     const line = look === "overlay" ? 0xffffffff : look === "outline" ? ink : 0;
     const down = step * width, seam = look === "overlay";
     for (let y = 0, i = 0; y < height; y++) {
-      const low = y + step < height, high = y >= step;
+      const hasBelow = y + step < height, hasAbove = y >= step;
       for (let x = 0; x < width; x++, i++) {
         const id = ids[i], mine = label[id];
-        const edge = (x + step < width && label[ids[i + step]] !== mine) || (low && label[ids[i + down]] !== mine);
+        const edge = (x + step < width && label[ids[i + step]] !== mine) || (hasBelow && label[ids[i + down]] !== mine);
         if (edge && line) out[i] = line;
-        else if (seam && ((x >= step && label[ids[i - step]] !== mine) || (high && label[ids[i - down]] !== mine))) out[i] = 0xb0000000;
+        else if (seam && ((x >= step && label[ids[i - step]] !== mine) || (hasAbove && label[ids[i - down]] !== mine))) out[i] = 0xb0000000;
         else out[i] = fill[id];
       }
     }
@@ -161,38 +161,38 @@ export function imageView(host) {
     photo.style.opacity = look === "regions" && chosen.size ? 0.25 : 1;
   }
 
-  const swatch = (k) => hex(now.colours[3 * k], now.colours[3 * k + 1], now.colours[3 * k + 2]);
+  const swatch = (k) => hex(shown.colours[3 * k], shown.colours[3 * k + 1], shown.colours[3 * k + 2]);
 
   function drawPalette() {
-    const most = Math.min(now.n, 48), each = [...Array(most).keys()].map((k) => k + 1);
-    const bar = make("div", { className: "bar" }, ...each.map((k) => make("i", { style: { flex: `${now.counts[k]} 0 0`, background: swatch(k) } })));
-    const cards = each.map((k) => make("li", {}, make("i", { style: { background: swatch(k) } }), make("b", { textContent: swatch(k) }), make("em", { textContent: percent(now.counts[k] / now.pixels) })));
+    const labels = [...Array(Math.min(shown.n, 48)).keys()].map((k) => k + 1);
+    const bar = make("div", { className: "bar" }, ...labels.map((k) => make("i", { style: { flex: `${shown.counts[k]} 0 0`, background: swatch(k) } })));
+    const cards = labels.map((k) => make("li", {}, make("i", { style: { background: swatch(k) } }), make("b", { textContent: swatch(k) }), make("em", { textContent: percent(shown.counts[k] / shown.pixels) })));
     paletteBox.replaceChildren(bar, make("ol", {}, ...cards));
   }
 
-  /** The list's rows are made once and only told anew: it is as quick as the picture. */
+  /** Rows are created once and then updated in place, so the list keeps up with the picture. */
   const rows = [];
   function drawList(chosen) {
-    const many = Math.min(now.n, LISTED);
-    while (rows.length < many) {
+    const count = Math.min(shown.n, LISTED);
+    while (rows.length < count) {
       const k = rows.length + 1, chip = make("i"), name = make("b"), share = make("em");
       const button = make("button", { onclick: (event) => toggle(k, event.shiftKey || event.ctrlKey || event.metaKey) }, chip, name, share);
       rows.push({ item: make("li", {}, button), button, chip, name, share });
     }
     for (let i = 0; i < rows.length; i++) {
-      const row = rows[i], k = i + 1, there = k <= many;
-      row.item.hidden = !there;
+      const row = rows[i], k = i + 1, visible = k <= count;
+      row.item.hidden = !visible;
       if (!row.item.parentElement) list.append(row.item);
-      if (!there) continue;
+      if (!visible) continue;
       const colour = swatch(k);
       if (row.colour !== colour) { row.colour = colour; row.chip.style.background = colour; row.name.textContent = colour; }
-      const share = percent(now.counts[k] / now.pixels);
+      const share = percent(shown.counts[k] / shown.pixels);
       if (row.share.textContent !== share) row.share.textContent = share;
       const pressed = String(chosen.has(k));
       if (row.button.getAttribute("aria-pressed") !== pressed) row.button.setAttribute("aria-pressed", pressed);
     }
     const noun = isRegions() ? "region" : "cluster";
-    $(".count", root).textContent = chosen.size ? `${chosen.size} of ${now.n.toLocaleString("en")} selected` : counted(now.n, noun);
+    $(".count", root).textContent = chosen.size ? `${chosen.size} of ${shown.n.toLocaleString("en")} selected` : plural(shown.n, noun);
     $("#unselect").disabled = !chosen.size;
     $("[data-export=mask]", root).disabled = !chosen.size;
   }
@@ -200,20 +200,20 @@ export function imageView(host) {
   // -- selecting
 
   function seedOf(k) {
-    const { ids, table } = now;
+    const { ids, table } = shown;
     for (let i = 0; i < ids.length; i++) if (table[ids[i]] === k) return [((i % ids.width) + 0.5) / ids.width, (Math.floor(i / ids.width) + 0.5) / ids.height];
     return null;
   }
 
-  function toggle(k, more, seed = null) {
+  function toggle(k, add, seed = null) {
     const chosen = selected();
-    if (chosen.has(k)) seeds = more ? seeds.filter((each) => labelAt(each) !== k) : chosen.size > 1 ? [seed ?? seedOf(k)] : [];
-    else seeds = [...(more ? seeds : []), seed ?? seedOf(k)].filter(Boolean);
+    if (chosen.has(k)) seeds = add ? seeds.filter((other) => labelAt(other) !== k) : chosen.size > 1 ? [seed ?? seedOf(k)] : [];
+    else seeds = [...(add ? seeds : []), seed ?? seedOf(k)].filter(Boolean);
     paint();
   }
 
   result.onclick = (event) => {
-    if (!now) return;
+    if (!shown) return;
     const box = result.getBoundingClientRect();
     const at = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
     const k = labelAt(at);
@@ -221,13 +221,13 @@ export function imageView(host) {
     toggle(k, event.shiftKey, at);
     rows[k - 1]?.item.scrollIntoView({ block: "nearest" });
   };
-  result.onkeydown = ({ key }) => { if (key === "Escape" && now) { seeds = []; paint(); } };
+  result.onkeydown = ({ key }) => { if (key === "Escape" && shown) { seeds = []; paint(); } };
   $("#unselect").onclick = () => { seeds = []; paint(); };
 
-  // -- before and after
+  // -- the divider between photograph and result
 
-  function divide(part) {
-    const at = Math.max(0, Math.min(1, part));
+  function divide(fraction) {
+    const at = Math.max(0, Math.min(1, fraction));
     divider.style.left = `${100 * at}%`;
     divider.setAttribute("aria-valuenow", Math.round(100 * at));
     result.style.clipPath = `inset(0 0 0 ${100 * at}%)`;
@@ -247,16 +247,16 @@ export function imageView(host) {
   };
   divide(0);
 
-  // -- taking along
+  // -- exports
 
   for (const button of $$("[data-export]", root)) {
-    button.onclick = () => now && host.export({ ...settings(), kind: button.dataset.export, selected: [...selected()].map((k) => k - 1) });
+    button.onclick = () => shown && host.export({ ...settings(), kind: button.dataset.export, selected: [...selected()].map((k) => k - 1) });
   }
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (now) paint(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (shown) paint(); });
 
   function status() {
-    if (!now) return "";
-    return `${size[0]} × ${size[1]} pixels${now.full ? "" : `, preview ${now.ids.width} × ${now.ids.height}`}`;
+    if (!shown) return "";
+    return `${size[0]} × ${size[1]} pixels${shown.full ? "" : `, preview ${shown.ids.width} × ${shown.ids.height}`}`;
   }
   return { opened, status };
 }

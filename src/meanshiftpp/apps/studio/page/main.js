@@ -1,49 +1,49 @@
-// The page: tabs, files, what goes on. Each view is a module of its own.
+// The page: tabs, files, progress and errors. Each view is a separate module.
 
-import { connect, download, on, say, upload } from "./wire.js";
+import { connect, download, on, send, upload } from "./wire.js";
 import { $, $$, emptyState } from "./ui.js";
 import { imageView } from "./image.js";
 import { tableView } from "./table.js";
 import { videoView } from "./video.js";
 
 const studio = { hello: null, current: "image", names: {}, timings: [] };
-window.studio = studio; // for those who measure
+window.studio = studio; // read by benchmarks/studio.py
 
 const EMPTY = {
-  image: ["Drop a picture", "Drag the detail and watch its regions merge and part; click one to take its mask along. Or begin with a photograph that is here already:"],
-  table: ["Drop a table", "A .csv, .parquet or .npy file. Choose two or three columns, drag the bandwidth and watch clusters form. Or begin with one of these:"],
-  video: ["Drop a clip", "Draw a window around something, tick its colours, and follow it. Or begin with a clip in which something happens:"],
+  image: ["Drop a picture", "Move the Detail slider to merge and split regions, and click a region to export its mask. Or start with a sample:"],
+  table: ["Drop a table", "A .csv, .parquet or .npy file. Choose two or three columns and move the Bandwidth slider to see the clusters change. Or start with a sample:"],
+  video: ["Drop a video", "Draw a window around an object, select its colours and track it. Or start with a sample:"],
 };
 
 const host = {
-  tell: (words) => { $("#status").textContent = words; },
-  fail: (words) => { $("#error").textContent = words; $("#error").title = words; },
-  calm: () => host.fail(""),
+  showStatus: (text) => { $("#status").textContent = text; },
+  showError: (text) => { $("#error").textContent = text; $("#error").title = text; },
+  clearError: () => host.showError(""),
   timings: studio.timings,
-  async export(wish) {
-    host.calm();
-    try { await download(wish); } catch (error) { host.fail(error.message); }
+  async export(request) {
+    host.clearError();
+    try { await download(request); } catch (error) { host.showError(error.message); }
   },
 };
 const views = { image: imageView(host), table: tableView(host), video: videoView(host) };
 
 // -- tabs
 
-function choose(name) {
+function selectTab(name) {
   studio.current = name;
   for (const tab of $$("header [role=tab]")) {
-    const mine = tab.id === `tab-${name}`;
-    tab.setAttribute("aria-selected", mine);
-    tab.tabIndex = mine ? 0 : -1;
-    $(`#${tab.id.slice(4)}`).hidden = !mine;
+    const selected = tab.id === `tab-${name}`;
+    tab.setAttribute("aria-selected", selected);
+    tab.tabIndex = selected ? 0 : -1;
+    $(`#${tab.id.slice(4)}`).hidden = !selected;
   }
   $("#file-name").textContent = studio.names[name] ?? "";
-  host.tell(views[name].status?.() ?? "");
-  views[name].shown?.();
+  host.showStatus(views[name].status?.() ?? "");
+  views[name].redraw?.();
 }
 
 for (const tab of $$("header [role=tab]")) {
-  tab.onclick = () => choose(tab.id.slice(4));
+  tab.onclick = () => selectTab(tab.id.slice(4));
   tab.onkeydown = ({ key }) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
     if (!step) return;
@@ -57,57 +57,57 @@ for (const tab of $$("header [role=tab]")) {
 
 let uploading = null;
 
-async function take(file) {
-  host.calm();
+async function uploadFile(file) {
+  host.clearError();
   if (file.size > studio.hello.max_upload) {
     const limit = (studio.hello.max_upload / 2 ** 20).toLocaleString("en", { maximumFractionDigits: 0 });
-    return host.fail(`'${file.name}' is larger than ${limit} MB; start the studio with a larger --max-upload`);
+    return host.showError(`'${file.name}' is larger than ${limit} MB; restart the studio with a larger --max-upload`);
   }
-  busy({ words: `taking ${file.name}`, part: null });
+  showProgress({ description: `Uploading ${file.name}`, fraction: null });
   uploading = new AbortController();
   try {
     const { upload: key, view } = await upload(file, uploading.signal);
     open({ upload: key, view });
   } catch (error) {
-    if (error.name !== "AbortError") host.fail(error.message);
+    if (error.name !== "AbortError") host.showError(error.message);
   } finally {
     uploading = null;
-    idle();
+    hideProgress();
   }
 }
 
-function open(what) {
-  host.calm();
-  choose(what.view);
-  say({ do: "open", words: "opening", ...what });
+function open(source) {
+  host.clearError();
+  selectTab(source.view);
+  send({ action: "open", description: "Opening", ...source });
 }
 
 $("#open").onclick = () => $("#file").click();
 $("#file").onchange = ({ target }) => {
-  if (target.files[0]) take(target.files[0]);
+  if (target.files[0]) uploadFile(target.files[0]);
   target.value = "";
 };
-let inside = 0;
-addEventListener("dragenter", (event) => { event.preventDefault(); inside += 1; $("#drop").classList.add("on"); });
-addEventListener("dragleave", () => { inside -= 1; if (inside <= 0) $("#drop").classList.remove("on"); });
+let dragDepth = 0;
+addEventListener("dragenter", (event) => { event.preventDefault(); dragDepth += 1; $("#drop").classList.add("on"); });
+addEventListener("dragleave", () => { dragDepth -= 1; if (dragDepth <= 0) $("#drop").classList.remove("on"); });
 addEventListener("dragover", (event) => event.preventDefault());
 addEventListener("drop", (event) => {
   event.preventDefault();
-  inside = 0;
+  dragDepth = 0;
   $("#drop").classList.remove("on");
-  if (event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+  if (event.dataTransfer.files[0]) uploadFile(event.dataTransfer.files[0]);
 });
 
-// -- what goes on
+// -- progress and messages
 
-function busy({ words, part }) {
+function showProgress({ description, fraction }) {
   $("#busy").classList.add("on");
-  $("#busy span").textContent = `${words} …`;
+  $("#busy span").textContent = `${description}…`;
   const bar = $("#busy progress");
-  if (part === null) bar.removeAttribute("value"); else bar.value = part;
+  if (fraction === null) bar.removeAttribute("value"); else bar.value = fraction;
 }
-const idle = () => $("#busy").classList.remove("on");
-$("#stop").onclick = () => { uploading?.abort(); say({ do: "stop" }); };
+const hideProgress = () => $("#busy").classList.remove("on");
+$("#cancel").onclick = () => { uploading?.abort(); send({ action: "cancel" }); };
 
 on("hello", undefined, (hello) => {
   studio.hello = hello;
@@ -118,18 +118,18 @@ on("hello", undefined, (hello) => {
   if (hello.startup) open({ startup: true, view: hello.startup.view });
   document.body.dataset.ready = "yes";
 });
-on("busy", undefined, busy);
-on("idle", undefined, idle);
-on("error", "any", ({ words, view }) => { host.fail(words); idle(); views[view]?.failed?.(); });
-on("stopped", "any", ({ view }) => { host.tell("Stopped."); views[view]?.failed?.(); });
-on("closed", "any", () => host.fail("The studio has ended. Start it again, and open the address it prints."));
+on("progress", undefined, showProgress);
+on("idle", undefined, hideProgress);
+on("error", "any", ({ message, view }) => { host.showError(message); hideProgress(); views[view]?.jobEnded?.(); });
+on("cancelled", "any", ({ view }) => { host.showStatus("Cancelled."); views[view]?.jobEnded?.(); });
+on("closed", "any", () => host.showError("The studio has stopped. Start it again and open the address that it prints."));
 for (const name of Object.keys(views)) {
-  on("opened", name, async (words) => {
-    studio.names[name] = words.name;
-    $("#file-name").textContent = words.name;
+  on("opened", name, async (message) => {
+    studio.names[name] = message.name;
+    $("#file-name").textContent = message.name;
     views[name].empty.hidden = true;
-    await views[name].opened(words);
+    await views[name].opened(message);
   });
 }
-choose("image");
+selectTab("image");
 connect();

@@ -1,88 +1,86 @@
-// The table view: points coloured by cluster, the sweep's curve, a bandwidth to drag.
+// The table view: points coloured by cluster, the curve of the sweep, and the bandwidth slider.
 
-import { on, say } from "./wire.js";
-import { $, $$, codeLines, colourOf, counted, logSlider, make, percent, rgbOf, round } from "./ui.js";
+import { on, send } from "./wire.js";
+import { $, $$, codeBox, colourOf, logSlider, make, percent, plural, rgbOf, round, themeColour } from "./ui.js";
 
-const LISTED = 60, COLOURED = 40; // clusters beyond these are grey
+const LISTED = 60, COLOURED = 40; // clusters beyond COLOURED are grey
 const MARGIN = { left: 62, right: 20, top: 20, bottom: 46 };
 
 export function tableView(host) {
   const root = $("#table"), stage = $(".stage", root), plot = $(".plot", root), canvas = $(".points", root);
   const pen = canvas.getContext("2d"), svg = $(".curve svg", root), list = $(".swatches", root);
-  const lines = codeLines($(".lines", root));
+  const showCode = codeBox($(".code", root));
   const selects = [0, 1, 2].map((i) => $(`#column-${i}`));
-  let wishes = 0, painted = 0, points = null, now = null, turn = { yaw: 0.6, pitch: 0.35 };
-  const slider = logSlider($("#table-bandwidth"), { low: 1, high: 64, digits: 6, words: () => "", act: (final) => wish(final) });
+  let lastRequest = 0, painted = 0, points = null, shown = null, turn = { yaw: 0.6, pitch: 0.35 };
+  const slider = logSlider($("#table-bandwidth"), { low: 1, high: 64, digits: 6, format: () => "", onChange: (final) => request(final) });
 
-  // -- what is asked for
+  // -- requests
 
   const columns = () => selects.map((each) => each.value).filter(Boolean);
   const sides = (multiple) => points.step.map((step) => round(step * multiple, 4));
   const bandwidth = () => (points && same(points.columns, columns()) && !slider.isAuto ? sides(slider.value()) : null);
   const same = (a, b) => a.length === b.length && a.every((each, i) => each === b[i]);
 
-  function wish(final) {
-    wishes += 1;
-    say({ do: "show", view: "table", n: wishes, final, columns: columns(), bandwidth: bandwidth() });
-    if (points) tellBandwidth();
+  function request(final) {
+    lastRequest += 1;
+    send({ action: "show", view: "table", id: lastRequest, final, columns: columns(), bandwidth: bandwidth() });
+    if (points) refreshBandwidth();
   }
 
-  selects.forEach((select, i) => {
+  selects.forEach((select) => {
     select.onchange = () => {
-      // Columns differ: the one that had this name takes the name it replaces.
+      // All columns must differ, so an axis with the same column takes the column that was replaced.
       const others = selects.filter((other) => other !== select && other.value === select.value);
-      for (const other of others) other.value = select.dataset.was;
-      selects.forEach((each) => { each.dataset.was = each.value; });
+      for (const other of others) other.value = select.dataset.previous;
+      selects.forEach((each) => { each.dataset.previous = each.value; });
       points = null;
-      wish(true);
+      request(true);
     };
-    select.dataset.place = i;
   });
 
-  function opened(words) {
+  function opened(message) {
     selects.forEach((select, i) => {
       const none = i === 2 ? [make("option", { value: "", textContent: "none" })] : [];
-      select.replaceChildren(...none, ...words.columns.map((name) => make("option", { value: name, textContent: name })));
-      select.value = i < 2 ? words.columns[i] : "";
-      select.dataset.was = select.value;
-      select.disabled = words.columns.length < 3 && i === 2;
+      select.replaceChildren(...none, ...message.columns.map((name) => make("option", { value: name, textContent: name })));
+      select.value = i < 2 ? message.columns[i] : "";
+      select.dataset.previous = select.value;
+      select.disabled = message.columns.length < 3 && i === 2;
     });
-    points = null; now = null;
+    points = null; shown = null;
     plot.hidden = false;
-    wish(true);
+    request(true);
   }
 
-  on("points", "table", (words) => {
-    points = words;
-    const multiples = words.multiples;
+  on("points", "table", (message) => {
+    points = message;
+    const multiples = message.multiples;
     slider.range(multiples[0], multiples[multiples.length - 1]);
-    const auto = Math.exp(words.auto.reduce((sum, h, i) => sum + Math.log(h / words.step[i]), 0) / words.auto.length);
+    const auto = Math.exp(message.auto.reduce((sum, h, i) => sum + Math.log(h / message.step[i]), 0) / message.auto.length);
     points.autoMultiple = Math.min(Math.max(auto, multiples[0]), multiples[multiples.length - 1]);
     slider.auto(points.autoMultiple);
-    tellBandwidth();
+    refreshBandwidth();
     drawCurve();
   });
 
-  on("clusters", "table", (words) => {
-    if (words.wish < painted || !points) return;
-    painted = words.wish;
-    now = words;
-    now.total = words.weights.reduce((a, b) => a + b, 0);
-    lines(words.lines);
+  on("clusters", "table", (message) => {
+    if (message.request < painted || !points) return;
+    painted = message.request;
+    shown = message;
+    showCode(message.code);
     draw();
     drawList();
-    host.tell(status());
-    root.dataset.wish = words.wish;
-    root.dataset.count = words.n;
+    host.showStatus(status());
+    root.dataset.answered = message.request;
+    root.dataset.count = message.n;
   });
 
-  const shownMultiple = () => (slider.isAuto ? points.autoMultiple : slider.value());
-  function tellBandwidth() {
+  const currentMultiple = () => (slider.isAuto ? points.autoMultiple : slider.value());
+  function refreshBandwidth() {
     const h = slider.isAuto ? points.auto : sides(slider.value());
     $("output", root).value = (slider.isAuto ? "auto  " : "") + h.map((side) => round(side, 3)).join(" × ");
     moveMark();
   }
-  $("#auto").onclick = () => { if (points) { slider.auto(points.autoMultiple); wish(true); } };
+  $("#auto").onclick = () => { if (points) { slider.auto(points.autoMultiple); request(true); } };
 
   // -- the curve
 
@@ -94,15 +92,15 @@ export function tableView(host) {
 
   function drawCurve() {
     const node = (tag, props, text = "") => {
-      const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+      const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
       const { style: css = "", ...rest } = props;
-      for (const [name, value] of Object.entries(rest)) made.setAttribute(name, value);
-      made.style.cssText = css;
-      made.textContent = text;
-      return made;
+      for (const [name, value] of Object.entries(rest)) element.setAttribute(name, value);
+      element.style.cssText = css;
+      element.textContent = text;
+      return element;
     };
-    const most = Math.max(2, ...points.large), bottom = CURVE.height - CURVE.bottom, room = bottom - CURVE.top;
-    const up = (n) => bottom - (room * Math.log(Math.max(n, 1))) / Math.log(most);
+    const largest = Math.max(2, ...points.large), bottom = CURVE.height - CURVE.bottom, room = bottom - CURVE.top;
+    const up = (n) => bottom - (room * Math.log(Math.max(n, 1))) / Math.log(largest);
     const parts = [];
     const xs = points.multiples.map(along), wide = (xs.at(-1) - xs[0]) / Math.max(1, xs.length - 1) / 2.6;
     points.stability.forEach((s, i) => {
@@ -110,7 +108,7 @@ export function tableView(host) {
       const high = room * Math.max(s, 0);
       parts.push(node("rect", { x: xs[i] - wide, y: bottom - high, width: 2 * wide, height: high, rx: 1.5, style: `fill: var(--accent); opacity: ${i === points.best ? 0.75 : 0.28}` }));
     });
-    for (const n of [1, 3, 10, 30, 100, 300, 1000].filter((n) => n <= most)) {
+    for (const n of [1, 3, 10, 30, 100, 300, 1000].filter((n) => n <= largest)) {
       parts.push(node("line", { x1: CURVE.left, x2: CURVE.width - CURVE.right, y1: up(n), y2: up(n), style: "stroke: var(--line)" }));
       parts.push(node("text", { x: CURVE.left - 5, y: up(n) + 3.5, "text-anchor": "end" }, n));
     }
@@ -127,54 +125,52 @@ export function tableView(host) {
   function moveMark() {
     const mark = $(".mark", svg);
     if (!mark) return;
-    const x = along(shownMultiple());
+    const x = along(currentMultiple());
     mark.setAttribute("x1", x);
     mark.setAttribute("x2", x);
     svg.setAttribute("aria-valuetext", $("output", root).value);
   }
 
   function setEntry(i) {
-    slider.put(points.multiples[Math.max(0, Math.min(points.multiples.length - 1, i))]);
-    wish(true);
+    slider.set(points.multiples[Math.max(0, Math.min(points.multiples.length - 1, i))]);
+    request(true);
   }
   const nearest = (multiple) => {
-    const away = points.multiples.map((each) => Math.abs(Math.log(each / multiple)));
-    return away.indexOf(Math.min(...away));
+    const distances = points.multiples.map((each) => Math.abs(Math.log(each / multiple)));
+    return distances.indexOf(Math.min(...distances));
   };
   svg.onclick = (event) => {
     if (!points) return;
     const box = svg.getBoundingClientRect(), x = ((event.clientX - box.left) / box.width) * CURVE.width;
-    const away = points.multiples.map((each) => Math.abs(along(each) - x));
-    setEntry(away.indexOf(Math.min(...away)));
+    const distances = points.multiples.map((each) => Math.abs(along(each) - x));
+    setEntry(distances.indexOf(Math.min(...distances)));
   };
   svg.onkeydown = (event) => {
     const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
     if (!step || !points) return;
     event.preventDefault();
-    setEntry(nearest(shownMultiple()) + step);
+    setEntry(nearest(currentMultiple()) + step);
   };
 
   // -- the plot
 
-  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
   function draw() {
     const ratio = devicePixelRatio || 1, box = plot.getBoundingClientRect();
-    if (!points || !now || !box.width) return;
+    if (!points || !shown || !box.width) return;
     [canvas.width, canvas.height] = [Math.round(box.width * ratio), Math.round(box.height * ratio)];
     const area = {
       x: MARGIN.left * ratio, y: MARGIN.top * ratio,
       w: canvas.width - (MARGIN.left + MARGIN.right) * ratio, h: canvas.height - (MARGIN.top + MARGIN.bottom) * ratio, ratio,
     };
-    const three = points.columns.length === 3;
-    const project = three ? projector(area) : ([x, y]) => [area.x + x * area.w, area.y + (1 - y) * area.h, 0];
-    if (three) drawBox(project, area); else drawAxes(area);
-    if (points.pixels) drawDensity(area); else drawDots(area, project, three);
-    if ($("#show-grid").checked && !three) drawGrid(area);
+    const is3d = points.columns.length === 3;
+    const project = is3d ? projector(area) : ([x, y]) => [area.x + x * area.w, area.y + (1 - y) * area.h, 0];
+    if (is3d) drawBox(project, area); else drawAxes(area);
+    if (points.pixels) drawDensity(area); else drawDots(area, project, is3d);
+    if ($("#show-grid").checked && !is3d) drawGrid(area);
     if ($("#show-modes").checked) drawModes(area, project);
   }
 
-  /** Look at a cube from a side: turned around its upright axis, then tilted. */
+  /** Return the projection of the unit cube: rotated around its vertical axis, then tilted. */
   function projector(area) {
     const [cy, sy, cp, sp] = [Math.cos(turn.yaw), Math.sin(turn.yaw), Math.cos(turn.pitch), Math.sin(turn.pitch)];
     const scale = Math.min(area.w, area.h) * 0.62, mx = area.x + area.w / 2, my = area.y + area.h / 2;
@@ -186,25 +182,25 @@ export function tableView(host) {
   }
 
   const palette = () => {
-    const grey = style("--soft"), all = new Uint32Array(now.n + 1);
-    for (let k = 0; k < now.n; k++) {
+    const grey = themeColour("--soft"), all = new Uint32Array(shown.n + 1);
+    for (let k = 0; k < shown.n; k++) {
       const [r, g, b] = rgbOf(k < COLOURED ? colourOf(k) : grey);
       all[k] = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
     }
     return all;
   };
 
-  function drawDots(area, project, three) {
-    const { places } = points, d = points.columns.length, n = places.length / d, colours = palette();
+  function drawDots(area, project, is3d) {
+    const { positions } = points, d = points.columns.length, n = positions.length / d, colours = palette();
     const data = pen.getImageData(0, 0, canvas.width, canvas.height), out = new Uint32Array(data.data.buffer);
-    const depth = three ? new Float32Array(out.length).fill(-9) : null;
+    const depth = is3d ? new Float32Array(out.length).fill(-9) : null;
     const r = Math.max(1, Math.round(area.ratio * (n > 20000 ? 1 : n > 2000 ? 2 : 3.4)));
     const disc = [];
     for (let y = -r; y <= r; y++) for (let x = -r; x <= r; x++) if (x * x + y * y <= (r + 0.35) ** 2) disc.push([x, y]);
     const at = [0, 0, 0];
     for (let i = 0; i < n; i++) {
-      for (let j = 0; j < d; j++) at[j] = places[d * i + j];
-      const [px, py, deep] = project(at), x = Math.round(px), y = Math.round(py), colour = colours[now.labels[i]];
+      for (let j = 0; j < d; j++) at[j] = positions[d * i + j];
+      const [px, py, deep] = project(at), x = Math.round(px), y = Math.round(py), colour = colours[shown.labels[i]];
       for (const [dx, dy] of disc) {
         const u = x + dx, v = y + dy;
         if (u < 0 || v < 0 || u >= canvas.width || v >= canvas.height) continue;
@@ -220,16 +216,16 @@ export function tableView(host) {
     const [width, height] = points.raster, raster = new OffscreenCanvas(width, height), ink = raster.getContext("2d");
     const data = ink.createImageData(width, height), out = new Uint32Array(data.data.buffer), colours = palette();
     for (let i = 0; i < points.pixels.length; i++) {
-      const alpha = 70 + 0.725 * points.bright[i];
-      out[points.pixels[i]] = ((colours[now.labels[i]] & 0xffffff) | (alpha << 24)) >>> 0;
+      const alpha = 70 + 0.725 * points.brightness[i];
+      out[points.pixels[i]] = ((colours[shown.labels[i]] & 0xffffff) | (alpha << 24)) >>> 0;
     }
     ink.putImageData(data, 0, 0);
     pen.imageSmoothingEnabled = area.w < width;
     pen.drawImage(raster, area.x, area.y, area.w, area.h);
   }
 
-  const ticks = (low, high, most) => {
-    const rough = (high - low) / most, ten = 10 ** Math.floor(Math.log10(rough));
+  const ticks = (low, high, count) => {
+    const rough = (high - low) / count, ten = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((k) => k * ten).find((each) => each >= rough);
     const all = [];
     for (let k = Math.ceil(low / step); k * step <= high; k++) all.push(round(k * step, 10));
@@ -238,11 +234,11 @@ export function tableView(host) {
 
   function drawAxes(area) {
     pen.font = `${12 * area.ratio}px system-ui, sans-serif`;
-    pen.fillStyle = style("--soft");
-    pen.strokeStyle = style("--line");
+    pen.fillStyle = themeColour("--soft");
+    pen.strokeStyle = themeColour("--line");
     pen.lineWidth = area.ratio;
     const [x0, y0] = points.low, [x1, y1] = points.high;
-    if ($("#show-grid").checked) pen.strokeStyle = "transparent"; // the grid's lines are enough
+    if ($("#show-grid").checked) pen.strokeStyle = "transparent"; // the lines of the grid replace them
     pen.beginPath();
     pen.textAlign = "center";
     for (const tick of ticks(x0, x1, 9)) {
@@ -260,7 +256,7 @@ export function tableView(host) {
     pen.stroke();
     pen.textBaseline = "alphabetic";
     pen.textAlign = "center";
-    pen.fillStyle = style("--ink");
+    pen.fillStyle = themeColour("--ink");
     pen.fillText(points.columns[0], area.x + area.w / 2, area.y + area.h + 36 * area.ratio);
     pen.save();
     pen.translate(15 * area.ratio, area.y + area.h / 2);
@@ -270,8 +266,8 @@ export function tableView(host) {
   }
 
   function drawBox(project, area) {
-    pen.strokeStyle = style("--line");
-    pen.fillStyle = style("--ink");
+    pen.strokeStyle = themeColour("--line");
+    pen.fillStyle = themeColour("--ink");
     pen.lineWidth = area.ratio;
     pen.font = `${13 * area.ratio}px system-ui, sans-serif`;
     pen.textAlign = "center";
@@ -281,15 +277,15 @@ export function tableView(host) {
       pen.moveTo(...corner(a).slice(0, 2)); pen.lineTo(...corner(b).slice(0, 2));
     }
     pen.stroke();
-    [[0.5, -0.06, -0.06], [-0.06, 0.5, -0.06], [1.06, -0.06, 0.5]].forEach((place, i) => {
-      const [x, y] = project(place);
+    [[0.5, -0.06, -0.06], [-0.06, 0.5, -0.06], [1.06, -0.06, 0.5]].forEach((position, i) => {
+      const [x, y] = project(position);
       pen.fillText(points.columns[i], x, y);
     });
   }
 
   function drawGrid(area) {
-    const [hx, hy] = now.bandwidth, [x0, y0] = points.low, [x1, y1] = points.high;
-    pen.strokeStyle = style("--ink");
+    const [hx, hy] = shown.bandwidth, [x0, y0] = points.low, [x1, y1] = points.high;
+    pen.strokeStyle = themeColour("--ink");
     pen.globalAlpha = 0.28;
     pen.lineWidth = 0.7 * area.ratio;
     pen.beginPath();
@@ -307,19 +303,19 @@ export function tableView(host) {
 
   function drawModes(area, project) {
     const d = points.columns.length, rows = points.rows;
-    for (let k = Math.min(now.weights.length, 200) - 1; k >= 0; k--) {
-      if (now.weights[k] < 0.002 * rows && k > 3) continue; // crumbs would bury the modes
-      const [x, y] = project([...now.centers.subarray(d * k, d * k + d)]);
-      const r = area.ratio * (4 + 9 * Math.sqrt(now.weights[k] / now.weights[0]));
+    for (let k = Math.min(shown.weights.length, 200) - 1; k >= 0; k--) {
+      if (shown.weights[k] < 0.002 * rows && k > 3) continue; // small clusters would hide the modes
+      const [x, y] = project([...shown.centers.subarray(d * k, d * k + d)]);
+      const r = area.ratio * (4 + 9 * Math.sqrt(shown.weights[k] / shown.weights[0]));
       pen.beginPath();
       pen.arc(x, y, r, 0, 7);
-      pen.fillStyle = k < COLOURED ? colourOf(k) : style("--soft");
+      pen.fillStyle = k < COLOURED ? colourOf(k) : themeColour("--soft");
       pen.fill();
       pen.lineWidth = 2.5 * area.ratio;
-      pen.strokeStyle = style("--panel");
+      pen.strokeStyle = themeColour("--panel");
       pen.stroke();
       pen.lineWidth = 1.2 * area.ratio;
-      pen.strokeStyle = style("--ink");
+      pen.strokeStyle = themeColour("--ink");
       pen.beginPath();
       pen.arc(x, y, r + 1.4 * area.ratio, 0, 7);
       pen.stroke();
@@ -327,29 +323,29 @@ export function tableView(host) {
   }
 
   function drawList() {
-    const many = Math.min(now.weights.length, LISTED), d = points.columns.length;
-    const items = [...Array(many).keys()].map((k) => {
-      const center = [...now.centers.subarray(d * k, d * k + d)].map((c, j) => round(points.low[j] + c * (points.high[j] - points.low[j]), 3));
-      return make("li", {}, make("span", {}, make("i", { style: { background: k < COLOURED ? colourOf(k) : style("--soft") } }),
-        make("b", { textContent: center.join(", ") }), make("em", { textContent: percent(now.weights[k] / points.rows) })));
+    const count = Math.min(shown.weights.length, LISTED), d = points.columns.length;
+    const items = [...Array(count).keys()].map((k) => {
+      const center = [...shown.centers.subarray(d * k, d * k + d)].map((c, j) => round(points.low[j] + c * (points.high[j] - points.low[j]), 3));
+      return make("li", {}, make("span", {}, make("i", { style: { background: k < COLOURED ? colourOf(k) : themeColour("--soft") } }),
+        make("b", { textContent: center.join(", ") }), make("em", { textContent: percent(shown.weights[k] / points.rows) })));
     });
-    if (now.n > many) items.push(make("li", { className: "more", textContent: `and ${(now.n - many).toLocaleString("en")} more` }));
+    if (shown.n > count) items.push(make("li", { className: "more", textContent: `and ${(shown.n - count).toLocaleString("en")} more` }));
     list.replaceChildren(...items);
-    $(".count", root).textContent = counted(now.n, "cluster");
+    $(".count", root).textContent = plural(shown.n, "cluster");
   }
 
-  // -- turning, and the rest
+  // -- rotation, redrawing and exports
 
   canvas.onpointerdown = (event) => canvas.setPointerCapture(event.pointerId);
   canvas.onpointermove = (event) => {
     if (!canvas.hasPointerCapture(event.pointerId) || points?.columns.length !== 3) return;
-    turned(event.movementX * 0.008, event.movementY * 0.008);
+    rotate(event.movementX * 0.008, event.movementY * 0.008);
   };
   canvas.onkeydown = (event) => {
     const step = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, -0.1], ArrowDown: [0, 0.1] }[event.key];
-    if (step && points?.columns.length === 3) { event.preventDefault(); turned(...step); }
+    if (step && points?.columns.length === 3) { event.preventDefault(); rotate(...step); }
   };
-  function turned(yaw, pitch) {
+  function rotate(yaw, pitch) {
     turn = { yaw: turn.yaw + yaw, pitch: Math.max(-1.5, Math.min(1.5, turn.pitch + pitch)) };
     requestAnimationFrame(draw);
   }
@@ -357,13 +353,13 @@ export function tableView(host) {
   new ResizeObserver(() => requestAnimationFrame(draw)).observe(stage);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => requestAnimationFrame(draw));
   for (const button of $$("[data-export]", root)) {
-    button.onclick = () => now && host.export({ view: "table", kind: button.dataset.export, columns: points.columns, bandwidth: now.bandwidth });
+    button.onclick = () => shown && points && host.export({ view: "table", kind: button.dataset.export, columns: points.columns, bandwidth: shown.bandwidth });
   }
 
   function status() {
-    if (!now) return "";
-    const part = points.shown < points.rows && !points.pixels ? `, ${points.shown.toLocaleString("en")} drawn` : "";
-    return `${counted(points.rows, "point")}${part}, ${counted(now.cells, "cell")}, ${counted(now.steps, "step")}`;
+    if (!shown || !points) return "";
+    const drawn = points.drawn < points.rows && !points.pixels ? ` (${points.drawn.toLocaleString("en")} drawn)` : "";
+    return `${plural(points.rows, "point")}${drawn}, ${plural(shown.cells, "occupied cell")}, ${plural(shown.iterations, "iteration")}`;
   }
-  return { opened, status, shown: draw };
+  return { opened, status, redraw: draw };
 }

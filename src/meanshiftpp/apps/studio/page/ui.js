@@ -1,8 +1,9 @@
-// Small parts that all views use.
+// Helpers that all views use.
 
 export const $ = (query, within = document) => within.querySelector(query);
 export const $$ = (query, within = document) => [...within.querySelectorAll(query)];
 
+/** Create an element with properties, styles, data and ARIA attributes, and children. */
 export function make(tag, props = {}, ...children) {
   const { style = {}, dataset = {}, aria = {}, ...rest } = props;
   const node = Object.assign(document.createElement(tag), rest);
@@ -13,14 +14,15 @@ export function make(tag, props = {}, ...children) {
   return node;
 }
 
-/** A number to so many digits, as a number: what is shown is what is sent. */
+/** Round to significant digits, so that the displayed number is the one that is sent. */
 export const round = (value, digits = 3) => Number(value.toPrecision(digits));
 export const percent = (share) => (share >= 0.0995 ? `${(100 * share).toFixed(0)} %` : share >= 0.001 ? `${(100 * share).toFixed(1)} %` : "< 0.1 %");
-export const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+/** Format a count: 1 point, 2,000 points. */
+export const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 export const hex = (r, g, b) => "#" + [r, g, b].map((v) => v.toString(16).padStart(2, "0")).join("");
 
-/** A slider over [low, high] in equal ratios; with `off`, its left end means none. */
-export function logSlider(input, { low, high, off = false, digits = 3, words, act }) {
+/** Make a logarithmic slider over [low, high]; with `off`, its left end means none. */
+export function logSlider(input, { low, high, off = false, digits = 3, format, onChange }) {
   const steps = 200, state = { low, high, auto: false, exact: null };
   input.min = 0; input.max = steps; input.step = 1;
   const output = $("output", input.parentElement);
@@ -30,43 +32,43 @@ export function logSlider(input, { low, high, off = false, digits = 3, words, ac
     if (state.auto) return null;
     return state.exact ?? round(state.low * Math.exp((ratio() * input.value) / steps), digits);
   };
-  const tell = () => { output.value = words(value()); };
-  const put = (number) => {
+  const refresh = () => { output.value = format(value()); };
+  const set = (number) => {
     state.auto = false;
-    state.exact = number; // as it was given, until the slider is moved
+    state.exact = number; // not rounded to a step of the slider until it moves
     input.value = number === null ? 0 : Math.round((steps * Math.log(number / state.low)) / ratio());
-    tell();
+    refresh();
   };
-  input.addEventListener("input", (event) => { state.auto = false; state.exact = null; tell(); act(false, event); });
-  input.addEventListener("change", (event) => act(true, event));
+  input.addEventListener("input", (event) => { state.auto = false; state.exact = null; refresh(); onChange(false, event); });
+  input.addEventListener("change", (event) => onChange(true, event));
   return {
-    value, put, tell,
+    value, set, refresh,
     range(from, to) { state.low = from; state.high = to; },
-    auto(number) { put(number); state.auto = true; tell(); },
+    auto(number) { set(number); state.auto = true; refresh(); },
     get isAuto() { return state.auto; },
   };
 }
 
-/** Two texts under two tabs, and a button that copies the one shown. */
-export function codeLines(box) {
+/** Show Python code and a command line under two tabs, with a button that copies the current one. */
+export function codeBox(box) {
   const texts = { python: "", cli: "" };
-  let shown = "python";
+  let current = "python";
   const code = make("pre", { tabIndex: 0 });
   const tabs = Object.entries({ python: "Python", cli: "Command line" }).map(([key, title]) =>
-    make("button", { textContent: title, aria: { role: "tab", selected: key === shown }, onclick: () => choose(key) }));
+    make("button", { textContent: title, aria: { role: "tab", selected: key === current }, onclick: () => select(key) }));
   const copy = make("button", { className: "plain small copy", textContent: "Copy", onclick: async () => {
-    await navigator.clipboard.writeText(texts[shown]);
+    await navigator.clipboard.writeText(texts[current]);
     copy.textContent = "Copied";
     setTimeout(() => { copy.textContent = "Copy"; }, 1200);
   } });
-  const tell = () => { code.textContent = texts[shown] || (texts.python ? "Not on the command line: see Python." : ""); };
-  function choose(key) {
-    shown = key;
+  const refresh = () => { code.textContent = texts[current] || (texts.python ? "No command line does this; use the Python code." : ""); };
+  function select(key) {
+    current = key;
     tabs.forEach((tab, i) => tab.setAttribute("aria-selected", ["python", "cli"][i] === key));
-    tell();
+    refresh();
   }
   box.append(make("div", { aria: { role: "tablist" } }, ...tabs), copy, code);
-  return (lines) => { Object.assign(texts, lines); tell(); };
+  return (newTexts) => { Object.assign(texts, newTexts); refresh(); };
 }
 
 const ART = {
@@ -75,20 +77,20 @@ const ART = {
   video: '<rect x="3" y="7" width="26" height="18" rx="3"/><path d="m13 12 7 4-7 4z"/>',
 };
 
-/** What a stage shows before there is anything to show. */
-export function emptyState(stage, title, text, samples, pick) {
+/** Show a title, a hint and sample buttons on a stage without a file. */
+export function emptyState(stage, title, text, samples, onPick) {
   const art = make("div");
   art.innerHTML = `<svg viewBox="0 0 32 32" fill="none" stroke="currentColor" stroke-width="1.3">${ART[stage.dataset.view]}</svg>`;
-  const buttons = Object.entries(samples).map(([name, words], i) =>
-    make("button", { textContent: words, className: i ? "" : "primary", dataset: { sample: name }, onclick: () => pick(name) }));
+  const buttons = Object.entries(samples).map(([name, label], i) =>
+    make("button", { textContent: label, className: i ? "" : "primary", dataset: { sample: name }, onclick: () => onPick(name) }));
   const box = make("div", { className: "empty" }, art, make("h2", { textContent: title }), make("p", { textContent: text }), make("div", {}, ...buttons));
   stage.prepend(box);
   return box;
 }
 
-/** Keep a box as large as its stage allows, in the proportions of what it shows. */
+/** Keep a box as large as its stage allows, with the aspect ratio of `size`. Returns the update. */
 export function fit(stage, box, size, margin = 28, below = () => 0) {
-  const place = () => {
+  const update = () => {
     const [width, height] = size();
     if (!width) return;
     const room = stage.getBoundingClientRect();
@@ -96,11 +98,11 @@ export function fit(stage, box, size, margin = 28, below = () => 0) {
     box.style.width = `${Math.max(1, Math.round(width * scale))}px`;
     box.style.height = `${Math.max(1, Math.round(height * scale))}px`;
   };
-  new ResizeObserver(place).observe(stage);
-  return place;
+  new ResizeObserver(update).observe(stage);
+  return update;
 }
 
-// Colours of clusters: the first few chosen by eye to be told apart, the rest around the circle.
+// Colours of clusters: the first few are chosen to be distinguishable, the rest go around the hue circle.
 const FIRST = ["#2f7fb8", "#e07b39", "#3f9b6b", "#c8506f", "#8a6fc4", "#b8982f", "#4fb3bf", "#a06a4b", "#7a9a3a", "#d48ac0", "#5f6f9f", "#cf5f4a"];
 export function colourOf(k) {
   if (k < FIRST.length) return FIRST[k];
@@ -111,3 +113,6 @@ export function colourOf(k) {
   return hex(f(0), f(8), f(4));
 }
 export const rgbOf = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+
+/** Return a colour of the current theme, by the name of its CSS variable. */
+export const themeColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

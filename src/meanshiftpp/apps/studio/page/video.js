@@ -1,72 +1,72 @@
-// The video view: a frame to draw a window on, its colours to tick, and the clip to follow it in.
+// The video view: a window on a frame, the colours in it, and the track through the clip.
 
-import { on, say } from "./wire.js";
-import { $, $$, codeLines, counted, fit, hex, make, percent } from "./ui.js";
+import { on, send } from "./wire.js";
+import { $, $$, codeBox, fit, hex, make, percent, plural, themeColour } from "./ui.js";
 
-const KEPT = 64e6; // bytes of masks kept for going back
+const MASK_BYTES = 64e6; // masks kept for going back
+const DESCRIPTIONS = { frame: "Reading the frame", clusters: "Finding colours", track: "Tracking" };
 
 export function videoView(host) {
   const root = $("#video"), stage = $(".stage", root), box = $(".frame", root);
   const photo = $(".photo", root), marks = $(".marks", root), list = $(".swatches", root);
   const timeline = $(".timeline", root), scrub = $("#frame"), scores = $(".scores", root), play = $("#play");
   const fields = ["x", "y", "w", "h"].map((each) => $(`#win-${each}`));
-  const lines = codeLines($(".lines", root));
-  let clip = null, wishes = 0, shown = -1, following = false;
-  let start = null; // frame, window and ticked clusters, as the user set them
-  let found = []; // by frame: window, ok, score
-  let kept = 0, which = null, hovered = null; // kept: bytes of masks
-  const place = fit(stage, box, () => (clip ? [clip.width, clip.height] : [0, 0]), 24, () => timeline.offsetHeight);
+  const showCode = codeBox($(".code", root));
+  let clip = null, lastRequest = 0, frameNumber = -1, tracking = false;
+  let start = null; // frame, window and selected clusters, as set by the user
+  let results = []; // by frame: window, ok, score, mask
+  let maskBytes = 0, clusterIds = null, hovered = null;
+  const resize = fit(stage, box, () => (clip ? [clip.width, clip.height] : [0, 0]), 24, () => timeline.offsetHeight);
 
   // -- frames
 
-  async function opened(words) {
-    clip = words;
-    start = null; found = []; kept = 0; which = null; shown = -1; following = false;
+  async function opened(message) {
+    clip = message;
+    start = null; results = []; maskBytes = 0; clusterIds = null; frameNumber = -1; tracking = false;
     box.hidden = timeline.hidden = false;
-    scrub.max = Math.max(0, words.count - 1);
+    scrub.max = Math.max(0, message.frames - 1);
     scrub.value = 0;
     list.replaceChildren();
     for (const field of fields) field.value = "";
-    lines({ python: "", cli: "" });
-    tellButtons();
+    showCode({ python: "", cli: "" });
+    refreshButtons();
     drawScores();
-    place();
+    resize();
   }
 
-  on("frame", "video", async (words) => {
-    if (!clip || words.wish < wishes) return; // something newer was asked for
-    const image = await createImageBitmap(new Blob([words.photo], { type: "image/jpeg" }));
+  on("frame", "video", async (message) => {
+    if (!clip || message.request < lastRequest) return; // there is a newer request
+    const image = await createImageBitmap(new Blob([message.photo], { type: "image/jpeg" }));
     if (photo.width !== image.width || photo.height !== image.height) [photo.width, photo.height] = [image.width, image.height];
     photo.getContext("2d").drawImage(image, 0, 0);
     image.close();
-    shown = words.frame;
-    if (words.window) {
-      kept += words.mask?.length ?? 0;
-      found[shown] = { window: words.window, ok: words.ok, score: words.score, mask: kept < KEPT ? words.mask?.slice() : null };
-      if (words.lines) lines(words.lines);
-      scrub.value = shown;
+    frameNumber = message.frame;
+    if (message.window) {
+      maskBytes += message.mask?.length ?? 0;
+      results[frameNumber] = { window: message.window, ok: message.ok, score: message.score, mask: maskBytes < MASK_BYTES ? message.mask?.slice() : null };
+      if (message.code) showCode(message.code);
+      scrub.value = frameNumber;
       drawScores();
     }
     drawMarks();
-    host.tell(status());
-    root.dataset.frame = shown;
+    host.showStatus(status());
+    root.dataset.frame = frameNumber;
   });
-  on("end", "video", ({ wish }) => { if (wish === wishes) { following = false; tellButtons(); } });
+  on("end", "video", ({ request }) => { if (request === lastRequest) { tracking = false; refreshButtons(); } });
 
-  function ask(what, more = {}) {
-    wishes += 1;
-    following = what === "follow";
-    say({ do: "show", view: "video", n: wishes, what, words: "following", ...more });
-    tellButtons();
+  function request(mode, more = {}) {
+    lastRequest += 1;
+    tracking = mode === "track";
+    send({ action: "show", view: "video", id: lastRequest, mode, description: DESCRIPTIONS[mode], ...more });
+    refreshButtons();
   }
-  const wanted = () => ({ frame: start.frame, window: start.window, clusters: start.clusters.length ? start.clusters : null });
+  const startFields = () => ({ frame: start.frame, window: start.window, clusters: start.clusters.length ? start.clusters : null });
 
-  scrub.oninput = () => ask("frame", { frame: Number(scrub.value) });
+  scrub.oninput = () => request("frame", { frame: Number(scrub.value) });
   play.onclick = () => {
-    if (following) return ask("frame", { frame: Math.max(shown, 0) });
-    found = []; kept = 0;
-    ask("follow", wanted());
-    root.dataset.followed = "yes";
+    if (tracking) return request("frame", { frame: Math.max(frameNumber, 0) });
+    results = []; maskBytes = 0;
+    request("track", startFields());
   };
 
   // -- the window
@@ -76,14 +76,14 @@ export function videoView(host) {
     let [x, y, w, h] = window;
     x = limit(x, 0, clip.width - 1); y = limit(y, 0, clip.height - 1);
     w = limit(w, 1, clip.width - x); h = limit(h, 1, clip.height - y);
-    const frame = Math.max(shown, 0);
+    const frame = Math.max(frameNumber, 0);
     start = { frame, window: [x, y, w, h], clusters: [] };
-    found = []; kept = 0; which = null;
+    results = []; maskBytes = 0; clusterIds = null;
     fields.forEach((field, i) => { field.value = start.window[i]; });
     drawMarks();
     drawScores();
-    tellButtons();
-    if (final) ask("clusters", wanted());
+    refreshButtons();
+    if (final) request("clusters", startFields());
   }
 
   const at = (event) => {
@@ -93,7 +93,7 @@ export function videoView(host) {
   let corner = null;
   marks.onpointerdown = (event) => {
     if (!clip) return;
-    if (following) play.click();
+    if (tracking) play.click();
     marks.setPointerCapture(event.pointerId);
     corner = at(event);
   };
@@ -119,12 +119,12 @@ export function videoView(host) {
     };
   }
 
-  // -- its colours
+  // -- the colours in the window
 
-  on("colours", "video", (words) => {
-    if (!start || words.frame !== start.frame) return;
-    which = words.which;
-    list.replaceChildren(...words.clusters.map(({ color, share }, k) => {
+  on("colours", "video", (message) => {
+    if (!start || message.frame !== start.frame) return;
+    clusterIds = message.ids;
+    list.replaceChildren(...message.clusters.map(({ color, share }, k) => {
       const tick = make("input", { type: "checkbox", onchange: () => {
         start.clusters = tick.checked ? [...start.clusters, k].sort((a, b) => a - b) : start.clusters.filter((each) => each !== k);
         drawMarks();
@@ -134,88 +134,86 @@ export function videoView(host) {
       item.onpointerleave = () => { hovered = null; drawMarks(); };
       return item;
     }));
-    root.dataset.colours = words.clusters.length;
+    root.dataset.colours = message.clusters.length;
     drawMarks();
   });
 
   // -- drawing
 
-  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-  /** Marks are drawn in the screen's pixels: lines stay sharp however small the clip is. */
+  /** Draw the marks in screen pixels, so that lines are sharp on a small clip too. */
   function drawMarks() {
     if (!clip) return;
     const ratio = devicePixelRatio || 1, pen = marks.getContext("2d");
     [marks.width, marks.height] = [Math.round(marks.clientWidth * ratio), Math.round(marks.clientHeight * ratio)];
-    const now = found[shown], scale = marks.width / clip.width, chosen = new Set(start?.clusters ?? []);
-    if (now?.ok && now.mask && $("#show-mask").checked) tint(pen, (i) => (now.mask[i >> 3] >> (7 - (i & 7))) & 1);
-    if (which && shown === start?.frame && !now && (chosen.size || hovered !== null)) {
-      tint(pen, (i) => which[i] && (chosen.has(which[i] - 1) || which[i] - 1 === hovered));
+    const result = results[frameNumber], scale = marks.width / clip.width, chosen = new Set(start?.clusters ?? []);
+    if (result?.ok && result.mask && $("#show-mask").checked) tint(pen, (i) => (result.mask[i >> 3] >> (7 - (i & 7))) & 1);
+    if (clusterIds && frameNumber === start?.frame && !result && (chosen.size || hovered !== null)) {
+      tint(pen, (i) => clusterIds[i] && (chosen.has(clusterIds[i] - 1) || clusterIds[i] - 1 === hovered));
     }
-    const lost = now && !now.ok, window = now?.window ?? (start && shown === start.frame ? start.window : null);
+    const lost = result && !result.ok, window = result?.window ?? (start && frameNumber === start.frame ? start.window : null);
     if (window) {
       pen.setLineDash(lost ? [9 * ratio, 6 * ratio] : []);
-      for (const [wide, colour] of [[5, "#000b"], [2.5, lost ? "#ff9a3d" : now ? "#5cd0f4" : "#ffffff"]]) {
+      for (const [wide, colour] of [[5, "#000b"], [2.5, lost ? "#ff9a3d" : result ? "#5cd0f4" : "#ffffff"]]) {
         pen.lineWidth = wide * ratio;
         pen.strokeStyle = colour;
         pen.strokeRect(...window.map((v) => v * scale));
       }
     }
-    tellState(now);
+    showState(result);
   }
 
-  const veil = new OffscreenCanvas(1, 1);
+  const overlay = new OffscreenCanvas(1, 1);
   function tint(pen, test) {
-    [veil.width, veil.height] = [photo.width, photo.height];
-    const ink = veil.getContext("2d"), data = ink.createImageData(veil.width, veil.height), out = new Uint32Array(data.data.buffer);
-    for (let i = 0; i < out.length; i++) if (test(i)) out[i] = 0x74f4d05c; // the window's colour, half seen through
+    [overlay.width, overlay.height] = [photo.width, photo.height];
+    const ink = overlay.getContext("2d"), data = ink.createImageData(overlay.width, overlay.height), out = new Uint32Array(data.data.buffer);
+    for (let i = 0; i < out.length; i++) if (test(i)) out[i] = 0x74f4d05c; // the colour of the window, half transparent
     ink.putImageData(data, 0, 0);
     pen.imageSmoothingEnabled = false;
-    pen.drawImage(veil, 0, 0, marks.width, marks.height);
+    pen.drawImage(overlay, 0, 0, marks.width, marks.height);
   }
 
-  function tellState(now) {
+  function showState(result) {
     const state = $(".state", root), meter = $(".meter", root);
-    state.textContent = !now ? (start ? "" : "Draw a window around the object") : now.ok ? `frame ${shown}` : "lost";
-    state.classList.toggle("lost", Boolean(now && !now.ok));
-    $("#score").textContent = now ? now.score.toFixed(2) : "–";
-    $("i", meter).style.width = now ? `${100 * now.score}%` : 0;
-    meter.classList.toggle("lost", Boolean(now && !now.ok));
-    $("#frame-number").value = `${Math.max(shown, 0)} / ${clip.count - 1}`;
-    root.dataset.lost = found.filter((each) => each && !each.ok).length;
+    state.textContent = !result ? (start ? "" : "Draw a window around the object") : result.ok ? `Frame ${frameNumber}` : "Lost";
+    state.classList.toggle("lost", Boolean(result && !result.ok));
+    $("#score").textContent = result ? result.score.toFixed(2) : "–";
+    $("i", meter).style.width = result ? `${100 * result.score}%` : 0;
+    meter.classList.toggle("lost", Boolean(result && !result.ok));
+    $("#frame-number").value = `${Math.max(frameNumber, 0)} / ${clip.frames - 1}`;
+    root.dataset.lost = results.filter((each) => each && !each.ok).length;
   }
 
   function drawScores() {
     const pen = scores.getContext("2d"), ratio = devicePixelRatio || 1;
     [scores.width, scores.height] = [scores.clientWidth * ratio, scores.clientHeight * ratio];
-    const wide = scores.width / Math.max(1, clip.count);
-    found.forEach((each, i) => {
+    const wide = scores.width / Math.max(1, clip.frames);
+    results.forEach((each, i) => {
       if (!each) return;
       const high = Math.max(2, each.score * scores.height);
-      pen.fillStyle = style(each.ok ? "--accent" : "--lost");
+      pen.fillStyle = themeColour(each.ok ? "--accent" : "--lost");
       pen.fillRect(i * wide, scores.height - (each.ok ? high : scores.height), Math.ceil(wide), each.ok ? high : scores.height);
     });
   }
 
-  function tellButtons() {
+  function refreshButtons() {
     play.disabled = !start;
-    play.textContent = following ? "Stop" : "Follow";
-    for (const button of $$("[data-export]", root)) button.disabled = !start || following;
+    play.textContent = tracking ? "Stop" : "Track";
+    for (const button of $$("[data-export]", root)) button.disabled = !start || tracking;
   }
   $("#show-mask").onchange = drawMarks;
   new ResizeObserver(() => { if (clip) { drawMarks(); drawScores(); } }).observe(stage);
   for (const button of $$("[data-export]", root)) {
-    button.onclick = () => start && host.export({ view: "video", kind: button.dataset.export, mask: $("#show-mask").checked, words: "exporting", ...wanted() });
+    button.onclick = () => start && host.export({ view: "video", kind: button.dataset.export, mask: $("#show-mask").checked, description: "Exporting", ...startFields() });
   }
 
   function status() {
     if (!clip) return "";
-    const lost = found.filter((each) => each && !each.ok).length;
-    return `${clip.width} × ${clip.height} pixels, ${counted(clip.count, "frame")}, ${Math.round(clip.fps * 100) / 100} a second${found.length ? `; lost in ${counted(lost, "frame")}` : ""}`;
+    const lost = results.filter((each) => each && !each.ok).length;
+    return `${clip.width} × ${clip.height} pixels, ${plural(clip.frames, "frame")}, ${Math.round(clip.fps * 100) / 100} frames per second${results.length ? `; lost in ${plural(lost, "frame")}` : ""}`;
   }
   return {
     opened, status,
-    shown: () => { place(); if (clip) { drawMarks(); drawScores(); } },
-    failed: () => { following = false; tellButtons(); },
+    redraw: () => { resize(); if (clip) { drawMarks(); drawScores(); } },
+    jobEnded: () => { tracking = false; refreshButtons(); },
   };
 }

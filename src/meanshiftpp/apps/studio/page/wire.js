@@ -1,72 +1,73 @@
-// The connection: words both ways, arrays from the server, files by plain requests.
+// The connection: JSON messages both ways, arrays from the server, files over HTTP.
 
 const TYPES = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array };
-const heard = {}; // "type view" -> what to do
+const handlers = {}; // "type view" -> function
 
 let socket;
 let session = null;
 
-export const on = (type, view, act) => { heard[`${type} ${view}`] = act; };
+/** Register the handler of a message type; `view` is a view's name, "any", or undefined. */
+export const on = (type, view, handler) => { handlers[`${type} ${view}`] = handler; };
 
-/** Send a wish. */
-export function say(wish) {
-  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(wish));
+/** Send a request to the server. */
+export function send(request) {
+  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(request));
 }
 
-/** Take a message apart: its words, with each array under its name. */
+/** Decode a binary message: its fields, with each array under its name. */
 export function unpack(buffer) {
   const length = new DataView(buffer).getUint32(0, true);
-  const words = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-  for (const [name, type, shape, at] of words.arrays) {
+  const fields = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  for (const [name, type, shape, offset] of fields.arrays) {
     const size = shape.reduce((a, b) => a * b, 1);
-    words[name] = new TYPES[type](buffer, 4 + length + at, size);
-    words[name].shape = shape;
+    fields[name] = new TYPES[type](buffer, 4 + length + offset, size);
+    fields[name].shape = shape;
   }
-  return words;
+  return fields;
 }
 
-async function hear(data) {
+async function receive(data) {
   const binary = typeof data !== "string";
-  const words = binary ? unpack(data) : JSON.parse(data);
-  if (words.type === "hello") session = words.session;
+  const message = binary ? unpack(data) : JSON.parse(data);
+  if (message.type === "hello") session = message.session;
   try {
-    await (heard[`${words.type} ${words.view}`] ?? heard[`${words.type} any`])?.(words);
+    await (handlers[`${message.type} ${message.view}`] ?? handlers[`${message.type} any`])?.(message);
   } finally {
-    if (binary) say({ do: "painted" }); // or the server would wait for ever
+    if (binary) send({ action: "painted" }); // always, because the server waits for it
   }
 }
 
-/** Connect; what comes in goes to whoever asked for its type and view. */
+/** Open the WebSocket and pass each message to its handler. */
 export function connect() {
   const address = new URL("socket", location.href);
   address.protocol = "ws:";
   socket = new WebSocket(address);
   socket.binaryType = "arraybuffer";
-  let before = Promise.resolve(); // what came first is dealt with first, however long that takes
-  socket.onmessage = ({ data }) => { before = before.then(() => hear(data)).catch(reportError); };
-  socket.onclose = () => heard["closed any"]?.();
+  let previous = Promise.resolve(); // a chain, so that slow handlers do not change the order
+  socket.onmessage = ({ data }) => { previous = previous.then(() => receive(data)).catch(reportError); };
+  socket.onclose = () => handlers["closed any"]?.();
 }
 
-async function posted(path, options) {
-  const reply = await fetch(path, { method: "POST", ...options });
-  if (reply.ok) return reply;
-  const words = await reply.json().then((r) => r.words, () => reply.statusText);
-  throw new Error(words);
+async function post(path, options) {
+  const response = await fetch(path, { method: "POST", ...options });
+  if (response.ok) return response;
+  const message = await response.json().then((body) => body.message, () => response.statusText);
+  throw new Error(message);
 }
 
-/** Send a file; gives what to open. */
+/** Upload a file; return its key and the view that opens it. */
 export async function upload(file, signal) {
   const headers = { "x-file-name": encodeURIComponent(file.name) };
-  const reply = await posted(`upload/${session}`, { body: file, headers, signal });
-  return reply.json();
+  const response = await post(`upload/${session}`, { body: file, headers, signal });
+  return response.json();
 }
 
-/** Have a file made, and save it. */
-export async function download(wish) {
-  const reply = await posted(`export/${session}`, { body: JSON.stringify(wish) });
-  const name = /filename\*=UTF-8''([^;]+)/.exec(reply.headers.get("content-disposition"))[1];
+/** Request an export and save the file. */
+export async function download(request) {
+  const response = await post(`export/${session}`, { body: JSON.stringify(request) });
+  const name = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get("content-disposition"))[1];
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(await reply.blob());
+  link.href = URL.createObjectURL(await response.blob());
   link.download = decodeURIComponent(name);
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);

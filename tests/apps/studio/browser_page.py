@@ -1,0 +1,85 @@
+"""Chromium, and the steps of a user on the page: drop, drag, export, run the code."""
+
+import base64
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from meanshiftpp import picture
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+TIMEOUT = 30_000  # ms; generous, because the machine may be busy
+
+
+def drop(page, path: Path) -> None:
+    """Drop a file on the page, as from a file manager."""
+    data = base64.b64encode(path.read_bytes()).decode()
+    transfer = page.evaluate_handle(
+        """([name, data]) => {
+            const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([bytes], name));
+            return transfer;
+        }""",
+        [path.name, data],
+    )
+    page.dispatch_event("body", "drop", {"dataTransfer": transfer})
+
+
+def drag(page, selector: str, *fractions: float) -> None:
+    """Press on a slider and move to each fraction of its length, without releasing it."""
+    box = page.locator(selector).bounding_box()
+    y = box["y"] + box["height"] / 2
+    for number, fraction in enumerate(fractions):
+        page.mouse.move(box["x"] + 8 + fraction * (box["width"] - 16), y, steps=4 if number else 1)
+        if not number:
+            page.mouse.down()
+
+
+def download(page, selector: str) -> bytes:
+    """Press an export button and return the downloaded file."""
+    with page.expect_download(timeout=TIMEOUT) as started:
+        page.click(selector)
+    return Path(started.value.path()).read_bytes()
+
+
+def read_labels(data: bytes, suffix: str, folder: Path) -> np.ndarray:
+    path = folder / f"exported{suffix}"
+    path.write_bytes(data)
+    return picture.read(path).values
+
+
+def run_python(page, view: str, folder: Path) -> dict:
+    """Run the Python code of the page in the folder of the file; return its variables."""
+    code = page.locator(f"#{view} .code pre").text_content()
+    names: dict = {}
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        exec(code, names)
+    finally:
+        os.chdir(before)
+    return names
+
+
+def run_command(page, view: str, folder: Path) -> None:
+    """Run the command line of the page in the folder of the file."""
+    page.click(f"#{view} .code [role=tab] >> nth=1")
+    command = shlex.split(page.locator(f"#{view} .code pre").text_content())
+    assert command[0] == "meanshiftpp"
+    subprocess.run([sys.executable, "-m", *command], cwd=folder, check=True, capture_output=True)
+
+
+def count(page, view="image") -> int:
+    """Return the number of regions or clusters on the page."""
+    return int(page.get_attribute(f"#{view}", "data-count"))
