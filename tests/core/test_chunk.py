@@ -198,7 +198,7 @@ def test_a_reader_ends_when_nobody_listens():
 def test_columns_in_another_order_are_refused():
     """By position they would be added up wrongly, without a word."""
     frame = pd.DataFrame({"x": [0.0, 1.0], "y": [5.0, 6.0]})
-    with pytest.raises(InvalidInputError, match="columns y, x, but .* have x, y"):
+    with pytest.raises(InvalidInputError, match=r"columns y, x, but .* have x, y"):
         Grid.from_chunks([frame, frame[["y", "x"]]], 1.0)
     unnamed = Grid.from_chunks([frame, frame.to_numpy()], 1.0)
     assert unnamed == Grid.from_points(np.vstack([frame, frame]), 1.0)

@@ -176,6 +176,7 @@ class TableView:
             "n": len(modes),
             "cells": len(modes.grid),
             "iterations": modes.n_iter,
+            "converged": modes.converged,
             "code": _code(self._open_source(), plot.columns, h, self._all_columns),
         }
         centers = (modes.centers[:MAX_MODES] - plot.low) / (plot.high - plot.low)
