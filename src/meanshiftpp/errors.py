@@ -12,6 +12,8 @@ Each message says what was expected, what came, and what to do.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class MeanShiftPPError(Exception):
     """The root of this package's own errors; what scikit-learn checks raises scikit-learn's.
@@ -39,6 +41,43 @@ class InvalidInputError(MeanShiftPPError, ValueError):
     ...
     meanshiftpp.errors.InvalidInputError: bandwidth must be positive and finite, got -1
     """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        row: int | None = None,
+        column: int | None = None,
+        place: str | None = None,
+        parameter: str | None = None,
+        expected: str | None = None,
+        got: object = None,
+    ) -> None:
+        self.problem, self.row, self.column, self.place = message, row, column, place
+        self.parameter, self.expected, self.got = parameter, expected, got
+        if place is None and row is not None:
+            place = f"X[{row}, {column}]"
+        super().__init__(" ".join(filter(None, (place or parameter, message))))
+
+    @classmethod
+    def for_parameter(
+        cls, name: str, expected: str, got: object, *, advice: str = ""
+    ) -> InvalidInputError:
+        """Return the error of a parameter: its name, what was expected, what was received."""
+        message = f"must be {expected}, got {got!r}" + (f"; {advice}" if advice else "")
+        return cls(message, parameter=name, expected=expected, got=got)
+
+    def at(self, place: str) -> InvalidInputError:
+        """Return a copy that names another place."""
+        return self._copy(place=place)
+
+    def named(self, parameter: str) -> InvalidInputError:
+        """Return a copy with another name for the parameter."""
+        return self._copy(parameter=parameter)
+
+    def _copy(self, **changes: Any) -> InvalidInputError:
+        names = ("row", "column", "place", "parameter", "expected", "got")
+        return type(self)(self.problem, **{name: getattr(self, name) for name in names} | changes)
 
 
 class GridMismatchError(MeanShiftPPError, ValueError):
