@@ -75,10 +75,11 @@ def test_pixels_without_data_take_no_part(tmp_path, monkeypatch):
     modes, labels = fit_labels(values.reshape(3, -1).T[there.ravel()], 9)
     assert grid == modes.grid
     assert source.read().shape == (there.sum(), 3)
-    write_labels(tmp_path / "out.tif", source, modes.label)
-    with rasterio.open(tmp_path / "out.tif") as out:
-        assert np.array_equal(out.read(1)[there], labels)
-        assert (out.read(1)[~there] == -1).all()
+    for given in (modes.label, labels):  # an array has labels for the pixels with data only
+        write_labels(tmp_path / "out.tif", source, given)
+        with rasterio.open(tmp_path / "out.tif") as out:
+            assert np.array_equal(out.read(1)[there], labels)
+            assert (out.read(1)[~there] == -1).all()
 
 
 def test_bands_have_names_and_alpha_is_a_mask(tmp_path):

@@ -553,6 +553,33 @@ def test_a_missing_extra_is_named_at_use(tmp_path, monkeypatch, module, suffix, 
 # -- writing ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy"])
+def test_labels_can_be_an_array_in_the_order_of_the_points(tmp_path, X, suffix, small_chunks):
+    source = open_points(write(tmp_path / "a.csv", as_table(X)))
+    labels = np.arange(len(X), dtype=np.int32)[::-1]
+    out = tmp_path / f"o{suffix}"
+    write_labels(out, source, labels)
+    assert np.array_equal(np.load(out) if suffix == ".npy" else read(out)["label"], labels)
+
+
+@pytest.mark.parametrize("n_labels", [0, 999, 12_344, 12_346, 20_000])
+def test_a_wrong_number_of_labels_is_an_error_with_both_counts(tmp_path, X, n_labels, small_chunks):
+    source = open_points(write(tmp_path / "a.parquet", as_table(X)))
+    words = f"labels must be an array of 12345 labels, one per point of the source, got {n_labels}"
+    for name in ("o.parquet", "o.npy"):
+        with pytest.raises(InvalidInputError, match=words) as caught:
+            write_labels(tmp_path / name, source, np.zeros(n_labels, np.int32))
+        assert (caught.value.parameter, caught.value.got) == ("labels", n_labels)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.parquet"]
+
+
+@pytest.mark.parametrize("labels", [np.zeros(3), np.zeros((3, 1), np.int32), ["a", "b", "c"]])
+def test_labels_of_the_wrong_type_are_an_error(tmp_path, labels):
+    with pytest.raises(InvalidInputError, match="a function or a 1-D array of int32, got"):
+        write_labels(tmp_path / "o.csv", open_points(write(tmp_path / "a.csv")), labels)
+    assert not (tmp_path / "o.csv").exists()
+
+
 def test_a_label_column_that_is_there_is_left_alone(tmp_path):
     path = write(tmp_path / "t.parquet", pa.table({"label": [1.5], "label_2": ["x"]}))
     assert write_labels(tmp_path / "o.csv", open_points(path), lambda _: np.int32([7])) == "label_3"

@@ -41,7 +41,7 @@ FORMATS = (*tables.READABLE, *arrays.FORMATS, *rasters.FORMATS, *clouds.FORMATS)
 OUTPUTS = (*tables.FORMATS, ".npy", *rasters.FORMATS, *clouds.FORMATS)
 CHECKPOINT_SECONDS = 30.0
 
-Label = Callable[[NDArray[Any]], NDArray[np.int32]]
+Labels = Callable[[NDArray[Any]], NDArray[np.int32]] | NDArray[np.int32]
 Progress = Callable[[int], None]
 
 
@@ -168,7 +168,7 @@ def build_grid(
 def write_labels(
     path: str | os.PathLike[str],
     source: Source,
-    label: Label,
+    labels: Labels,
     *,
     progress: Progress | None = None,
 ) -> str | None:
@@ -183,9 +183,9 @@ def write_labels(
         is written beside and takes its name when it is complete.
     source : Source
         What `open_points` returned.
-    label : callable
-        Gets points, returns a label for each: `Modes.label`, most often. It is called for chunk
-        after chunk, in order.
+    labels : callable or int32 array of shape (n_points,)
+        A function that returns a label for each point of an array, such as `Modes.label`; or the
+        labels themselves, one per point in the order of the source.
     progress : callable, default=None
         Called with the number of rows that were done since the last call.
 
@@ -193,6 +193,11 @@ def write_labels(
     -------
     column : str or None
         The name of the label column: `label`, or `label_2` and so on where the source has it.
+
+    Raises
+    ------
+    InvalidInputError
+        The number of labels differs from the number of points.
 
     Examples
     --------
@@ -206,11 +211,13 @@ def write_labels(
     >>> Path("out.csv").read_text().split()
     ['"town","x","label"', '"A",0.1,0', '"B",7,1', '"C",0.2,0']
     """
+    if not callable(labels):
+        labels = _as_labels(labels)
     check_output(path, source)
     whole = Path(path).suffix.lower() != ".npy"
     report = progress or (lambda rows: None)
     with atomic_path(path) as target, _writer(target, Path(path), source) as writer:
-        labelled = _labelled(source.chunks(whole=whole), label)
+        labelled = _labelled(source.chunks(whole=whole), labels)
         with closing(read_ahead(labelled)) as chunks:  # whatever happens, the readers end
             for chunk, labels in chunks:
                 writer.write(chunk, labels)
@@ -310,10 +317,41 @@ def _writer(target: Path, final: Path, source: Source) -> LabelWriter:
 
 
 def _labelled(
-    chunks: Generator[Chunk, None, None], label: Label
+    chunks: Generator[Chunk, None, None], labels: Labels
 ) -> Iterator[tuple[Chunk, NDArray[np.int32]]]:
+    """Yield each chunk with its labels."""
+    if not callable(labels):
+        yield from _sliced(chunks, labels)
+        return
     with closing(chunks):
         for chunk in chunks:
             with chunk.named():
-                labels = label(chunk.points) if len(chunk) else np.empty(0, np.int32)
-            yield chunk, labels
+                found = labels(chunk.points) if len(chunk) else np.empty(0, np.int32)
+            yield chunk, found
+
+
+def _sliced(
+    chunks: Generator[Chunk, None, None], labels: NDArray[np.int32]
+) -> Iterator[tuple[Chunk, NDArray[np.int32]]]:
+    """Yield each chunk with its part of all labels; check their number."""
+    end = 0
+    with closing(chunks):
+        for chunk in chunks:
+            start, end = end, end + len(chunk)
+            if end <= len(labels):  # otherwise only count, for the error message
+                yield chunk, labels[start:end]
+    if end != len(labels):
+        raise InvalidInputError.for_parameter(
+            "labels", f"an array of {end} labels, one per point of the source", len(labels)
+        )
+
+
+def _as_labels(labels: object) -> NDArray[np.int32]:
+    """Check an array of labels."""
+    array = np.asarray(labels)
+    if array.ndim != 1 or not np.can_cast(array.dtype, np.int32):
+        raise InvalidInputError(
+            "labels must be a function or a 1-D array of int32, "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    return np.ascontiguousarray(array, np.int32)

@@ -99,12 +99,13 @@ class Task:
 
 @dataclass
 class Found:
-    """The modes, and the way to the labels of the source's points, which are asked for in order."""
+    """The modes, a function that labels points, and the labels of all points if known."""
 
     modes: Modes
     label: Callable[[NDArray[Any]], NDArray[np.int32]]
     points: NDArray[Any] | None = None  # all of them, or a sample
     tally: NDArray[np.int64] | None = None  # points labelled so far: noise, then each cluster
+    labels: NDArray[np.int32] | None = None
 
 
 def cluster(
@@ -247,7 +248,7 @@ def _kept(task: Task) -> Found:
         modes = _checked(modes, task)
         labels[labels >= len(modes)] = -1  # labels are ordered by size
         task.seconds["cluster"] = perf_counter() - start
-    return Found(modes, _in_order(labels), points)
+    return Found(modes, _labeller(modes, task), points, labels=labels)
 
 
 def _streamed(task: Task, checkpoint: Path | None, every: float) -> Found:
@@ -312,7 +313,11 @@ def _searched(task: Task, grid: Any) -> Found:
         modes = seek(grid, resolution=task.resolution, **options)
         modes = _checked(modes, task)
         task.seconds["cluster"] = perf_counter() - start
-    return Found(modes, lambda points: modes.label(points, n_threads=task.threads))
+    return Found(modes, _labeller(modes, task))
+
+
+def _labeller(modes: Modes, task: Task) -> Callable[[NDArray[Any]], NDArray[np.int32]]:
+    return lambda points: modes.label(points, n_threads=task.threads)
 
 
 def _bandwidth(task: Task, sample: Callable[[], tuple[NDArray[Any], int]]) -> Any:
@@ -347,26 +352,15 @@ def _checked(modes: Modes, task: Task) -> Modes:
     return modes.keep(task.min_size) if task.min_size > 1 else modes
 
 
-def _in_order(labels: NDArray[np.int32]) -> Callable[[NDArray[Any]], NDArray[np.int32]]:
-    """Hand out labels that are there already, as many as there are points each time."""
-    start = 0
-
-    def label(points: NDArray[Any]) -> NDArray[np.int32]:
-        nonlocal start
-        start += len(points)
-        return labels[start - len(points) : start]
-
-    return label
-
-
 def _write(output: Path, task: Task, found: Found) -> str | None:
     from meanshiftpp.io.streams import write_labels
 
     start = perf_counter()
     with row_progress() as bar:
         count = bar.add_task("labelling", total=task.source.rows)
+        labels = found.label if found.labels is None else found.labels
         column = write_labels(
-            output, task.source, found.label, progress=lambda rows: bar.advance(count, rows)
+            output, task.source, labels, progress=lambda rows: bar.advance(count, rows)
         )
     task.seconds["write"] = perf_counter() - start
     return column
