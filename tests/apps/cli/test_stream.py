@@ -104,7 +104,7 @@ def test_without_a_bandwidth_a_sample_decides_and_is_said(tmp_path, points, whol
     assert json.loads(text)["bandwidth"] == select_bandwidth(points).tolist()
     assert "bandwidth chosen from 60,000 points: -b " in words
     monkeypatch.setattr("meanshiftpp.apps.cli.cluster.SAMPLE", 3000)
-    monkeypatch.setattr("meanshiftpp.io.sources.MOST_ROWS", 500)
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 500)
     picture = tmp_path / "p.png"
     _, text, words = run("cluster", whole, "--stream", "--json", "--plot", picture)
     chosen = json.loads(text)["bandwidth"]

@@ -171,7 +171,7 @@ def cluster(
         given = {"--bandwidth": bandwidth, "--periodic": periodic, "--checkpoint": checkpoint}
         _refuse_with_a_grid({**given, "--no-stream": stream is False})
     with errors_in_words():
-        from meanshiftpp._support.files import check_apart
+        from meanshiftpp._support.files import check_no_overwrite
         from meanshiftpp.io.streams import check_output
 
         if output:
@@ -179,7 +179,7 @@ def cluster(
         if plot:
             check_picture(plot)
         source = open_source(files, columns)
-        check_apart([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
+        check_no_overwrite([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         if output:
             check_output(output, source)
         how = (sides, resolution, periods, tol, max_iter, min_cluster_size, threads)
@@ -239,9 +239,9 @@ def _kept(task: Task) -> Found:
         points = source.read()
         task.seconds["read"] = perf_counter() - start
     start = perf_counter()
-    with source.named():
+    with source.locating_errors():
         bandwidth = _bandwidth(task, lambda: (points, len(points)))
-    with status(f"clustering {len(points):,} points"), source.named():
+    with status(f"clustering {len(points):,} points"), source.locating_errors():
         options: Any = {"tol": task.tol, "max_iter": task.max_iter, "n_threads": task.threads}
         cells: Any = {"resolution": task.resolution, "periodic": task.periods}
         modes, labels = fit_labels(points, bandwidth, **cells, **options)

@@ -60,11 +60,11 @@ def build(
     """Bin the points in FILE, in one pass, to a grid."""
     sides, periods = read_sides(bandwidth), read_periods(periodic)
     with errors_in_words():
-        from meanshiftpp._support.files import check_apart, check_writable
+        from meanshiftpp._support.files import check_no_overwrite, check_writable
 
         check_writable(output)
         source = open_source(files, columns)
-        check_apart([output, checkpoint], source.paths)
+        check_no_overwrite([output, checkpoint], source.paths)
         side = sides[0] if len(sides) == 1 else sides
         made = first_pass(source, side, periods, checkpoint, every, threads)
         made.save(output, columns=source.columns)
@@ -81,11 +81,11 @@ def merge(
 ) -> None:
     """Add grids up: the result is the grid of all their points together."""
     with errors_in_words():
-        from meanshiftpp._support.files import check_apart, check_writable
+        from meanshiftpp._support.files import check_no_overwrite, check_writable
         from meanshiftpp.core.grid import Grid, GridSum
         from meanshiftpp.core.gridfile import columns_of
 
-        check_apart([output], files)
+        check_no_overwrite([output], files)
         check_writable(output)
         with status(f"merging {counted(len(files), 'grid')}"):
             total, columns = GridSum(Grid.load(files[0])), columns_of(files[0])

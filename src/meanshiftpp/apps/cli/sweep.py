@@ -88,7 +88,7 @@ def sweep(
     """
     wanted = None if bandwidths is None else read_sides(bandwidths, "--bandwidths")
     with errors_in_words():
-        from meanshiftpp._support.files import check_apart
+        from meanshiftpp._support.files import check_no_overwrite
         from meanshiftpp.bandwidth.sweep import sweep as swept
 
         if plot:
@@ -96,10 +96,10 @@ def sweep(
         with status(f"reading {file}"):
             start = perf_counter()
             source = open_source(file, columns)
-            check_apart([plot], source.paths)
+            check_no_overwrite([plot], source.paths)
             points = source.read()
             read_seconds = perf_counter() - start
-        with status(f"clustering {len(points):,} points"), source.named():
+        with status(f"clustering {len(points):,} points"), source.locating_errors():
             start = perf_counter()
             found = swept(points, wanted, resolution=resolution, n_threads=threads)
             report = _report(source, len(points), found)

@@ -181,7 +181,7 @@ def _source(video: str) -> str | int:
 
 def _checked(files: Files, first_frame: Path | None, video: str) -> Files:
     """Find out before the work whether its results can be written."""
-    from meanshiftpp._support.files import check_apart, check_writable, known_suffix
+    from meanshiftpp._support.files import check_no_overwrite, check_writable, known_suffix
     from meanshiftpp.images.picture import PICTURE_FORMATS
     from meanshiftpp.video.frames import VIDEO_FORMATS, frame_files
 
@@ -189,7 +189,7 @@ def _checked(files: Files, first_frame: Path | None, video: str) -> Files:
     written = {path: formats for path, formats in suffixes.items() if path is not None}
     for path, formats in written.items():
         known_suffix(path, formats)
-    check_apart(list(written), frame_files(video))
+    check_no_overwrite(list(written), frame_files(video))
     if first_frame is not None and first_frame.resolve().parent == Path(video).resolve():
         raise InvalidInputError(f"{str(first_frame)!r} would be one of its frames: name another")
     for path in written:
