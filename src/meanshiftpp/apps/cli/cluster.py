@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from meanshiftpp.apps.cli.console import (
-    counted,
     duration,
-    errors_in_words,
+    pluralize,
+    print_stderr,
+    print_table,
+    report_errors,
     row_progress,
-    say,
-    show_facts,
-    status,
+    spinner,
 )
 from meanshiftpp.apps.cli.options import (
     AsJson,
@@ -36,14 +36,14 @@ from meanshiftpp.apps.cli.options import (
     Periods,
     Resolution,
     Threads,
-    check_picture,
-    first_pass,
+    build_grid_with_progress,
+    check_columns,
+    check_plot,
     free_memory,
     open_source,
-    read_bytes,
-    read_periods,
-    read_sides,
-    same_columns,
+    parse_bandwidth,
+    parse_periods,
+    parse_size,
 )
 from meanshiftpp.errors import InvalidInputError
 
@@ -162,22 +162,22 @@ def cluster(
     Prints a short table, and writes a label for each row to OUT: 0 is the largest cluster. Files
     that do not fit into memory comfortably are read twice, in chunks.
     """
-    sides = None if bandwidth is None else read_sides(bandwidth)
-    periods = read_periods(periodic)
-    limit = free_memory() // 4 if memory is None else read_bytes(memory)
+    sides = None if bandwidth is None else parse_bandwidth(bandwidth)
+    periods = parse_periods(periodic)
+    limit = free_memory() // 4 if memory is None else parse_size(memory)
     if stream is False and checkpoint:
         raise typer.BadParameter("--checkpoint needs a stream, and --no-stream forbids it")
     if grid:
         given = {"--bandwidth": bandwidth, "--periodic": periodic, "--checkpoint": checkpoint}
         _refuse_with_a_grid({**given, "--no-stream": stream is False})
-    with errors_in_words():
+    with report_errors():
         from meanshiftpp._support.files import check_no_overwrite
         from meanshiftpp.io.streams import check_output
 
         if output:
             check_output(output)
         if plot:
-            check_picture(plot)
+            check_plot(plot)
         source = open_source(files, columns)
         check_no_overwrite([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         if output:
@@ -202,14 +202,14 @@ def cluster(
         if found.tally is not None:
             _tell_labelled(summary, task, found, found.tally)
         if plot:
-            with status(f"drawing {plot}"):
+            with spinner(f"drawing {plot}"):
                 _draw(plot, task, found, summary)
                 summary.plot = str(plot)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
         summary.seconds = task.seconds
     if 2 * summary.sizes.count(1) > summary.points:
-        say(
+        print_stderr(
             "more than half of the points are alone in their cluster: a larger bandwidth joins "
             "them, and meanshiftpp sweep shows what there is at which"
         )
@@ -234,14 +234,14 @@ def _kept(task: Task) -> Found:
     from meanshiftpp.core.modes import fit_labels
 
     source = task.source
-    with status(f"reading {source.name}"):
+    with spinner(f"reading {source.name}"):
         start = perf_counter()
         points = source.read()
         task.seconds["read"] = perf_counter() - start
     start = perf_counter()
     with source.locating_errors():
         bandwidth = _bandwidth(task, lambda: (points, len(points)))
-    with status(f"clustering {len(points):,} points"), source.locating_errors():
+    with spinner(f"clustering {len(points):,} points"), source.locating_errors():
         options: Any = {"tol": task.tol, "max_iter": task.max_iter, "n_threads": task.threads}
         cells: Any = {"resolution": task.resolution, "periodic": task.periods}
         modes, labels = fit_labels(points, bandwidth, **cells, **options)
@@ -259,7 +259,7 @@ def _streamed(task: Task, checkpoint: Path | None, every: float) -> Found:
     start = perf_counter()
     bandwidth = _bandwidth(task, lambda: source.sample(SAMPLE))
     fine, _ = fine_cells(bandwidth, task.periods, len(source.columns), task.resolution)
-    grid = first_pass(source, fine, task.periods, checkpoint, every, task.threads)
+    grid = build_grid_with_progress(source, fine, task.periods, checkpoint, every, task.threads)
     task.seconds["read"] = perf_counter() - start
     return _searched(task, grid)
 
@@ -274,11 +274,11 @@ def _by_grid(task: Task, path: Path) -> Found:
     grid = Grid.load(path)
     if grid.n_features != len(task.source.columns):
         raise InvalidInputError(
-            f"{path} is a grid of {counted(grid.n_features, 'feature')}, but {task.source.name} "
+            f"{path} is a grid of {pluralize(grid.n_features, 'feature')}, but {task.source.name} "
             f"has {len(task.source.columns)}: {', '.join(task.source.columns)}; see --columns"
         )
     here, there = task.source.columns, columns_of(path)
-    same_columns(task.source.name, here, path, there, asked_for=task.named)
+    check_columns(task.source.name, here, path, there, chosen=task.named)
     found = _searched(task, grid)
     tally = np.zeros(len(found.modes) + 1, np.int64)
 
@@ -307,7 +307,7 @@ def _tell_labelled(summary: Summary, task: Task, found: Found, tally: NDArray[np
 def _searched(task: Task, grid: Any) -> Found:
     from meanshiftpp.core.modes import seek
 
-    with status(f"searching {len(grid):,} cells"):
+    with spinner(f"searching {len(grid):,} cells"):
         start = perf_counter()
         options: Any = {"tol": task.tol, "max_iter": task.max_iter, "n_threads": task.threads}
         modes = seek(grid, resolution=task.resolution, **options)
@@ -336,19 +336,19 @@ def _bandwidth(task: Task, sample: Callable[[], tuple[NDArray[Any], int]]) -> An
 
     if task.sides:
         return task.sides[0] if len(task.sides) == 1 else task.sides
-    with status(f"choosing a bandwidth for {task.source.name}"):
+    with spinner(f"choosing a bandwidth for {task.source.name}"):
         points, total = sample()
         bandwidth = bandwidth_from_sample(points, total, n_threads=task.threads)
     if not np.isfinite(points).all():
         return bandwidth  # of nothing: the binning will say where the bad value is
     chosen = ",".join(f"{side!r}" for side in bandwidth.tolist())
-    say(f"bandwidth chosen from {counted(len(points), 'point')}: -b {chosen}")
+    print_stderr(f"bandwidth chosen from {pluralize(len(points), 'point')}: -b {chosen}")
     return bandwidth
 
 
 def _checked(modes: Modes, task: Task) -> Modes:
     if not modes.converged:
-        say(f"warning: points still moved after {modes.n_iter} iterations; see --max-iter")
+        print_stderr(f"warning: points still moved after {modes.n_iter} iterations; see --max-iter")
     return modes.keep(task.min_size) if task.min_size > 1 else modes
 
 
@@ -378,7 +378,7 @@ def _draw(path: Path, task: Task, found: Found, summary: Summary) -> None:
         weights=summary.sizes,
         columns=task.source.columns,
         title=task.source.paths[0].name,
-        subtitle=f"{summary.points:,} points, {counted(summary.clusters, 'cluster')}, "
+        subtitle=f"{summary.points:,} points, {pluralize(summary.clusters, 'cluster')}, "
         f"bandwidth {_sides(summary)}",
     )
     with atomic_path(path) as target, warnings.catch_warnings():
@@ -420,7 +420,7 @@ def _show(summary: Summary, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
         return
-    show_facts(summary.file, _lines(summary))
+    print_table(summary.file, _lines(summary))
 
 
 def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -432,7 +432,7 @@ def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "clusters", f"{summary.clusters:,}"
     yield "sizes", _sizes(summary.sizes)
     if summary.noise:
-        yield "noise", counted(summary.noise, "point")
+        yield "noise", pluralize(summary.noise, "point")
     names = {"cluster": "clustering", "label": "labelling", "read": "reading", "write": "writing"}
     took = [f"{names[part]} {duration(time)}" for part, time in summary.seconds.items()]
     yield "time", ", ".join(took)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.apps.cli.console import errors_in_words, say
+from meanshiftpp.apps.cli.console import print_stderr, report_errors
 
 DEFAULT_UPLOAD = 2048
 
@@ -32,7 +32,7 @@ def studio(
 
     It runs on this machine only, until Ctrl-C. The address has a token in it: share neither.
     """
-    with errors_in_words():
+    with report_errors():
         from meanshiftpp._support.files import check_readable
 
         for module in ("fastapi", "uvicorn", "websockets"):
@@ -43,7 +43,7 @@ def studio(
 
         def ready(address: str) -> None:
             typer.echo(address)
-            say("The studio is open at this address; Ctrl-C ends it.")
+            print_stderr("The studio is open at this address; Ctrl-C ends it.")
             if open_page:
                 import webbrowser
 
