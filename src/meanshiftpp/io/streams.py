@@ -60,9 +60,9 @@ def open_points(
         ignored.
     columns : sequence of str, default=None
         The features, in this order. By default all numeric columns of a table or an array, all
-        bands of a raster, and x, y and z of a point cloud. Columns of arrays are named x0, x1, ...;
-        bands of rasters have their descriptions as names, or band1, band2, ...; all dimensions of
-        a point cloud can be chosen.
+        bands of a raster except alpha, and x, y and z of a point cloud. Columns of arrays are named
+        x0, x1, ...; bands of rasters have their descriptions as names, or band1, band2, ...; all
+        dimensions of a point cloud can be chosen.
 
     Returns
     -------

@@ -22,7 +22,7 @@ from meanshiftpp.apps.cli.sweep import sweep
 from meanshiftpp.apps.cli.track import track
 
 app = typer.Typer(
-    help="MeanShift++: fast, exact mode seeking on a grid. The number of clusters is not needed.",
+    help="MeanShift++: fast, exact clustering on a grid. The number of clusters need not be known.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
