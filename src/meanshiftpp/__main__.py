@@ -1,4 +1,4 @@
-"""The command `meanshiftpp`, also as `python -m meanshiftpp`."""
+"""The command `meanshiftpp`; `python -m meanshiftpp` is the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meanshiftpp.errors import MissingExtraError
 
 
 def main() -> None:
-    """Run the command line, or say how to install what it needs."""
+    """Run the command line; if a package is missing, print how to install it."""
     try:
         need("typer", "cli")
         need("rich", "cli")
@@ -18,12 +18,12 @@ def main() -> None:
         sys.exit(f"error: {error}")
     from meanshiftpp.apps.cli.app import app
 
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     app(prog_name="meanshiftpp")
 
 
-def _stop(number: int, _: object) -> None:
-    """End as Ctrl-C does, so that nothing half-written is left."""
+def _exit_on_signal(number: int, _: object) -> None:
+    """Exit with an exception, as Ctrl-C does, so that temporary files are removed."""
     raise SystemExit(128 + number)
 
 

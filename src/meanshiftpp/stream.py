@@ -1,4 +1,4 @@
-"""Files of any size in, labels out."""
+"""Read points from files of any size and write their labels."""
 
 from meanshiftpp.io.streams import build_grid, check_output, open_points, write_labels
 

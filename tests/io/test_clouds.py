@@ -1,4 +1,4 @@
-"""Point clouds in LAS and LAZ files: coordinates as the file means them, labels beside the rest."""
+"""Point clouds in LAS and LAZ files: scaled coordinates, and labels as an extra dimension."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def write(path: Path, n: int = 5000, offset: float = 400_000, scale: float = 0.0
 
 
 @pytest.mark.parametrize("suffix", [".las", ".laz"])
-def test_labels_are_those_of_all_points_at_once(tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr("meanshiftpp.io.sources.MOST_ROWS", 700)
+def test_labels_equal_those_of_all_points_at_once(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 700)
     X = write(tmp_path / f"in{suffix}")
     source = open_points(tmp_path / f"in{suffix}")
     assert source.columns == ("x", "y", "z")
@@ -44,7 +44,7 @@ def test_labels_are_those_of_all_points_at_once(tmp_path, monkeypatch, suffix):
         assert np.array_equal(after["label"], labels)
         assert np.array_equal(after.xyz, before.xyz)
         assert np.array_equal(after.intensity, before.intensity)
-    assert write_labels(tmp_path / "again.laz", open_points(tmp_path / "out.laz"), len_zeros) == (
+    assert write_labels(tmp_path / "again.laz", open_points(tmp_path / "out.laz"), zeros) == (
         "label_2"
     )
     write_labels(tmp_path / "out.npy", source, modes.label)
@@ -52,12 +52,12 @@ def test_labels_are_those_of_all_points_at_once(tmp_path, monkeypatch, suffix):
     assert labels.max() > 1
 
 
-def len_zeros(points: np.ndarray) -> np.ndarray:
+def zeros(points: np.ndarray) -> np.ndarray:
     return np.zeros(len(points), np.int32)
 
 
-def test_a_run_goes_on_in_the_middle_of_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("meanshiftpp.io.sources.MOST_ROWS", 700)
+def test_reading_continues_within_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 700)
     X = np.concatenate([write(tmp_path / "a.laz"), write(tmp_path / "b.laz", 1000)])
     source = open_points(tmp_path)
     for chunk in list(source)[::3]:
@@ -65,7 +65,7 @@ def test_a_run_goes_on_in_the_middle_of_a_file(tmp_path, monkeypatch):
         assert np.array_equal(np.concatenate([X[:0], *rest]), X[chunk.end :])
 
 
-def test_files_in_other_units_keep_their_places(tmp_path):
+def test_files_with_other_scales_and_offsets_keep_their_coordinates(tmp_path):
     write(tmp_path / "a.las")
     write(tmp_path / "b.las", offset=300_000, scale=0.01)
     source = open_points([tmp_path / "a.las", tmp_path / "b.las"])
@@ -73,7 +73,7 @@ def test_files_in_other_units_keep_their_places(tmp_path):
     assert np.allclose(laspy.read(tmp_path / "o.las").xyz, source.read(), atol=0.001, rtol=0)
 
 
-def test_other_dimensions_are_columns_too(tmp_path):
+def test_other_dimensions_can_be_columns(tmp_path):
     write(tmp_path / "a.las")
     source = open_points(tmp_path / "a.las", ["z", "intensity"])
     cloud = laspy.read(tmp_path / "a.las")
@@ -83,10 +83,10 @@ def test_other_dimensions_are_columns_too(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".las", ".laz"])
-def test_a_damaged_file_is_named(tmp_path, suffix):
+def test_the_error_of_a_damaged_file_names_it(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b"LASF and no more")
-    with pytest.raises(InvalidInputError, match=f"a{suffix}' is no {suffix} point cloud"):
+    with pytest.raises(InvalidInputError, match=f"a{suffix}' is not a {suffix} point cloud"):
         open_points(path)
     write(path)
     path.write_bytes(path.read_bytes()[:20_000])

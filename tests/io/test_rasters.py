@@ -1,4 +1,4 @@
-"""Rasters in windows: the labels of the whole image, in the place of the image, without seams."""
+"""Rasters in windows: the labels of the whole image, georeferenced, without seams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from meanshiftpp import seek  # noqa: E402
 from meanshiftpp.errors import GridMismatchError, InvalidInputError  # noqa: E402
 from meanshiftpp.io.streams import build_grid, open_points, write_labels  # noqa: E402
 
-PLACE = {"crs": "EPSG:32633", "transform": rasterio.Affine(10, 0, 500_000, 0, -10, 5_000_000)}
+GEO = {
+    "crs": "EPSG:32633",
+    "transform": rasterio.Affine(10, 0, 500_000, 0, -10, 5_000_000),
+}
 
 
 def image(dtype: str = "uint16") -> np.ndarray:
@@ -30,7 +33,7 @@ def image(dtype: str = "uint16") -> np.ndarray:
 
 def write(path: Path, values: np.ndarray, **options: object) -> Path:
     shape = {"count": len(values), "height": values.shape[1], "width": values.shape[2]}
-    with rasterio.open(path, "w", "GTiff", dtype=values.dtype, **shape, **PLACE | options) as file:
+    with rasterio.open(path, "w", "GTiff", dtype=values.dtype, **shape, **GEO | options) as file:
         file.write(values)
     return path
 
@@ -45,8 +48,8 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
-def test_labels_in_windows_are_those_of_the_whole_image(tmp_path, monkeypatch, layout, dtype):
-    monkeypatch.setattr("meanshiftpp.io.sources.MOST_ROWS", 1500)
+def test_labels_in_windows_equal_those_of_the_whole_image(tmp_path, monkeypatch, layout, dtype):
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 1500)
     values = image(dtype)
     source = open_points(write(tmp_path / "in.tif", values, **layout))
     assert source.columns == ("band1", "band2", "band3")
@@ -59,14 +62,14 @@ def test_labels_in_windows_are_those_of_the_whole_image(tmp_path, monkeypatch, l
     write_labels(tmp_path / "out.tif", source, seek(grid).label)
     with rasterio.open(tmp_path / "out.tif") as out:
         assert np.array_equal(out.read(1), labels.reshape(values[0].shape))
-        assert out.crs == PLACE["crs"]
-        assert out.transform == PLACE["transform"]
+        assert out.crs == GEO["crs"]
+        assert out.transform == GEO["transform"]
         assert (out.count, out.dtypes, out.nodata) == (1, ("int32",), -1)
     assert labels.max() > 1
 
 
-def test_pixels_without_data_take_no_part(tmp_path, monkeypatch):
-    monkeypatch.setattr("meanshiftpp.io.sources.MOST_ROWS", 1500)
+def test_pixels_without_data_are_not_points(tmp_path, monkeypatch):
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 1500)
     values = image("float32")
     values[1, 20:60, :50] = -9999
     values[2, 140:, :] = -9999
@@ -76,10 +79,11 @@ def test_pixels_without_data_take_no_part(tmp_path, monkeypatch):
     modes, labels = fit_labels(values.reshape(3, -1).T[there.ravel()], 9)
     assert grid == modes.grid
     assert source.read().shape == (there.sum(), 3)
-    write_labels(tmp_path / "out.tif", source, modes.label)
-    with rasterio.open(tmp_path / "out.tif") as out:
-        assert np.array_equal(out.read(1)[there], labels)
-        assert (out.read(1)[~there] == -1).all()
+    for given in (modes.label, labels):  # an array has labels for the pixels with data only
+        write_labels(tmp_path / "out.tif", source, given)
+        with rasterio.open(tmp_path / "out.tif") as out:
+            assert np.array_equal(out.read(1)[there], labels)
+            assert (out.read(1)[~there] == -1).all()
 
 
 def test_bands_have_names_and_alpha_is_a_mask(tmp_path):
@@ -99,18 +103,18 @@ def test_bands_have_names_and_alpha_is_a_mask(tmp_path):
         open_points(path, ["nir"])
 
 
-def test_a_nan_is_named_with_its_pixel(tmp_path, monkeypatch):
-    monkeypatch.setattr("meanshiftpp.io.sources.MOST_ROWS", 1500)
+def test_the_error_of_a_nan_names_its_pixel(tmp_path, monkeypatch):
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 1500)
     values = image("float32")
     values[1, 71, 200] = np.nan
-    values[:, 71, 190] = -1  # a pixel without data before it shifts the points, not the place
+    values[:, 71, 190] = -1  # pixels without data shift the row of the point
     source = open_points(write(tmp_path / "in.tif", values, nodata=-1, **LAYOUTS["tiles"]))
     with pytest.raises(InvalidInputError, match=r"in.tif, pixel 201 of line 72, band2 is NaN"):
         build_grid(source, 9)
 
 
-def test_a_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
-    monkeypatch.setattr("meanshiftpp.io.sources.MOST_ROWS", 1500)
+def test_a_run_continues_from_its_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 1500)
     path = write(tmp_path / "in.tif", image(), **LAYOUTS["tiles"])
     seen: list[int] = []
 
@@ -127,9 +131,9 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     assert grid == build_grid(open_points(path), 9)
 
 
-def test_a_checkpoint_of_other_windows_is_refused(tmp_path, monkeypatch):
-    """Where it goes on is the number of a window; a release with other windows would be wrong."""
-    monkeypatch.setattr("meanshiftpp.io.sources.MOST_ROWS", 1500)
+def test_a_checkpoint_of_other_windows_is_an_error(tmp_path, monkeypatch):
+    """The position is the number of a window, which means another place with other windows."""
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 1500)
     path = write(tmp_path / "in.tif", image(), **LAYOUTS["tiles"])
 
     def stop(rows: int) -> None:
@@ -141,28 +145,28 @@ def test_a_checkpoint_of_other_windows_is_refused(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             build_grid(open_points(path), 9, **options, progress=stop)
     build_grid(open_points(path), 9, **options)
-    monkeypatch.setattr("meanshiftpp.io.sources.MOST_ROWS", 3000)
-    words = "counts windows of 64 x 16 pixels, not windows of 160 x 16 pixels"
-    with pytest.raises(GridMismatchError, match=words):
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 3000)
+    message = "counts windows of 64 x 16 pixels, not windows of 160 x 16 pixels"
+    with pytest.raises(GridMismatchError, match=message):
         build_grid(open_points(path), 9, **options)
 
 
-def test_what_is_no_raster_or_has_no_place_in_one(tmp_path):
+def test_errors_of_invalid_rasters_and_outputs(tmp_path):
     (tmp_path / "no.tif").write_bytes(b"II*\0 and no more")
-    with pytest.raises(InvalidInputError, match=r"no.tif' is no raster, or is damaged"):
+    with pytest.raises(InvalidInputError, match=r"no.tif' is not a raster, or is damaged"):
         open_points(tmp_path / "no.tif")
     path = write(tmp_path / "in.tif", image())
-    with pytest.raises(InvalidInputError, match="one raster at a time, got 2"):
+    with pytest.raises(InvalidInputError, match="expected one raster, got 2"):
         open_points([path, path])
     with pytest.raises(InvalidInputError, match=r"must end in .tif or .tiff"):
         write_labels(tmp_path / "o.npy", open_points(path), len)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(InvalidInputError, match=r"in.tif' is no raster, or is damaged"):
+    with pytest.raises(InvalidInputError, match=r"in.tif' is not a raster, or is damaged"):
         build_grid(open_points(path), 9)
 
 
-def test_an_image_without_a_georeference_is_fine(tmp_path):
+def test_an_image_without_a_georeference_is_valid(tmp_path):
     from PIL import Image
 
     pixels = np.moveaxis(image("uint8"), 0, -1)
@@ -189,20 +193,20 @@ except FileAccessError as error:
 
 @pytest.mark.parametrize("share", [0, 0.5, 0.99])
 @pytest.mark.parametrize("bandwidth", [1, 9])
-def test_a_full_disk_is_an_error_and_no_file(tmp_path, bandwidth, share):
-    """GDAL writes a file's last part when it is closed, and rasterio passes over what it says."""
-    pytest.importorskip("resource", reason="a limit for files stands in for a full disk")
+def test_a_full_disk_is_an_error_and_leaves_the_old_file(tmp_path, bandwidth, share):
+    """GDAL writes the last part of a file when it is closed; rasterio ignores errors then."""
+    pytest.importorskip("resource", reason="a limit on file sizes simulates a full disk")
     path, out = write(tmp_path / "in.tif", image()), tmp_path / "out.tif"
     source = open_points(path)
     write_labels(out, source, seek(build_grid(source, bandwidth)).label)
     room = int(out.stat().st_size * share)
-    out.write_bytes(b"what was there")
+    out.write_bytes(b"old")
     command = [sys.executable, "-c", FULL_DISK, path, out, str(bandwidth), str(room)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     assert f"cannot write '{out}': " in done.stderr
     assert "Traceback" not in done.stderr
-    if bandwidth == 9:  # small enough to be written when it is closed
-        assert "what was written cannot be read back; is the disk full?" in done.stderr
-    assert out.read_bytes() == b"what was there"
+    if bandwidth == 9:  # small enough to be written only on close
+        assert "the written labels cannot be read back; is the disk full?" in done.stderr
+    assert out.read_bytes() == b"old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.tif", "out.tif"]

@@ -1,7 +1,7 @@
-"""Files, whole or not at all.
+"""Atomic writing of files, and checks of paths before a long computation.
 
-Whatever is written goes to a new file beside the old one and takes its name at the very end: a run
-that fails leaves what was there. What cannot be read or written is said before any work is done.
+Output goes to a temporary file in the same folder, which gets the final name when it is complete:
+a run that fails leaves an existing file intact.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from meanshiftpp.errors import FileAccessError, InvalidInputError
 
 __all__ = [
     "atomic_path",
-    "check_apart",
+    "check_no_overwrite",
     "check_readable",
     "check_writable",
     "known_suffix",
@@ -26,17 +26,17 @@ __all__ = [
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a new file beside `path` to write to, which takes that name if all goes well.
+    """Yield a temporary file that gets the name `path` if the block succeeds.
 
     Parameters
     ----------
     path : path
-        The file to be. One that is there stays as it is until the new one is complete.
+        The final name. An existing file is replaced only when the new one is complete.
 
     Yields
     ------
     target : Path
-        An empty file of the same suffix in the same folder.
+        An empty file in the same folder with the same suffix.
 
     Examples
     --------
@@ -49,62 +49,67 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     [file.name for file in Path(folder).iterdir()]
     ['a.txt']
     """
-    with _new_file_beside(path) as target:
+    with _temporary_file(path) as target:
         try:
             yield target
             target.replace(Path(path).resolve())
-        except FileAccessError:  # has its own words, perhaps about another file
+        except FileAccessError:  # may be about another file, which its message names
             raise
         except OSError as error:
-            raise _cannot("write", path, error) from error
+            raise _access_error("write", path, error) from error
 
 
 def check_readable(path: str | os.PathLike[str]) -> None:
-    """Open a file and close it, for the errors: every reader words them in its own way."""
+    """Raise FileAccessError early: reader libraries report missing files in different ways."""
     try:
         with Path(path).open("rb"):
             pass
     except OSError as error:
-        raise _cannot("read", path, error) from error
+        raise _access_error("read", path, error) from error
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Find out before the work whether its result can be written; makes and changes nothing."""
-    with _new_file_beside(path):
+    """Raise FileAccessError if a file cannot be written; an existing one is left unchanged."""
+    with _temporary_file(path):
         pass
 
 
-def check_apart(
-    written: Sequence[str | os.PathLike[str] | None], read: Sequence[str | os.PathLike[str]] = ()
+def check_no_overwrite(
+    outputs: Sequence[str | os.PathLike[str] | None], inputs: Sequence[str | os.PathLike[str]] = ()
 ) -> None:
-    """Refuse results that would be written over what is read, or over each other.
+    """Raise FileAccessError if an output would overwrite an input or another output.
 
     Parameters
     ----------
-    written : sequence of paths
-        Where results go; None where one is not wanted.
-    read : sequence of paths
-        The data.
+    outputs : sequence of paths
+        The files to write; None for an output that is not wanted.
+    inputs : sequence of paths
+        The files that are read.
 
     Examples
     --------
-    >>> from meanshiftpp._support.files import check_apart
-    >>> check_apart(["a.grid", None], ["a.npy"])
-    >>> check_apart(["a.npy"], ["b.npy", "./a.npy"])
+    >>> from meanshiftpp._support.files import check_no_overwrite
+    >>> check_no_overwrite(["a.grid", None], ["a.npy"])
+    >>> check_no_overwrite(["a.npy"], ["b.npy", "./a.npy"])
     Traceback (most recent call last):
         ...
-    meanshiftpp.errors.FileAccessError: 'a.npy' is read, and would be written over: name another
+    meanshiftpp.errors.FileAccessError: 'a.npy' is an input and would be overwritten; name another
+    output
     """
-    paths = [path for path in written if path is not None]
+    paths = [path for path in outputs if path is not None]
     for k, path in enumerate(paths):
-        if any(_same_file(path, other) for other in read):
-            raise FileAccessError(f"{str(path)!r} is read, and would be written over: name another")
+        if any(_same_file(path, other) for other in inputs):
+            raise FileAccessError(
+                f"{str(path)!r} is an input and would be overwritten; name another output"
+            )
         if any(_same_file(path, other) for other in paths[:k]):
-            raise FileAccessError(f"{str(path)!r} cannot be two results at once: name another")
+            raise FileAccessError(
+                f"{str(path)!r} is the name of two outputs; name another for one of them"
+            )
 
 
 def known_suffix(path: str | os.PathLike[str], formats: Sequence[str]) -> str:
-    """Return the suffix of a path in lower case, which must be one of `formats`.
+    """Return the suffix of a path in lower case; raise InvalidInputError if not in `formats`.
 
     Examples
     --------
@@ -123,7 +128,7 @@ def known_suffix(path: str | os.PathLike[str], formats: Sequence[str]) -> str:
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
-    """Return the suffix of a path in lower case; of a compressed table, both.
+    """Return the suffix of a path in lower case; both suffixes of a .csv.gz.
 
     Examples
     --------
@@ -136,7 +141,7 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 
 
 def _same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether two names are, or would be, of one file: links are followed."""
+    """Return whether two paths are, or would be, the same file; links are followed."""
     one, two = Path(path), Path(other)
     if one.exists() and two.exists():
         return one.samefile(two)
@@ -144,10 +149,10 @@ def _same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> b
 
 
 @contextmanager
-def _new_file_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Make an empty file in the folder of `path`: the one sure way to learn that it can be done.
+def _temporary_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Create an empty file in the folder of `path`, the only reliable test of write access.
 
-    It is gone in the end, whenever that comes.
+    The temporary file is always removed on exit.
     """
     final = Path(path).resolve()
     target = final.with_name(f".{final.stem[:100]}-{uuid.uuid4().hex[:12]}{final.suffix}")
@@ -155,21 +160,23 @@ def _new_file_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise FileAccessError(f"cannot write {str(path)!r}: it is a folder")
     if final.exists() and not (os.access(final, os.W_OK) and final.stat().st_mode & 0o222):
         raise FileAccessError(
-            f"cannot write {str(path)!r}: it is there and may only be read; name another, or allow "
-            "writing to it"
+            f"cannot write {str(path)!r}: it exists and is read-only; name another file or make it "
+            "writable"
         )
     if not final.parent.is_dir():
-        raise FileAccessError(f"cannot write {str(path)!r}: no folder {str(final.parent)!r}")
+        raise FileAccessError(
+            f"cannot write {str(path)!r}: there is no folder {str(final.parent)!r}"
+        )
     try:
         try:
             target.open("x").close()
         except OSError as error:
-            raise _cannot("write", path, error) from error
+            raise _access_error("write", path, error) from error
         yield target
     finally:
         with suppress(OSError):
             target.unlink()
 
 
-def _cannot(do: str, path: str | os.PathLike[str], error: OSError) -> FileAccessError:
-    return FileAccessError(f"cannot {do} {str(path)!r}: {error.strerror or error}")
+def _access_error(action: str, path: str | os.PathLike[str], error: OSError) -> FileAccessError:
+    return FileAccessError(f"cannot {action} {str(path)!r}: {error.strerror or error}")

@@ -205,11 +205,13 @@ def report_convergence(searches: Sequence[Modes], recipe: Recipe) -> None:
     from sklearn.exceptions import ConvergenceWarning  # slow to import
 
     which = "the search" if len(searches) == 1 else f"{unfinished} of {len(searches)} searches"
-    warn_user(
-        f"{which} still moved points after max_iter={recipe.max_iter} steps; "
-        f"raise max_iter, or tol (now {recipe.tol:g})",
-        ConvergenceWarning,
+    problem = f"{which} still moved points after {recipe.max_iter} steps"
+    warning = ConvergenceWarning(
+        f"{problem}; raise max_iter (now {recipe.max_iter}) or tol (now {recipe.tol:g})"
     )
+    # Front ends that do not speak Python name their own options instead.
+    warning.problem, warning.parameters = problem, ("max_iter", "tol")
+    warn_user(warning)
 
 
 def seek(

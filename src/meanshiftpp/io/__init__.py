@@ -1,1 +1,1 @@
-"""Files of any size: sources of chunks, labels written beside them, checkpoints."""
+"""Files of any size: sources that read points in chunks, writers of labels, checkpoints."""

@@ -1,8 +1,8 @@
-"""Checkpoints: the grid so far and where it ends, so that a run that was killed can go on.
+"""Checkpoints: the grid so far and the position in the data, to continue an interrupted run.
 
-Grids add up exactly, so a run that was broken off anywhere and went on has the bits of one that was
-not. What the checkpoint is of is in it too: other data or another bandwidth is refused, and so
-is a position that counts something else.
+Sums of grids are exact, so a run that was interrupted at any point ends with the same bits as one
+that was not. A checkpoint also identifies its run: resuming with other data, another bandwidth or
+another unit of positions is an error.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ import numpy as np
 from meanshiftpp.core import gridfile
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import GridFileError, GridMismatchError
-from meanshiftpp.io.sources import Source, listed
+from meanshiftpp.io.sources import Source, format_names
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """How far a run has come.
+    """The progress of a run.
 
     Attributes
     ----------
     grid : Grid
-        Of all points so far.
+        The grid of all points so far.
     position : int
-        Where the next chunk starts.
+        The start of the next chunk.
     rows : int
-        Rows read so far.
+        The number of rows read so far.
     """
 
     grid: Grid
@@ -40,13 +40,13 @@ class Checkpoint:
     rows: int = 0
 
     def save(self, path: str | os.PathLike[str], source: Source) -> None:
-        """Write it, whole or not at all."""
-        note = _data(source) | {"position": self.position, "rows": self.rows}
+        """Write the checkpoint atomically."""
+        note = _describe(source) | {"position": self.position, "rows": self.rows}
         gridfile.write(path, vars(self.grid), json.dumps(note))
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str], source: Source, start: Grid) -> Checkpoint:
-        """Read a checkpoint of `source`, if there is one; else begin with `start`."""
+        """Read a checkpoint of `source`; return one with the grid `start` if there is no file."""
         if not Path(path).exists():
             return cls(start)
         fields, text = gridfile.read(path, "checkpoint")
@@ -56,9 +56,11 @@ class Checkpoint:
             columns, files = list(note["columns"]), [list(file) for file in note["files"]]
             unit = str(note["unit"])
         except (ValueError, TypeError, KeyError):
-            raise GridFileError(f"{path} is no checkpoint, and stays as it is") from None
+            raise GridFileError(
+                f"{path} is not a checkpoint and was left unchanged; name another file"
+            ) from None
         grid = Grid(**fields)
-        difference = _difference(columns, files, source) or _other_bandwidth(grid, start)
+        difference = _data_difference(columns, files, source) or _grid_difference(grid, start)
         if unit != source.unit:
             difference = difference or f"its position counts {unit}, not {source.unit}"
         if difference:
@@ -69,14 +71,14 @@ class Checkpoint:
         return cls(grid, position, rows)
 
 
-def _data(source: Source) -> dict[str, Any]:
+def _describe(source: Source) -> dict[str, Any]:
     return {"columns": list(source.columns), "files": source.identity(), "unit": source.unit}
 
 
-def _difference(columns: list[str], files: list[list[Any]], source: Source) -> str | None:
-    """Say in what the data differs, or None."""
+def _data_difference(columns: list[str], files: list[list[Any]], source: Source) -> str | None:
+    """Return how a checkpoint's data differs from the source, or None."""
     if columns != list(source.columns):
-        return f"it has the columns {listed(columns)}, not {listed(source.columns)}"
+        return f"it has the columns {format_names(columns)}, not {format_names(source.columns)}"
     now = source.identity()
     if len(files) != len(now):
         return f"it has {len(files)} files, not {len(now)}"
@@ -84,18 +86,16 @@ def _difference(columns: list[str], files: list[list[Any]], source: Source) -> s
         if name != name_now:
             return f"it has the file {name!r} where {name_now!r} is now"
         if size != size_now:
-            return f"{name!r} had {size:,} bytes and has {size_now:,}"
+            return f"{name!r} had {size:,} bytes and now has {size_now:,}"
         if changed != changed_now:
-            return f"{name!r} has been changed since"
+            return f"{name!r} has been modified since"
     return None
 
 
-def _other_bandwidth(grid: Grid, start: Grid) -> str | None:
+def _grid_difference(grid: Grid, start: Grid) -> str | None:
+    """Return how a checkpoint's cells differ from those of this run, or None."""
     if not np.array_equal(grid.cells_per_period, start.cells_per_period):
-        return (
-            f"its periods have {grid.cells_per_period.tolist()} cells, "
-            f"not {start.cells_per_period.tolist()}"
-        )
+        return f"its periods have {grid.cells_per_period.tolist()} cells, not {start.cells_per_period.tolist()}"
     if np.array_equal(grid.bandwidth, start.bandwidth):
         return None
     then, now = (", ".join(f"{h:.17g}" for h in g.bandwidth) for g in (grid, start))

@@ -1,9 +1,9 @@
-"""Point clouds: LAS and LAZ, through laspy. Features are x, y and z unless others are named."""
+"""Point clouds: LAS and LAZ files, through laspy. The features are x, y and z by default."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,18 @@ from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_readable
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.sources import LabelWriter, Source, free_name, position, rows_at_a_time
+from meanshiftpp.io.sources import (
+    LabelWriter,
+    Source,
+    find_column,
+    label_column_name,
+    raising_os_errors,
+    reporting_damage,
+    rows_per_chunk,
+)
 
 FORMATS = (".las", ".laz")
-PLACE = ("x", "y", "z")
+COORDINATES = ("x", "y", "z")
 
 
 class CloudSource(Source):
@@ -26,15 +34,15 @@ class CloudSource(Source):
 
     def __init__(self, paths: list[Path], columns: Sequence[str] | None) -> None:
         self.paths = paths
-        self.columns = tuple(columns or PLACE)
+        self.columns = tuple(columns or COORDINATES)
         self.headers = []
         for path in paths:
             check_readable(path)
             with _reading(path), need("laspy", "lidar").open(path) as file:
                 self.headers.append(file.header)
-            names = [*PLACE, *self.headers[-1].point_format.dimension_names]
+            names = [*COORDINATES, *self.headers[-1].point_format.dimension_names]
             for name in self.columns:
-                position(name, names, path)
+                find_column(name, names, path)
         self._lengths = [int(header.point_count) for header in self.headers]
         self.rows = sum(self._lengths)
         self.dtype = np.dtype(np.float64)
@@ -45,7 +53,7 @@ class CloudSource(Source):
         for path, header, length in zip(self.paths, self.headers, self._lengths, strict=True):
             row = max(start - before, 0)
             if row < length:
-                size = rows_at_a_time(max(header.point_format.size, 8 * len(self.columns)))
+                size = rows_per_chunk(max(header.point_format.size, 8 * len(self.columns)))
                 with _reading(path), need("laspy", "lidar").open(path) as file:
                     file.seek(row)
                     for record in file.chunk_iterator(size):
@@ -70,29 +78,30 @@ class CloudSource(Source):
 
 
 class CloudLabels(LabelWriter):
-    """Writes the points of the source with a label each, as an extra dimension."""
+    """Writes the points of the source with their labels in an extra dimension."""
 
     def __init__(self, path: Path, source: CloudSource) -> None:
         laspy = need("laspy", "lidar")
         for other, header in zip(source.paths, source.headers, strict=True):
             if header.point_format != source.headers[0].point_format:
                 raise InvalidInputError(
-                    f"{str(other)!r} has another point format than {str(source.paths[0])!r}"
+                    f"files must have one point format to be written to one file, but that of "
+                    f"{str(other)!r} differs from that of {str(source.paths[0])!r}"
                 )
         self._header = deepcopy(source.headers[0])
-        self.column = free_name(list(self._header.point_format.dimension_names))
-        what = laspy.ExtraBytesParams(self.column, np.int32, "cluster, -1 is noise")
-        self._header.add_extra_dim(what)
+        self.column = label_column_name(list(self._header.point_format.dimension_names))
+        dimension = laspy.ExtraBytesParams(self.column, np.int32, "cluster, -1 is noise")
+        self._header.add_extra_dim(dimension)
         self._file = laspy.open(path, mode="w", header=self._header)
 
     def write(self, chunk: Chunk, labels: NDArray[np.int32]) -> None:
-        """Write the points of a chunk."""
+        """Write the points of a chunk with their labels."""
         laspy = need("laspy", "lidar")
         record = laspy.ScaleAwarePointRecord.zeros(len(labels), header=self._header)
         record.copy_fields_from(chunk.data)
         same = (chunk.data.scales == record.scales) & (chunk.data.offsets == record.offsets)
-        if not same.all():  # a later file counts in other units: its raw integers mean other places
-            for name in PLACE:
+        if not same.all():  # raw integers of a file with another scale or offset must be converted
+            for name in COORDINATES:
                 record[name] = chunk.data[name]
         record[self.column] = labels
         with _writing():
@@ -104,27 +113,15 @@ class CloudLabels(LabelWriter):
             self._file.close()
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    laspy = need("laspy", "lidar")
-    lazrs = need("lazrs", "lidar")
-    try:
-        yield
-    except (laspy.errors.LaspyException, lazrs.LazrsError, OSError, EOFError, ValueError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
-        raise InvalidInputError(
-            f"{str(path)!r} is no {path.suffix.lower()} point cloud, or is damaged: {error}"
-        ) from error
+def _reading(path: Path) -> AbstractContextManager[None]:
+    kind = f"{path.suffix.lower()} point cloud"
+    return reporting_damage(path, kind, *_library_errors(), OSError, EOFError, ValueError)
 
 
-@contextmanager
-def _writing() -> Iterator[None]:
-    """Make one class of all errors in writing, which the rest knows."""
-    try:
-        yield
-    except (
-        need("laspy", "lidar").errors.LaspyException,
-        need("lazrs", "lidar").LazrsError,
-    ) as error:
-        raise OSError(str(error)) from error
+def _writing() -> AbstractContextManager[None]:
+    return raising_os_errors(*_library_errors())
+
+
+def _library_errors() -> tuple[type[Exception], type[Exception]]:
+    """Return the base exceptions of laspy and of its LAZ decoder."""
+    return need("laspy", "lidar").errors.LaspyException, need("lazrs", "lidar").LazrsError

@@ -1,15 +1,15 @@
-"""What files are to the rest: a `Source` of chunks, and a `LabelWriter` for what comes out.
+"""The interface of file formats: `Source` reads points in chunks, `LabelWriter` writes labels.
 
-A source knows its columns and about how large it is, and gives its points chunk after chunk, from
-the start or from a position that an earlier chunk ended at. A writer gets the same chunks with a
-label for each point, in the same order.
+A source knows its columns and its approximate size. It reads chunks from the start, or from the
+position at which an earlier chunk ended. A writer receives the same chunks in the same order, with
+a label for each point.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,12 +23,12 @@ from meanshiftpp.core.chunk import Chunk, relocate_errors
 from meanshiftpp.errors import InvalidInputError
 
 CHUNK_BYTES = 1 << 24  # of the points of a chunk: small, but worth setting up tables of sums for
-LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 21
-_JUMPS = 32  # places of a large file that a sample is taken from
+MIN_ROWS, MAX_ROWS = 1 << 12, 1 << 21  # of a chunk
+_SAMPLE_POSITIONS = 32  # places in a large file from which a sample is read
 
 
 class Source(ABC):
-    """Points in a file or several, to be read as often as needed.
+    """Points in one or more files, which can be read any number of times.
 
     Attributes
     ----------
@@ -37,18 +37,18 @@ class Source(ABC):
     columns : tuple of str
         The features.
     rows : int or None
-        How many there are; None where only reading tells.
+        The number of rows; None if it is unknown until the files have been read.
     nbytes : int
-        Of all points in memory, as far as can be known before.
+        Bytes of all points in memory; an estimate if the exact number is unknown.
     dtype : numpy.dtype or None
-        The type of all points, where it is known before.
+        The type of all points, if it is known before reading.
     unit : str
-        What a position counts. Where that depends on how chunks are cut, it says so: a position in
-        other chunks would be another place.
+        The unit of a position. It includes the chunk layout where positions depend on it, because
+        the same number means another place in another layout.
     left_out : dict of str
-        Columns that were not taken because they hold no numbers, and what they hold.
+        Columns that are not features because they are not numeric, and their content.
     index : tuple of str
-        Columns of numbers that were not taken because they only name the rows: an index of pandas,
+        Numeric columns that are not features because they only name the rows: an index of pandas,
         or a column of a .csv without a name.
 
     Examples
@@ -73,17 +73,17 @@ class Source(ABC):
 
     @abstractmethod
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
-        """Read chunk after chunk, in this thread."""
+        """Read the chunks from a position on, in the calling thread."""
 
     def chunks(self, start: int = 0, *, whole: bool = False) -> Generator[Chunk, None, None]:
-        """Iterate over the points, reading ahead in a thread.
+        """Iterate over the chunks; a thread reads ahead.
 
         Parameters
         ----------
         start : int, default=0
-            Where to start: the `end` of an earlier chunk.
+            The position of the first chunk: the `end` of an earlier one.
         whole : bool, default=False
-            Whether chunks carry in `data` what a writer needs besides the points.
+            Whether `Chunk.data` contains everything that a writer needs besides the points.
         """
         return read_ahead(self._chunks(start, whole))
 
@@ -92,17 +92,17 @@ class Source(ABC):
 
     @property
     def name(self) -> str:
-        """The file, or the first one of several and how many there are."""
+        """The path, or the first path and the number of others."""
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
         return f"{self.paths[0]}{more}"
 
     @property
     def left_out(self) -> dict[str, str]:
-        """Columns that hold no numbers, and what they hold; none where columns were asked for."""
+        """Columns that are not numeric, and their content; empty if the caller chose columns."""
         return {}
 
     def identity(self) -> list[list[Any]]:
-        """Say which data this is: name, size and time of last change of each file."""
+        """Return the name, size and modification time of each file, to recognise the data."""
         files = [(path, path.stat()) for path in self.paths]
         return [[path.name, stat.st_size, stat.st_mtime_ns] for path, stat in files]
 
@@ -110,19 +110,20 @@ class Source(ABC):
         """Read all points into one array."""
         chunks = [chunk for chunk in self.chunks() if len(chunk)]
         if not chunks:
-            raise InvalidInputError(f"{self.name!r} has no rows")
-        kind = np.result_type(*(chunk.points.dtype for chunk in chunks))
-        for chunk in chunks:  # a column of a .csv may begin with whole numbers
+            raise no_rows(self.name)
+        dtype = np.result_type(*(chunk.points.dtype for chunk in chunks))
+        for chunk in chunks:  # a .csv column may be integer in one chunk and real in the next
             with chunk.locating_errors():
                 for j in range(len(self.columns)):
-                    check_exact(chunk.points[:, j], kind, j)
+                    check_exact(chunk.points[:, j], dtype, j)
         return np.concatenate([chunk.points for chunk in chunks])
 
-    def named(self) -> AbstractContextManager[None]:
-        """Turn the X[4, 1] of an error about what `read` gave into the place in its file."""
-        return relocate_errors(self._where)
+    def locating_errors(self) -> AbstractContextManager[None]:
+        """Reword errors about the array that `read` returned: X[4, 1] becomes a place in a file."""
+        return relocate_errors(self._locate)
 
-    def _where(self, row: int, column: int) -> str:
+    def _locate(self, row: int, column: int) -> str:
+        """Return the place in a file of a value in the array that `read` returned."""
         before = 0
         with closing(self.chunks()) as chunks:
             for chunk in chunks:
@@ -132,9 +133,9 @@ class Source(ABC):
         return f"X[{row}, {column}]"
 
     def sample(self, size: int) -> tuple[NDArray[Any], int]:
-        """Take about `size` points, evenly over all the data, and say how many there are."""
+        """Return about `size` points, evenly spaced over the data, and the number of all points."""
         step, taken, seen, parts = 1, 0, 0, []
-        for chunk in self._spread(size):
+        for chunk in self._chunks_to_sample(size):
             parts.append(np.array(chunk.points[-seen % step :: step]))  # every step-th of all
             seen += len(chunk)
             taken += len(parts[-1])
@@ -142,28 +143,28 @@ class Source(ABC):
                 step, parts = 2 * step, [np.concatenate([part for part in parts if len(part)])[::2]]
                 taken = len(parts[0])
         if not taken:
-            raise InvalidInputError(f"{self.name!r} has no rows")
+            raise no_rows(self.name)
         sampled = np.concatenate([part for part in parts if len(part)])
-        return sampled, seen if self._is_read_whole(size) else self.rows or 0
+        return sampled, seen if self._sample_reads_all(size) else self.rows or 0
 
-    def _is_read_whole(self, size: int) -> bool:
+    def _sample_reads_all(self, size: int) -> bool:
         return self.rows is None or self.rows <= 4 * size
 
-    def _spread(self, size: int) -> Iterator[Chunk]:
-        """Give chunks that stand for all: every one, or some from places all over a large file."""
-        if self._is_read_whole(size):
+    def _chunks_to_sample(self, size: int) -> Iterator[Chunk]:
+        """Yield all chunks of a small source, or chunks from evenly spaced positions."""
+        if self._sample_reads_all(size):
             yield from self.chunks()
             return
-        for k in range(_JUMPS):
-            yield next(self._chunks(self._start(k / _JUMPS), whole=False))
+        for k in range(_SAMPLE_POSITIONS):
+            yield next(self._chunks(self._position_at(k / _SAMPLE_POSITIONS), whole=False))
 
-    def _start(self, share: float) -> int:
-        """Say which position is that share of the way through the data."""
+    def _position_at(self, share: float) -> int:
+        """Return the position at a share, from 0 to 1, of the data."""
         return int(share * (self.rows or 0))
 
 
 class LabelWriter(ABC):
-    """Writes labels as they come. It is closed in the end whatever happened."""
+    """Writes the labels of one chunk after the other; a context manager that closes the file."""
 
     column: str | None = None
 
@@ -182,39 +183,68 @@ class LabelWriter(ABC):
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        at: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         try:
             self.close()
         except Exception:
-            if error is None:  # else what went wrong first is what counts
+            if error is None:  # otherwise the first error is the one to report
                 raise
 
 
-def rows_at_a_time(row_bytes: float) -> int:
-    """Say how many rows make a chunk of the right size."""
-    return int(min(max(CHUNK_BYTES // max(row_bytes, 1), LEAST_ROWS), MOST_ROWS))
+def rows_per_chunk(row_bytes: float) -> int:
+    """Return the number of rows that make a chunk of about `CHUNK_BYTES`."""
+    return int(min(max(CHUNK_BYTES // max(row_bytes, 1), MIN_ROWS), MAX_ROWS))
 
 
-def position(name: str, names: Sequence[str], path: Path) -> int:
-    """Find a column by its name, which must be there once."""
+def find_column(name: str, names: Sequence[str], path: Path) -> int:
+    """Return the index of the column with a name, which must exist exactly once."""
     found = [j for j, other in enumerate(names) if other == name]
     if len(found) != 1:
-        how = "no column" if not found else f"{len(found)} columns"
-        raise InvalidInputError(f"{str(path)!r} has {how} {name!r}, only {listed(names)}")
+        number = "no column" if not found else f"{len(found)} columns"
+        raise InvalidInputError(f"{str(path)!r} has {number} {name!r}, only {format_names(names)}")
     return found[0]
 
 
-def listed(names: Sequence[str], most: int = 12) -> str:
-    """Write a list of names, not too long."""
-    shown = ", ".join(map(repr, names[:most]))
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+def format_names(names: Sequence[str], limit: int = 12) -> str:
+    """Format at most `limit` names, quoted and separated by commas."""
+    text = ", ".join(map(repr, names[:limit]))
+    return f"{text} and {len(names) - limit} more" if len(names) > limit else text
 
 
-def free_name(names: Sequence[str]) -> str:
-    """Name the column of labels: `label`, or `label_2` and so on where that is taken."""
+def label_column_name(names: Sequence[str]) -> str:
+    """Return the first of `label`, `label_2`, `label_3`, ... that is not in `names`."""
     name, number = "label", 1
     while name in names:
         number += 1
         name = f"label_{number}"
     return name
+
+
+def no_rows(name: str | Path) -> InvalidInputError:
+    """Return the error of a source without points."""
+    return InvalidInputError(f"{str(name)!r} has no rows")
+
+
+@contextmanager
+def reporting_damage(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn the read errors of a library into an InvalidInputError that names the file."""
+    try:
+        yield
+    except InvalidInputError:
+        raise
+    except errors as error:
+        message = f"{str(path)!r} is not a {kind}, or is damaged: {error}"
+        raise InvalidInputError(message) from error
+
+
+@contextmanager
+def raising_os_errors(*errors: type[Exception]) -> Iterator[None]:
+    """Turn the write errors of a library into OSError, which `atomic_path` reports with the path.
+
+    The libraries' exceptions have no error number, so their text is all that can be passed on.
+    """
+    try:
+        yield
+    except errors as error:
+        raise OSError(str(error.__cause__ or error)) from error

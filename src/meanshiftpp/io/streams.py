@@ -1,8 +1,8 @@
-"""Files of any size in, labels out: two passes over chunks, in memory that does not grow.
+"""Cluster files of any size in two passes over chunks, in memory that does not grow with the file.
 
-The first pass adds up the chunks' grids, the second labels each chunk and writes it. Reading,
-labelling and writing overlap, each in its own thread. That the data was cut does not show: grid and
-labels are those of all points at once.
+The first pass adds the grids of all chunks, the second labels each chunk and writes it. Reading,
+labelling and writing run in separate threads and overlap. Grid and labels are the same as those of
+all points at once.
 
     source = open_points("stars.parquet")                 # or a folder, .npy, .tif, .laz, ...
     modes = seek(build_grid(source, bandwidth=0.5))
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from meanshiftpp._support.checks import Periodic
 from meanshiftpp._support.files import (
     atomic_path,
-    check_apart,
+    check_no_overwrite,
     check_writable,
     known_suffix,
     suffix_of,
@@ -36,7 +36,7 @@ from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io import arrays, clouds, rasters, tables
 from meanshiftpp.io.checkpoint import Checkpoint
-from meanshiftpp.io.sources import LabelWriter, Source
+from meanshiftpp.io.sources import LabelWriter, Source, no_rows
 
 __all__ = ["build_grid", "check_output", "open_points", "write_labels"]
 
@@ -44,7 +44,7 @@ FORMATS = (*tables.READABLE, *arrays.FORMATS, *rasters.FORMATS, *clouds.FORMATS)
 OUTPUTS = (*tables.FORMATS, ".npy", *rasters.FORMATS, *clouds.FORMATS)
 CHECKPOINT_SECONDS = 30.0
 
-Label = Callable[[NDArray[Any]], NDArray[np.int32]]
+Labels = Callable[[NDArray[Any]], NDArray[np.int32]] | NDArray[np.int32]
 Progress = Callable[[int], None]
 
 
@@ -52,23 +52,25 @@ def open_points(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     columns: Sequence[str] | None = None,
 ) -> Source:
-    r"""Open files of points, without reading them yet.
+    r"""Open files of points without reading them.
 
     Parameters
     ----------
     paths : path or sequence of paths
         Tables (.parquet, .csv, .csv.gz, .arrow, .feather), arrays (.npy, .zarr), a raster (.tif)
         or point clouds (.las, .laz): a file, several of one kind, or a folder of them. The files
-        of a folder are taken by name; names that begin with a dot or an underscore are left out.
+        of a folder are sorted by name; those whose name begins with a dot or an underscore are
+        ignored.
     columns : sequence of str, default=None
-        The columns to take, in this order; None takes all that hold numbers. Columns of arrays are
-        x0, x1, ...; those of rasters band1, band2, ... or the bands' own descriptions; those of
-        point clouds x, y, z and the file's other dimensions, of which None takes the first three.
+        The features, in this order. By default all numeric columns of a table or an array, all
+        bands of a raster except alpha, and x, y and z of a point cloud. Columns of arrays are named
+        x0, x1, ...; bands of rasters have their descriptions as names, or band1, band2, ...; all
+        dimensions of a point cloud can be chosen.
 
     Returns
     -------
     source : Source
-        Iterate over it for chunks, `read` it whole, or hand it to `build_grid`.
+        An iterable of chunks, for `build_grid` and `write_labels`; `read` returns all points.
 
     Examples
     --------
@@ -82,11 +84,11 @@ def open_points(
     array([[1.5, 2. ],
            [3.5, 4. ]])
     """
-    _check_names(columns)
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    files = [file for path in given for file in _files(Path(path))]
+    _check_columns(columns)
+    all_paths = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files = [file for path in all_paths for file in _files(Path(path))]
     if not files:
-        raise InvalidInputError("no files were given")
+        raise InvalidInputError("expected at least one file, got none")
     openers: dict[str, Callable[[list[Path], Sequence[str] | None], Source]] = {
         **dict.fromkeys(tables.READABLE, tables.TableSource),
         **dict.fromkeys(rasters.FORMATS, rasters.RasterSource),
@@ -96,7 +98,9 @@ def open_points(
     }
     kinds = {openers[_suffix(file)]: _suffix(file) for file in files}
     if len(kinds) > 1:
-        raise InvalidInputError(f"files of one kind are needed, got {' and '.join(kinds.values())}")
+        raise InvalidInputError(
+            f"files must be of one kind, got {' and '.join(kinds.values())}; open each kind alone"
+        )
     return next(iter(kinds))(files, columns)
 
 
@@ -110,25 +114,26 @@ def build_grid(
     n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Grid:
-    """Make the grid of all points of a source: the first pass.
+    """Build the grid of all points of a source: the first pass.
 
     Parameters
     ----------
     source : Source
-        What `open_points` returned.
+        The points, from `open_points`.
     bandwidth : float or array-like of shape (n_features,)
-        The side of a cell, one for all features or one for each.
+        The side of a cell, one for all features or one per feature.
     periodic : optional
         As in `Grid.from_points`.
     checkpoint : path, default=None
-        A file for the grid so far and the position. If it is there, the run that wrote it is
-        continued, to the same grid, bit for bit; one of other data or bandwidth is refused.
+        A file for the grid so far and the position. If it exists, the run that wrote it is
+        continued and ends with the same grid, bit for bit; a checkpoint of other data or another
+        bandwidth is an error.
     every : float, default=30
-        Seconds from one checkpoint to the next.
+        Seconds between checkpoints.
     n_threads : int, default=None
-        By default every core this process may use.
+        The number of threads. By default every core that this process may use.
     progress : callable, default=None
-        Called with the number of rows that were done since the last call.
+        A function that is called with the number of rows processed since its last call.
 
     Returns
     -------
@@ -143,13 +148,32 @@ def build_grid(
     >>> build_grid(open_points("points.npy"), bandwidth=0.5)
     Grid(2 cells, 2 features, weight 3, bandwidth 0.5)
     """
-    start = Grid.empty(bandwidth, len(source.columns), periodic=periodic)
+    return add_points(
+        source,
+        Grid.empty(bandwidth, len(source.columns), periodic=periodic),
+        checkpoint=checkpoint,
+        every=every,
+        n_threads=n_threads,
+        progress=progress,
+    )
+
+
+def add_points(
+    source: Source,
+    start: Grid,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: float = CHECKPOINT_SECONDS,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Grid:
+    """Add all points of a source to an empty grid; the options are those of `build_grid`."""
     done = Checkpoint(start) if checkpoint is None else Checkpoint.resume(checkpoint, source, start)
     total, position, rows = GridSum(done.grid), done.position, done.rows
     report = progress or (lambda rows: None)
     report(rows)
     saved = monotonic()
-    with closing(source.chunks(position)) as chunks:  # whatever happens, the reader ends
+    with closing(source.chunks(position)) as chunks:  # ends the reader's thread on errors too
         for chunk in chunks:
             if len(chunk):
                 total.add_chunk(chunk, n_threads=n_threads)
@@ -162,38 +186,43 @@ def build_grid(
     if checkpoint is not None and position != done.position:
         Checkpoint(grid, position, rows).save(checkpoint, source)
     if not len(grid):
-        raise InvalidInputError(f"{source.name!r} has no rows")
+        raise no_rows(source.name)
     return grid
 
 
 def write_labels(
     path: str | os.PathLike[str],
     source: Source,
-    label: Label,
+    labels: Labels,
     *,
     progress: Progress | None = None,
 ) -> str | None:
-    r"""Label all points of a source and write them: the second pass.
+    r"""Label all points of a source and write the labels: the second pass.
 
     Parameters
     ----------
     path : path
-        A table (.parquet, .csv, .arrow, .feather) gets all columns of the source and one more,
-        .npy the labels alone. A raster becomes a .tif in the same place on the map, with
-        -1 where there is no data; a point cloud a .las or .laz with one dimension more. The file
-        is written beside and takes its name when it is complete.
+        The output. A table (.parquet, .csv, .arrow, .feather) gets all columns of the source and a
+        column of labels; an .npy file gets the labels only. The labels of a raster are a .tif with
+        the same georeference, and -1 where there is no data; those of a point cloud are an
+        additional dimension of a .las or .laz file. A partially written file never has this name.
     source : Source
-        What `open_points` returned.
-    label : callable
-        Gets points, returns a label for each: `Modes.label`, most often. It is called for chunk
-        after chunk, in order.
+        The points, from `open_points`.
+    labels : callable or int32 array of shape (n_points,)
+        A function that returns a label for each point of an array, such as `Modes.label`; or the
+        labels themselves, one per point in the order of the source.
     progress : callable, default=None
-        Called with the number of rows that were done since the last call.
+        A function that is called with the number of rows processed since its last call.
 
     Returns
     -------
     column : str or None
-        The name of the label column: `label`, or `label_2` and so on where the source has it.
+        The name of the label column: `label`, or `label_2` and so on if the source has a `label`.
+
+    Raises
+    ------
+    InvalidInputError
+        The number of labels differs from the number of points.
 
     Examples
     --------
@@ -207,36 +236,37 @@ def write_labels(
     >>> Path("out.csv").read_text().split()
     ['"town","x","label"', '"A",0.1,0', '"B",7,1', '"C",0.2,0']
     """
+    if not callable(labels):
+        labels = _as_labels(labels)
     check_output(path, source)
     whole = Path(path).suffix.lower() != ".npy"
     report = progress or (lambda rows: None)
     with atomic_path(path) as target, _writer(target, Path(path), source) as writer:
-        labelled = _labelled(source.chunks(whole=whole), label)
-        with closing(read_ahead(labelled)) as chunks:  # whatever happens, the readers end
-            for chunk, labels in chunks:
-                writer.write(chunk, labels)
+        labelled = _labelled(source.chunks(whole=whole), labels)
+        with closing(read_ahead(labelled)) as chunks:  # ends the reader threads on errors too
+            for chunk, chunk_labels in chunks:
+                writer.write(chunk, chunk_labels)
                 report(chunk.size)
         return writer.column
 
 
 def check_output(path: str | os.PathLike[str], source: Source | None = None) -> None:
-    """Find out before the work whether its result can be written.
+    """Check before a long computation that its labels can be written.
 
     Parameters
     ----------
     path : path
-        The file to be. It is neither made nor changed.
+        The output. It is neither created nor changed.
     source : Source, default=None
-        What it will be the labels of.
+        The points that will be labelled.
 
     Raises
     ------
     InvalidInputError
-        The suffix is none that is known, or does not suit the source; or a column has no place in
-        such a file.
+        The suffix is unknown or does not suit the source, or such a file cannot hold one of the
+        columns.
     FileAccessError
-        The folder is not there or may not be written to, or `path` is a folder itself or a file of
-        the source.
+        The folder does not exist or is not writable, or `path` is a folder or a file of the source.
 
     Examples
     --------
@@ -254,29 +284,27 @@ def check_output(path: str | os.PathLike[str], source: Source | None = None) -> 
             formats = rasters.FORMATS
         elif isinstance(source, clouds.CloudSource):
             formats = (*clouds.FORMATS, *formats)
-        check_apart([path], source.paths)
-    if not Path(path).is_dir():  # which is refused in words of its own
+        check_no_overwrite([path], source.paths)
+    if not Path(path).is_dir():  # check_writable reports a folder
         known_suffix(path, formats)
     check_writable(path)
     if isinstance(source, tables.TableSource):
         source.check_fits(Path(path))
 
 
-def _check_names(columns: Sequence[str] | None) -> None:
-    if columns is None:
-        return
-    if not columns:
-        raise InvalidInputError("at least one column is needed; None takes all that hold numbers")
-    for name in columns:
-        if list(columns).count(name) > 1:
-            raise InvalidInputError(f"columns must be distinct, got {name!r} twice")
+def _check_columns(columns: Sequence[str] | None) -> None:
+    names = None if columns is None else list(columns)
+    if names is not None and not 0 < len(set(names)) == len(names):
+        raise InvalidInputError.for_parameter(
+            "columns", "distinct names, at least one, or None for all numeric columns", names
+        )
 
 
 # -- files -----------------------------------------------------------------------------------------
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Give the files of a folder that can be read; a file is its own."""
+    """Yield the readable files of a folder, or the file itself."""
     if not path.is_dir() or arrays.is_zarr(path):
         known_suffix(f"x{_suffix(path)}" if path.is_dir() else path, FORMATS)
         yield path
@@ -287,18 +315,22 @@ def _files(path: Path) -> Iterator[Path]:
         if suffix_of(file) in FORMATS
         and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
     )
-    # Some programs write an empty partition as an empty file.
+    # Some programs write an empty partition as an empty .csv, without a header.
     files = [file for file in inside if file.suffix.lower() != ".csv" or file.stat().st_size]
     if not inside:
-        raise InvalidInputError(f"the folder {str(path)!r} has no file of points in it")
+        raise InvalidInputError(
+            f"the folder {str(path)!r} must contain files of points: {', '.join(FORMATS)}"
+        )
     yield from files or inside
 
 
 def _suffix(path: Path) -> str:
+    """Return the suffix of a file; `.zarr` for any zarr store."""
     return ".zarr" if path.is_dir() and arrays.is_zarr(path) else suffix_of(path)
 
 
 def _writer(target: Path, final: Path, source: Source) -> LabelWriter:
+    """Open a writer to the temporary file `target`; error messages name the `final` one."""
     suffix = target.suffix.lower()
     if isinstance(source, rasters.RasterSource):
         return rasters.RasterLabels(target, source)
@@ -311,10 +343,41 @@ def _writer(target: Path, final: Path, source: Source) -> LabelWriter:
 
 
 def _labelled(
-    chunks: Generator[Chunk, None, None], label: Label
+    chunks: Generator[Chunk, None, None], labels: Labels
 ) -> Iterator[tuple[Chunk, NDArray[np.int32]]]:
+    """Yield each chunk with its labels."""
+    if not callable(labels):
+        yield from _sliced(chunks, labels)
+        return
     with closing(chunks):
         for chunk in chunks:
             with chunk.locating_errors():
-                labels = label(chunk.points) if len(chunk) else np.empty(0, np.int32)
-            yield chunk, labels
+                found = labels(chunk.points) if len(chunk) else np.empty(0, np.int32)
+            yield chunk, found
+
+
+def _sliced(
+    chunks: Generator[Chunk, None, None], labels: NDArray[np.int32]
+) -> Iterator[tuple[Chunk, NDArray[np.int32]]]:
+    """Yield each chunk with its part of all labels; check their number."""
+    end = 0
+    with closing(chunks):
+        for chunk in chunks:
+            start, end = end, end + len(chunk)
+            if end <= len(labels):  # otherwise only count, for the error message
+                yield chunk, labels[start:end]
+    if end != len(labels):
+        raise InvalidInputError.for_parameter(
+            "labels", f"an array of {end} labels, one per point of the source", len(labels)
+        )
+
+
+def _as_labels(labels: object) -> NDArray[np.int32]:
+    """Check an array of labels."""
+    array = np.asarray(labels)
+    if array.ndim != 1 or not np.can_cast(array.dtype, np.int32):
+        raise InvalidInputError(
+            "labels must be a function or a 1-D array of int32, "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    return np.ascontiguousarray(array, np.int32)

@@ -1,8 +1,8 @@
-"""One file of a table, Parquet, CSV or Arrow: read batch by batch, only the columns needed.
+"""Single table files: Parquet, CSV and Arrow, read in batches of the required columns.
 
-CSV files do not say their types: these are guessed from the first block, and a column that turns
-out to be wider is read on from that row with a wider type. What is not a feature is passed on as
-text, as it stands.
+A CSV file does not declare types. They are inferred from the first block; if a later value does
+not fit, the column is read with a wider type from that row on. Columns that are not features are
+passed on as text, unchanged.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,73 +18,72 @@ from meanshiftpp._support.columns import is_numeric, is_untyped
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_readable, suffix_of
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.sources import listed, rows_at_a_time
+from meanshiftpp.io.sources import format_names, no_rows, reporting_damage, rows_per_chunk
 
 __all__ = ["Csv", "TableFile", "open_file"]
 
-_CSV_BLOCK = 1 << 23
-_PACKED = 4  # how many times smaller a table of numbers is when compressed, about
-_CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # what pyarrow writes
-_HEAD = 1 << 14  # bytes of a .csv to see by what its columns are separated
-_VALUE_SHOWN = 40  # characters of a value that is no number
-_LEADING_ZERO = r"^\s*[-+]?0\d"  # 007 is no 7
-_MANY_DIGITS = r"^\s*[-+]?\d{17}"  # more than a floating number holds
-_READ_BUFFER = 1 << 20  # without one, pyarrow reads a whole column of a row group at once
+_CSV_BLOCK = 1 << 23  # bytes that pyarrow parses at a time
+_COMPRESSION_RATIO = 4  # of a .csv.gz of numbers, about
+_CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # those that pyarrow can write
+_HEAD = 1 << 14  # bytes of a .csv in which the separator is looked for
+_VALUE_SHOWN = 40  # characters of a value in a message
+_LEADING_ZERO = r"^\s*[-+]?0\d"  # 007, which a number would turn into 7
+_MANY_DIGITS = r"^\s*[-+]?\d{17}"  # more than float64 holds
+_READ_BUFFER = 1 << 20  # without a buffer, pyarrow reads a whole column of a row group at once
 
 
 class TableFile(ABC):
-    """A file, its schema and, where it says, its rows."""
+    """A file with a schema and, if the format stores it, a number of rows."""
 
     path: Path
     schema: Any
     rows: int | None
     types_are_known = True
-    compression = "SNAPPY"  # pyarrow's own choice
+    compression = "SNAPPY"  # pyarrow's default
 
     def nbytes(self, columns: Sequence[str]) -> int:
-        """Say how much memory some columns take, about."""
-        width = sum(_width(self.schema.field(name).type) for name in columns)
-        return (self.rows or 0) * width
+        """Return about how many bytes of memory some columns take."""
+        return (self.rows or 0) * self._row_bytes_of(columns)
 
-    def kind(self, name: str) -> Any:
-        """Return the type of a column, the first of that name."""
+    def _row_bytes_of(self, columns: Sequence[str]) -> int:
+        return sum(_type_bytes(self.schema.field(name).type) for name in columns)
+
+    def column_type(self, name: str) -> Any:
+        """Return the Arrow type of the first column of that name."""
         return self.schema.types[self.schema.names.index(name)]
 
     def pandas_index(self) -> list[str]:
-        """Name the columns that pandas has written as the names of rows."""
-        known = self.schema.pandas_metadata or {}
-        return [name for name in known.get("index_columns", ()) if isinstance(name, str)]
+        """Return the columns in which pandas stored the index of a data frame."""
+        metadata = self.schema.pandas_metadata or {}
+        return [name for name in metadata.get("index_columns", ()) if isinstance(name, str)]
 
-    def holds(self, name: str) -> str:
-        """Say what a column holds instead of numbers."""
-        return str(self.kind(name))
+    def describe_content(self, name: str) -> str:
+        """Describe the content of a column that is not numeric."""
+        return str(self.column_type(name))
 
-    def refuse_text(self, name: str) -> None:
-        """Refuse a column that holds anything but numbers."""
-        kind = self.kind(name)
+    def check_numeric(self, name: str) -> None:
+        """Raise InvalidInputError if a column is not numeric."""
+        kind = self.column_type(name)
         if not (is_numeric(kind) or is_untyped(kind)):
-            what = self.holds(name)
-            more = "" if what == str(kind) else f": {what}"
+            content = self.describe_content(name)
+            example = "" if content == str(kind) else f": {content}"
             raise InvalidInputError(
-                f"{str(self.path)!r}: column {name!r} holds {kind}, not numbers{more}"
+                f"{str(self.path)!r}: column {name!r} holds {kind}, not numbers{example}"
             )
 
     @abstractmethod
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
-        """Give record batches of a fair size after the first `skip` rows."""
+        """Yield record batches of about a chunk's size, after the first `skip` rows."""
 
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        arrow = need("pyarrow", "io")
-        try:
-            yield
-        except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise InvalidInputError(
-                f"{str(self.path)!r} is no {suffix_of(self.path)} table, or is damaged: {error}"
-            ) from error
+    def _reading(self) -> AbstractContextManager[None]:
+        kind = f"{suffix_of(self.path)} table"
+        errors = (need("pyarrow", "io").ArrowException, OSError, UnicodeDecodeError)
+        return reporting_damage(self.path, kind, *errors)
 
 
 class Parquet(TableFile):
+    """A Parquet file."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
         with self._reading(), self._open() as file:
@@ -99,39 +98,41 @@ class Parquet(TableFile):
 
     def _open(self) -> Any:
         parquet = need("pyarrow.parquet", "io")
-        # Fetching in advance, pyarrow keeps all it has fetched: in the end the whole file.
+        # With pre_buffer, pyarrow keeps everything it has fetched, in the end the whole file.
         return parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_READ_BUFFER)
 
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
+        """Yield record batches, without reading row groups that are skipped."""
         first = 0
         while first < len(self._group_rows) and skip >= self._group_rows[first]:
             skip -= self._group_rows[first]
             first += 1
-        if columns is None:
-            size = rows_at_a_time(self._row_bytes)
-        else:
-            size = rows_at_a_time(sum(_width(self.schema.field(name).type) for name in columns))
+        row_bytes = self._row_bytes if columns is None else self._row_bytes_of(columns)
+        size = rows_per_chunk(row_bytes)
         with self._reading(), self._open() as file:
             groups = range(first, file.num_row_groups)
             for batch in file.iter_batches(size, row_groups=groups, columns=columns):
-                yield from _after(batch, skip)
+                yield from _skip_rows(batch, skip)
                 skip = max(skip - batch.num_rows, 0)
 
 
 class Ipc(TableFile):
+    """An Arrow IPC file."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
         with self._reading(), self._open() as file:
             self.schema = file.schema
             table = need("pyarrow.dataset", "io").dataset(path, format="ipc")
-            self.rows = table.count_rows()  # from the batches' heads
+            self.rows = table.count_rows()  # reads the headers of the batches only
 
     def _open(self) -> Any:
         arrow = need("pyarrow", "io")
         return need("pyarrow.ipc", "io").open_file(arrow.memory_map(str(self.path)))
 
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
-        size = rows_at_a_time(sum(map(_width, self.schema.types)))
+        """Yield slices of the stored batches."""
+        size = rows_per_chunk(sum(map(_type_bytes, self.schema.types)))
         with self._reading(), self._open() as file:
             for k in range(file.num_record_batches):
                 batch = file.get_batch(k)
@@ -142,34 +143,35 @@ class Ipc(TableFile):
 
 
 class Csv(TableFile):
-    """A file that says nothing of its types and its rows."""
+    """A CSV file, whose types and number of rows are unknown until it has been read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.rows = None
         self.types_are_known = False
-        self.as_text: frozenset[str] = frozenset()  # columns that are read as they stand
+        self.as_text: frozenset[str] = frozenset()  # columns that are read as text
         self._types: dict[str, Any] = {}
         with self._reading():
             self._size = path.stat().st_size
-            self._look_at_the_head()
+            self._check_head()
             with self._open() as reader:
                 self.schema = reader.schema
                 if not next(iter(reader), self.schema.empty_table()).num_rows:
                     self.rows, self.types_are_known = 0, True
-            names = self.schema.names  # fails here if they are in another encoding than UTF-8
-        if all(map(_reads_as_number, names)) and names != [*map(str, range(len(names)))]:
+            names = self.schema.names  # raises if the names are not UTF-8
+        if all(map(_is_numeral, names)) and names != [*map(str, range(len(names)))]:
             raise InvalidInputError(
-                f"the first line of {str(path)!r} must name its columns, but holds {listed(names)}"
+                f"the first line of {str(path)!r} must name its columns, got {format_names(names)}"
             )
 
-    def _look_at_the_head(self) -> None:
-        """Refuse what pyarrow would in words that do not help."""
-        with need("pyarrow", "io").input_stream(str(self.path)) as file:  # unpacks by the name
+    def _check_head(self) -> None:
+        """Check for two common mistakes that pyarrow reports in a misleading way."""
+        # pyarrow decompresses a .csv.gz because of its suffix.
+        with need("pyarrow", "io").input_stream(str(self.path)) as file:
             head = file.read(_HEAD)
         lines = head.splitlines()[:2]
-        if len(head) < _HEAD and lines == [head]:  # not even the end of a line
-            raise InvalidInputError(f"{str(self.path)!r} has no rows")
+        if len(head) < _HEAD and lines == [head]:  # one line without a line end
+            raise no_rows(self.path)
         for separator in b";", b"\t", b"|":
             if lines and b"," not in lines[0] and all(separator in line for line in lines):
                 first = lines[0].decode(errors="replace")[:_VALUE_SHOWN]
@@ -179,16 +181,16 @@ class Csv(TableFile):
                 )
 
     def nbytes(self, columns: Sequence[str]) -> int:
-        """Say how much memory the whole file takes, about."""
-        packed = suffix_of(self.path) == ".csv.gz"
-        return self._size * (_PACKED if packed else 1)  # a number takes about as much as its text
+        """Return the size of the text: a number takes about as many bytes as its digits."""
+        compressed = suffix_of(self.path) == ".csv.gz"
+        return self._size * (_COMPRESSION_RATIO if compressed else 1)
 
     def _open(self) -> Any:
         return self._open_as(self._types, self.as_text)
 
     def _open_as(self, types: dict[str, Any], as_text: Iterable[str]) -> Any:
         arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")
-        texts = dict.fromkeys(as_text, arrow.string())  # of any encoding
+        texts = dict.fromkeys(as_text, arrow.string())  # in any encoding
         return csv.open_csv(
             self.path,
             read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
@@ -197,8 +199,14 @@ class Csv(TableFile):
             ),
         )
 
-    def saying_more(self, numbers: dict[str, Any]) -> set[str]:
-        """Name the columns, of these types, whose text says more than a number: 007."""
+    def find_lossy_columns(self, numbers: dict[str, Any]) -> set[str]:
+        """Return the columns that would lose information as numbers of these types, as 007 would.
+
+        Parameters
+        ----------
+        numbers : dict of str
+            Columns and their numeric Arrow types.
+        """
         arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
         found: set[str] = set()
         if not numbers:
@@ -214,54 +222,53 @@ class Csv(TableFile):
                         found.add(name)
         return found
 
-    def holds(self, name: str) -> str:
-        """Find the first value that is no number: in a column of numbers it may be a slip."""
+    def describe_content(self, name: str) -> str:
+        """Return the first value that is not a number, which may be a typing error, and its row."""
         arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")
         options = {"column_types": {name: arrow.float64()}, "include_columns": [name]}
         try:
             with csv.open_csv(
-                self.path,  # without threads, errors have the line
+                self.path,
+                # Without threads, pyarrow's errors include the row.
                 read_options=csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
                 convert_options=csv.ConvertOptions(**options),
             ) as reader:
                 for _ in reader:
                     pass
         except arrow.ArrowInvalid as error:
-            place = re.search(r"Row #(\d+): .*invalid value '(.*)'", str(error), re.DOTALL)
-            if place:
-                return f"{place[2][:_VALUE_SHOWN]!r} in row {int(place[1]) - 1}"
-        return super().holds(name)
+            return _rejected_value(error) or super().describe_content(name)
+        return super().describe_content(name)
 
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
-        """Read all columns, whatever is asked for: so their types are known after one pass."""
+        """Yield record batches; all columns are parsed, so one pass determines all types."""
         arrow = need("pyarrow", "io")
         row = 0
         while True:
             with self._reading():
                 try:
-                    for batch in self._from_the_top():
-                        rest = [*_after(batch, skip - row)]
+                    for batch in self._batches_from_start():
+                        rest = [*_skip_rows(batch, skip - row)]
                         row += batch.num_rows
                         yield from (b if columns is None else b.select(columns) for b in rest)
                     self.rows, self.types_are_known = row, True
                     return
                 except arrow.ArrowInvalid as error:
-                    self._widen(error)
+                    self._widen_type(error)
             skip, row = max(skip, row), 0
 
-    def _from_the_top(self) -> Iterator[Any]:
+    def _batches_from_start(self) -> Iterator[Any]:
         with self._open() as reader:
             if not self.types_are_known:
                 self.schema = reader.schema
             yield from reader
 
-    def _widen(self, error: Exception) -> None:
-        """Give the column that the error is about a wider type, or pass the error on."""
+    def _widen_type(self, error: Exception) -> None:
+        """Choose a wider type for the column that could not be converted, or raise the error."""
         arrow = need("pyarrow", "io")
-        place = re.search(r"In CSV column #(\d+): CSV conversion error", str(error))
-        if not place:
+        column = _unconverted_column(error)
+        if column is None:
             raise error
-        field = self.schema.field(int(place[1]))
+        field = self.schema.field(column)
         if field.type == arrow.string():
             raise error
         narrow = is_untyped(field.type) or arrow.types.is_integer(field.type)
@@ -269,7 +276,7 @@ class Csv(TableFile):
 
 
 def open_file(path: Path) -> TableFile:
-    """Open a file by its name, without reading its rows."""
+    """Open a table by its suffix, without reading its rows."""
     check_readable(path)
     kinds: dict[str, type[Parquet | Csv]] = {
         ".parquet": Parquet,
@@ -279,19 +286,35 @@ def open_file(path: Path) -> TableFile:
     return kinds.get(suffix_of(path), Ipc)(path)
 
 
-def _after(batch: Any, skip: int) -> Iterator[Any]:
+def _rejected_value(error: Exception) -> str | None:
+    """Return the value and row of a CSV conversion error, or None if it has none."""
+    # pyarrow's ArrowInvalid has no attributes: the value and the row are in its text only.
+    match = re.search(r"Row #(\d+): .*invalid value '(.*)'", str(error), re.DOTALL)
+    return f"{match[2][:_VALUE_SHOWN]!r} in row {int(match[1]) - 1}" if match else None
+
+
+def _unconverted_column(error: Exception) -> int | None:
+    """Return the index of the column of a CSV conversion error, or None for other errors."""
+    # pyarrow's ArrowInvalid has no attributes: the column is in its text only.
+    match = re.search(r"In CSV column #(\d+): CSV conversion error", str(error))
+    return int(match[1]) if match else None
+
+
+def _skip_rows(batch: Any, skip: int) -> Iterator[Any]:
+    """Yield the batch without its first `skip` rows, or nothing if it has no others."""
     if skip < batch.num_rows:
         yield batch.slice(skip) if skip > 0 else batch
 
 
-def _width(kind: Any) -> int:
+def _type_bytes(kind: Any) -> int:
+    """Return the bytes of a value of an Arrow type; an estimate for types of variable width."""
     try:
         return max(int(kind.bit_width) // 8, 1)
-    except ValueError:  # text and the like: no fixed width
+    except ValueError:
         return 32
 
 
-def _reads_as_number(text: str) -> bool:
+def _is_numeral(text: str) -> bool:
     try:
         float(text)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Tables: Parquet, CSV and Arrow files, one or many with the same columns, through pyarrow.
+"""Tables: one or more Parquet, CSV and Arrow files with the same columns, through pyarrow.
 
-Which columns are features, what the rows are as they go to chunks, and the labels beside them. How
-one file is read is in `tablefiles`.
+This module chooses the features, splits rows into chunks, and writes tables with a column of
+labels. `table_files` reads a single file.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.sources import (
     LabelWriter,
     Source,
-    free_name,
-    listed,
-    position,
+    find_column,
+    format_names,
+    label_column_name,
+    no_rows,
 )
 from meanshiftpp.io.table_files import Csv, TableFile, open_file
 
 FORMATS = (".parquet", ".csv", ".arrow", ".feather")
-READABLE = (*FORMATS, ".csv.gz")  # pyarrow unpacks by the name
-_PANDAS_INDEX = "__index_level_"  # row numbers and the like, which pandas stores as a column
+READABLE = (*FORMATS, ".csv.gz")  # pyarrow decompresses it because of its suffix
+_PANDAS_INDEX = "__index_level_"  # the prefix of columns in which pandas stores unnamed indexes
 
 
 class TableSource(Source):
@@ -43,26 +44,27 @@ class TableSource(Source):
         for file in self._files[1:]:
             if sorted(file.schema.names) != sorted(names):
                 raise InvalidInputError(
-                    f"{str(file.path)!r} has the columns {listed(file.schema.names)}, "
-                    f"but {str(paths[0])!r} has {listed(names)}"
+                    f"{str(file.path)!r} has the columns {format_names(file.schema.names)}, "
+                    f"but {str(paths[0])!r} has {format_names(names)}"
                 )
-        self._all_asked_for = columns is None
-        self.index = self._row_names() if columns is None else ()
-        self.columns = self._chosen(columns)
+        self._chosen_by_caller = columns is not None
+        self.index = self._find_index() if columns is None else ()
+        self.columns = self._choose(columns)
         sizes = [file.rows for file in self._files]
         self.rows = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
         self.nbytes = sum(file.nbytes(self.columns) for file in self._files)
 
-    def _row_names(self) -> tuple[str, ...]:
-        """Find the columns that pandas writes for the names of rows, in a .csv without a name."""
+    def _find_index(self) -> tuple[str, ...]:
+        """Return the columns in which pandas wrote an index; in a .csv they have no name."""
         names = [field.name for field in self.schema() if is_numeric(field.type)]
         index = {name for file in self._files for name in file.pandas_index()}
         index.update(name for name in names if not name or name.startswith(_PANDAS_INDEX))
         return tuple(dict.fromkeys(name for name in names if name in index))
 
-    def _chosen(self, columns: Sequence[str] | None) -> tuple[str, ...]:
+    def _choose(self, columns: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the features: the given columns, or all that are numeric."""
         for name in columns or ():
-            position(name, self._files[0].schema.names, self.paths[0])
+            find_column(name, self._files[0].schema.names, self.paths[0])
         schema = self.schema()
         if columns is None:
             names = [field.name for field in schema if is_numeric(field.type)]
@@ -71,36 +73,38 @@ class TableSource(Source):
             chosen = tuple(columns)
         for name in chosen:
             for file in self._files:
-                position(name, file.schema.names, file.path)
-                file.refuse_text(name)
+                find_column(name, file.schema.names, file.path)
+                file.check_numeric(name)
         if not chosen and all(file.rows == 0 for file in self._files):
-            raise InvalidInputError(f"{self.name!r} has no rows")
+            raise no_rows(self.name)
         if not chosen:
-            there = listed(schema.names)
-            raise InvalidInputError(f"{self.name!r} has no column of numbers, only {there}")
+            raise InvalidInputError(
+                f"{self.name!r} has no column of numbers, only {format_names(schema.names)}"
+            )
         return chosen
 
     @property
     def left_out(self) -> dict[str, str]:
-        """Columns that hold no numbers, and what they hold; none where columns were asked for."""
-        if not self._all_asked_for:
+        """Columns that are not numeric, and their content; empty if the caller chose columns."""
+        if self._chosen_by_caller:
             return {}
         found: dict[str, str] = {}
         for name in self.schema().names:
             if name not in self.columns and name not in self.index:
-                file = next(
-                    (f for f in self._files if not is_numeric(f.kind(name))), self._files[0]
-                )
-                found[name] = file.holds(name)
+                files = (file for file in self._files if not is_numeric(file.column_type(name)))
+                found[name] = next(files, self._files[0]).describe_content(name)
         return found
 
     @property
     def compression(self) -> str:
-        """How the first file's columns are compressed, or would be in Parquet."""
+        """The codec of the first file if it is Parquet, else pyarrow's default for Parquet."""
         return self._files[0].compression
 
     def schema(self, *, final: bool = False) -> Any:
-        """Return the schema that holds the rows of all files; `final` reads what has to be read."""
+        """Return the common schema of all files.
+
+        The types of a .csv can still change until it has been read; `final` reads such files first.
+        """
         arrow = need("pyarrow", "io")
         for file in self._files:
             if final and not file.types_are_known:
@@ -113,12 +117,13 @@ class TableSource(Source):
                 schema = arrow.unify_schemas(both, promote_options="permissive")
             except arrow.ArrowException as error:
                 raise InvalidInputError(
-                    f"the columns of {str(file.path)!r} do not fit those before: {error}"
+                    f"the columns of {str(file.path)!r} do not fit those of the files before it: "
+                    f"{error}"
                 ) from error
         return schema
 
     def check_fits(self, path: Path) -> None:
-        """Refuse columns that a .csv has no place for: before the work, and by name."""
+        """Raise InvalidInputError if a .csv cannot hold one of the columns."""
         arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")
         for field in self.schema() if suffix_of(path) == ".csv" else ():
             alone = arrow.schema([field])
@@ -127,26 +132,27 @@ class TableSource(Source):
             except arrow.ArrowInvalid as error:
                 raise InvalidInputError(
                     f"cannot write {str(path)!r}: column {field.name!r} holds {field.type}, which "
-                    "has no place in a .csv; .parquet and .arrow hold it"
+                    "a .csv cannot hold; write a .parquet or .arrow file"
                 ) from error
 
-    def settled(self, *, typed: bool) -> Any:
-        """Return the schema of the rows as they are to be written, and read them so from now on.
+    def prepare_output(self, *, typed: bool) -> Any:
+        """Return the schema of the output, and read rows with that schema from now on.
 
-        Columns of .csv files that are no features are read as text. For a format that has types,
-        `typed`, only those are whose text says more than their numbers would.
+        Columns of .csv files that are not features are read as text, so they are written unchanged.
+        For an output format with types, `typed`, this applies only to columns that would lose
+        information as numbers.
         """
         arrow = need("pyarrow", "io")
         files = [file for file in self._files if isinstance(file, Csv)]
         for file in files:
             file.as_text = frozenset()
         schema = self.schema(final=True)
-        if len(files) < len(self._files):  # others know the types
+        if len(files) < len(self._files):  # the other files declare the types
             return schema
         others = {field.name: field.type for field in schema if field.name not in self.columns}
         if typed:
             numbers = {name: kind for name, kind in others.items() if is_numeric(kind)}
-            as_text = frozenset[str]().union(*(file.saying_more(numbers) for file in files))
+            as_text = frozenset[str]().union(*(file.find_lossy_columns(numbers) for file in files))
         else:
             as_text = frozenset(others)
         for file in files:
@@ -164,7 +170,7 @@ class TableSource(Source):
             for batch in file.batches(None if whole else self.columns, skip):
                 end = row + batch.num_rows
                 for name in self.columns:
-                    file.refuse_text(name)
+                    file.check_numeric(name)
                 points = batch.select(self.columns)
                 more = {"data": batch if whole else None, "end": before + end}
                 yield chunk_from_arrow(points, str(file.path), row, **more)
@@ -177,9 +183,9 @@ class TableSource(Source):
 
 
 class TableLabels(LabelWriter):
-    """Writes all columns of the source, and one more with the labels.
+    """Writes all columns of the source and a column of labels.
 
-    Points that come from no table are written as columns themselves.
+    If the source is not a table, its features are the columns.
     """
 
     def __init__(self, path: Path, final: Path, source: Source) -> None:
@@ -187,13 +193,13 @@ class TableLabels(LabelWriter):
         self._final, self._suffix = final, path.suffix.lower()
         self._from_table, self._compression = isinstance(source, TableSource), TableFile.compression
         if isinstance(source, TableSource):
-            schema = source.settled(typed=self._suffix != ".csv")
+            schema = source.prepare_output(typed=self._suffix != ".csv")
             self._compression = source.compression
         else:
-            assert source.dtype is not None  # only a table can have columns of several types
+            assert source.dtype is not None  # only tables have columns of several types
             kind = arrow.from_numpy_dtype(source.dtype.newbyteorder("="))
             schema = arrow.schema([(name, kind) for name in source.columns])
-        self.column = free_name(schema.names)
+        self.column = label_column_name(schema.names)
         self._source_schema = schema
         self._schema = schema.append(arrow.field(self.column, arrow.int32()))
         with self._writing():
@@ -203,7 +209,7 @@ class TableLabels(LabelWriter):
         if self._suffix == ".csv":
             return need("pyarrow.csv", "io").CSVWriter(path, self._schema)
         if self._suffix == ".parquet":
-            # A dictionary of measurements, which hardly ever repeat, costs time and space.
+            # Dictionary encoding of measurements, which rarely repeat, costs time and space.
             floating = need("pyarrow", "io").types.is_floating
             repeating = [field.name for field in self._schema if not floating(field.type)]
             options = {"use_dictionary": repeating, "compression": self._compression}
@@ -211,7 +217,7 @@ class TableLabels(LabelWriter):
         return need("pyarrow.ipc", "io").new_file(str(path), self._schema)
 
     def write(self, chunk: Chunk, labels: NDArray[np.int32]) -> None:
-        """Write the labels beside the columns."""
+        """Write the rows of a chunk with their labels."""
         arrow = need("pyarrow", "io")
         batch = chunk.data
         if not self._from_table:

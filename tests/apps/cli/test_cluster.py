@@ -195,9 +195,9 @@ def test_columns_left_out_are_said(tmp_path, points, suffix):
         more = ("-o", tmp_path / "o.grid") if command[0] == "grid" else ()
         code, _, words = run(*command, file, *more)
         assert code == 0
-        assert f"left out, not numbers: 'name' ({why})" in words
+        assert f"ignored, not numeric: 'name' ({why})" in words
         code, _, words = run(*command, file, *more, "--columns", "east,north")
-        assert (code, "left out" in words) == (0, False)
+        assert (code, "ignored" in words) == (0, False)
 
 
 def test_the_index_of_pandas_is_no_feature_and_is_said(tmp_path, points):
@@ -208,8 +208,8 @@ def test_the_index_of_pandas_is_no_feature_and_is_said(tmp_path, points):
     frame.to_csv(csv)
     frame.set_index(pd.Index(np.arange(550) * 3 % 551, name="id")).to_parquet(named)
     for file, said in [
-        (csv, "left out, a column without a name: name it in the first line to take it\n"),
-        (named, "left out, the names of rows of pandas: 'id'; --columns takes it\n"),
+        (csv, "ignored, a column without a name; to use it, name it in the first line\n"),
+        (named, "ignored, an index of pandas: 'id'; --columns can select it\n"),
     ]:
         code, text, words = run("cluster", file, "-b", 2, "-o", out, "--json")
         assert (code, words) == (0, said)

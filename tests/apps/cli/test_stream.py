@@ -1,4 +1,4 @@
-"""Large files on the command line: streamed, killed, gone on with; grids built and merged."""
+"""Large files on the command line: streaming, checkpoints, full disks, and grid files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from meanshiftpp import Grid, MeanShiftPP, select_bandwidth
 from meanshiftpp.apps.cli.app import app
 from meanshiftpp.core.recipe import seek
 
-resource = pytest.importorskip("resource")  # limits and signals as Unix has them
+resource = pytest.importorskip("resource")  # limits and signals of Unix
 
 N = 60_000
 
@@ -42,7 +42,7 @@ def points() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def folder(points, tmp_path_factory) -> Path:
-    """Many small files, so that there is a middle to be killed in."""
+    """Many small files, so that a process can be killed between two of them."""
     folder = tmp_path_factory.mktemp("parts")
     for number, part in enumerate(np.split(points, 600)):
         table = pa.table({"id": [str(number)] * len(part), **dict(zip("xyz", part.T))})
@@ -60,36 +60,36 @@ def labels_in(path: Path) -> np.ndarray:
     return pa.parquet.read_table(path)["label"].to_numpy()
 
 
-# -- streams ---------------------------------------------------------------------------------------
+# -- streaming -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options", [("--stream",), ("--memory", "0.5M"), ("--no-stream",)])
-def test_labels_are_the_same_streamed_or_not(tmp_path, points, whole, options):
+def test_streaming_does_not_change_the_labels(tmp_path, points, whole, options):
     out = tmp_path / "out.parquet"
-    code, text, words = run("cluster", whole, "-b", 0.9, "-o", out, "--json", *options)
-    assert (code, words) == (0, "")
-    said = json.loads(text)
-    assert said["streamed"] == (options != ("--no-stream",))
+    code, text, stderr = run("cluster", whole, "-b", 0.9, "-o", out, "--json", *options)
+    assert (code, stderr) == (0, "")
+    summary = json.loads(text)
+    assert summary["streamed"] == (options != ("--no-stream",))
     modes, labels = fit_labels(points, 0.9)
-    assert said["points"] == N
-    assert said["cells"] == len(modes.grid)
-    assert said["centers"] == modes.centers.tolist()
-    assert said["seconds"].keys() == {"read", "cluster", "write"}
+    assert summary["points"] == N
+    assert summary["cells"] == len(modes.grid)
+    assert summary["centers"] == modes.centers.tolist()
+    assert summary["seconds"].keys() == {"read", "cluster", "write"}
     assert np.array_equal(labels_in(out), labels)
     assert pa.parquet.read_table(out).column_names == ["x", "y", "z", "label"]
 
 
-def test_what_fits_is_kept_and_what_does_not_is_streamed(whole):
+def test_memory_decides_about_streaming(whole):
     for memory, streamed in (("0", True), ("700k", True), ("710KiB", False), ("1G", False)):
         _, text, _ = run("cluster", whole, "-b", 2, "--json", "--memory", memory)
         assert json.loads(text)["streamed"] is streamed  # 720,000 bytes
     for wrong in ("lots", "1X", ""):
-        code, _, words = run("cluster", whole, f"--memory={wrong}")
+        code, _, stderr = run("cluster", whole, f"--memory={wrong}")
         assert code == 2
-        assert "expected a size" in words
+        assert "expected a size" in stderr
 
 
-def test_small_clusters_are_noise_in_a_stream_too(tmp_path, points, whole):
+def test_small_clusters_are_noise_when_streaming(tmp_path, points, whole):
     out = tmp_path / "out.npy"
     options = ("-b", 0.4, "--min-cluster-size", 500, "-o", out, "--json")
     _, kept, _ = run("cluster", whole, *options)
@@ -99,31 +99,31 @@ def test_small_clusters_are_noise_in_a_stream_too(tmp_path, points, whole):
     assert json.loads(streamed)["noise"] == json.loads(kept)["noise"] == (expected == -1).sum() > 0
 
 
-def test_without_a_bandwidth_a_sample_decides_and_is_said(tmp_path, points, whole, monkeypatch):
-    code, text, words = run("cluster", whole, "--stream", "--json")
+def test_the_automatic_bandwidth_of_a_sample_is_printed(tmp_path, points, whole, monkeypatch):
+    code, text, stderr = run("cluster", whole, "--stream", "--json")
     assert code == 0
     assert json.loads(text)["bandwidth"] == select_bandwidth(points).tolist()
-    assert "bandwidth chosen from 60,000 points: -b " in words
+    assert "bandwidth chosen from 60,000 points: -b " in stderr
     monkeypatch.setattr("meanshiftpp.apps.cli.cluster.SAMPLE", 3000)
-    monkeypatch.setattr("meanshiftpp.io.sources.MOST_ROWS", 500)
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 500)
     picture = tmp_path / "p.png"
-    _, text, words = run("cluster", whole, "--stream", "--json", "--plot", picture)
+    _, text, stderr = run("cluster", whole, "--stream", "--json", "--plot", picture)
     chosen = json.loads(text)["bandwidth"]
     assert np.allclose(chosen, select_bandwidth(points), rtol=0.2)  # of another sample
-    assert "-b " + ",".join(map(repr, chosen)) in words
+    assert "-b " + ",".join(map(repr, chosen)) in stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("how", ["--no-stream", "--stream"])
-def test_of_bad_values_no_bandwidth_is_said_to_be_chosen(tmp_path, how):
+def test_non_finite_data_does_not_report_an_automatic_bandwidth(tmp_path, how):
     np.save(tmp_path / "a.npy", [[1.0], [np.nan], [3.0]])
-    code, _, words = run("cluster", tmp_path / "a.npy", how)
+    code, _, stderr = run("cluster", tmp_path / "a.npy", how)
     assert code == 1
-    assert "row 2, column 'x0' is NaN" in words
-    assert "chosen" not in words
+    assert "row 2, column 'x0' is NaN" in stderr
+    assert "chosen" not in stderr
 
 
-def test_options_that_contradict_each_other_are_wrong_usage(whole):
+def test_contradicting_options_are_a_usage_error(whole):
     for options in (
         ("--no-stream", "--checkpoint", "c"),
         ("--grid", "g", "-b", 1),
@@ -134,7 +134,7 @@ def test_options_that_contradict_each_other_are_wrong_usage(whole):
         assert run("cluster", whole, *options)[0] == 2
 
 
-# -- killed, and gone on with ----------------------------------------------------------------------
+# -- interrupted and continued ---------------------------------------------------------------------
 
 
 def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
@@ -145,7 +145,7 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
         time.sleep(0.001)
 
 
-def test_a_run_that_was_killed_goes_on_to_the_same_bits(tmp_path, points, folder):
+def test_a_killed_run_continues_to_the_same_bits(tmp_path, points, folder):
     out, checkpoint = tmp_path / "out.parquet", tmp_path / "run.checkpoint"
     arguments = ("cluster", folder, "-b", 0.9, "-o", out, "--checkpoint", checkpoint)
     first = command(*arguments, "--checkpoint-every", 0)
@@ -156,8 +156,8 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bits(tmp_path, points, folder
     assert process.returncode == -signal.SIGKILL
     assert not out.exists()
     reached = Grid.load(checkpoint).total
-    assert 0 < reached < N  # killed in the middle
-    # Another bandwidth is not what was begun.
+    assert 0 < reached < N  # the run was incomplete
+    # The checkpoint belongs to another bandwidth.
     again = [*command(*arguments), "-b", "0.8"]
     refused = subprocess.run(again, capture_output=True, text=True, check=False)
     assert refused.returncode == 1
@@ -173,11 +173,11 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bits(tmp_path, points, folder
     assert not checkpoint.exists()
 
 
-def test_killed_while_writing_nothing_has_the_final_name(tmp_path, folder):
+def test_a_partial_output_never_has_the_final_name(tmp_path, folder):
     out, checkpoint = tmp_path / "out.parquet", tmp_path / "run.checkpoint"
     arguments = ("cluster", folder, "-b", 0.9, "-o", out, "--checkpoint", checkpoint)
     process = subprocess.Popen(command(*arguments), stderr=subprocess.PIPE, text=True)
-    wait_for(checkpoint, process)  # by default first written when the grid is complete
+    wait_for(checkpoint, process)  # by default not before the grid is complete
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert not out.exists()
@@ -185,15 +185,15 @@ def test_killed_while_writing_nothing_has_the_final_name(tmp_path, folder):
     assert len(labels_in(out)) == N
 
 
-def test_told_to_end_it_leaves_nothing_behind(tmp_path, folder):
+def test_sigterm_leaves_no_temporary_file(tmp_path, folder):
     out, checkpoint = tmp_path / "out.parquet", tmp_path / "run.checkpoint"
     arguments = ("cluster", folder, "-b", 0.9, "-o", out, "--checkpoint", checkpoint)
-    for _ in range(10):  # it may be done before it is told to end
+    for _ in range(10):  # the run may end before the signal arrives
         for path in (out, checkpoint):
             path.unlink(missing_ok=True)
         process = subprocess.Popen(command(*arguments), stderr=subprocess.PIPE, text=True)
-        for sign in ("run.checkpoint", ".out-*"):  # the grid is there, then the labels are begun
-            while process.poll() is None and not [*tmp_path.glob(sign)]:
+        for pattern in ("run.checkpoint", ".out-*"):  # the grid, then the first labels
+            while process.poll() is None and not [*tmp_path.glob(pattern)]:
                 pass
         process.send_signal(signal.SIGTERM)
         process.communicate()
@@ -207,8 +207,8 @@ def test_told_to_end_it_leaves_nothing_behind(tmp_path, folder):
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy", ".arrow", ".tif", ".las", ".laz"])
-def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, points, whole, suffix):
-    """A limit on the size of files stands for a disk that ends."""
+def test_a_full_disk_is_one_line_and_leaves_the_old_file(tmp_path, points, whole, suffix):
+    """A limit on file sizes simulates a full disk."""
     source, out = whole, tmp_path / "out" / f"o{suffix}"
     if suffix == ".tif":
         source = raster(tmp_path / "in.tif")
@@ -255,7 +255,7 @@ def cloud(path: Path, points: np.ndarray) -> Path:
 # -- grids -----------------------------------------------------------------------------------------
 
 
-def test_grids_are_built_apart_and_merged(tmp_path, points):
+def test_grids_are_built_separately_and_merged(tmp_path, points):
     for name, part in (("a", points[:20_000]), ("b", points[20_000:])):
         np.save(tmp_path / f"{name}.npy", part)
         built = ("grid", "build", tmp_path / f"{name}.npy", "-o", tmp_path / f"{name}.grid")
@@ -281,17 +281,17 @@ def test_grids_are_built_apart_and_merged(tmp_path, points):
         "highest": ((grid.cells.max(axis=0) + 1) * [0.9, 1, 1.1]).tolist(),
         "bytes": merged.stat().st_size,
     }
-    said = json.loads(text)  # between its lowest and its highest is all the data
-    assert (said["lowest"] <= points.min(axis=0)).all()
-    assert (said["highest"] > points.max(axis=0)).all()
+    summary = json.loads(text)  # the extent contains all points
+    assert (summary["lowest"] <= points.min(axis=0)).all()
+    assert (summary["highest"] > points.max(axis=0)).all()
     _, text, _ = run("grid", "info", merged)
-    assert f"cells from {said['lowest'][1]:g} to {said['highest'][1]:g} in steps of 1" in text
+    assert f"cells from {summary['lowest'][1]:g} to {summary['highest'][1]:g} in steps of 1" in text
     out = tmp_path / "labels.npy"
     assert run("cluster", tmp_path / "b.npy", "--grid", merged, "-o", out)[0] == 0
     assert np.array_equal(np.load(out), seek(grid).label(points[20_000:]))
 
 
-def test_a_grid_knows_its_columns(tmp_path, points):
+def test_a_grid_file_stores_its_columns(tmp_path, points):
     table = pa.table({name: points[:2000, k] for k, name in enumerate("xyz")})
     pa.parquet.write_table(table, tmp_path / "p.parquet")
     pa.parquet.write_table(table.rename_columns(["a", "b", "c"]), tmp_path / "q.parquet")
@@ -300,28 +300,28 @@ def test_a_grid_knows_its_columns(tmp_path, points):
         assert run(*built, "-o", tmp_path / name)[0] == 0
     assert Grid.load(tmp_path / "xy") == Grid.from_points(points[:2000, :2], 1)
     assert " y " in run("grid", "info", tmp_path / "yx")[1]
-    code, _, said = run("grid", "merge", tmp_path / "xy", tmp_path / "yx", "-o", tmp_path / "o")
+    code, _, stderr = run("grid", "merge", tmp_path / "xy", tmp_path / "yx", "-o", tmp_path / "o")
     assert code == 1
-    assert "has the columns y, x, but" in said
+    assert "has the columns y, x, but" in stderr
     label = ("cluster", tmp_path / "p.parquet", "-o", tmp_path / "o.npy", "--grid")
     assert run(*label, tmp_path / "xy", "--columns", "x,y")[0] == 0
-    code, _, said = run(*label, tmp_path / "yx", "--columns", "x,y")
+    code, _, stderr = run(*label, tmp_path / "yx", "--columns", "x,y")
     assert code == 1
-    assert "--columns names those to take, in order" in said
+    assert "select columns in that order with --columns" in stderr
     other = ("cluster", tmp_path / "q.parquet", "-o", tmp_path / "o.npy", "--grid")
-    code, _, said = run(*other, tmp_path / "xy", "--columns", "a,b")
+    code, _, stderr = run(*other, tmp_path / "xy", "--columns", "a,b")
     assert code == 0
-    assert "has the columns a, b, taken for x, y of" in said
+    assert "has the columns a, b, used as x, y of" in stderr
     Grid.from_points(points, 1).save(tmp_path / "xyz", columns=["x", "y", "z"])
-    code, _, said = run(*other, tmp_path / "xyz")
+    code, _, stderr = run(*other, tmp_path / "xyz")
     assert code == 1
-    assert "q.parquet has the columns a, b, c, but" in said
+    assert "q.parquet has the columns a, b, c, but" in stderr
     np.save(tmp_path / "p.npy", points[:100])
     assert run("cluster", tmp_path / "p.npy", "--grid", tmp_path / "xyz")[0] == 0
 
 
 @pytest.mark.parametrize("out", [None, "labels.npy"])
-def test_what_is_said_of_a_file_labelled_by_a_grid_is_of_the_file(tmp_path, points, out):
+def test_with_a_grid_the_summary_describes_the_labelled_file(tmp_path, points, out):
     np.save(tmp_path / "few.npy", points[:5000])
     grid = Grid.from_points(points, 0.9)
     grid.save(tmp_path / "g")
@@ -331,19 +331,19 @@ def test_what_is_said_of_a_file_labelled_by_a_grid_is_of_the_file(tmp_path, poin
     arguments += ["--min-cluster-size", 200, *(["-o", tmp_path / out] if out else [])]
     code, text, _ = run(*arguments, "--json")
     assert code == 0
-    said = json.loads(text)
-    assert said["points"] == 5000
-    assert said["grid_weight"] == N
-    assert said["clusters"] == len(said["centers"]) == len(modes)
-    assert said["sizes"] == [(labels == k).sum() for k in range(len(modes))]
-    assert said["noise"] == (labels == -1).sum() == 5000 - sum(said["sizes"])
+    summary = json.loads(text)
+    assert summary["points"] == 5000
+    assert summary["grid_weight"] == N
+    assert summary["clusters"] == len(summary["centers"]) == len(modes)
+    assert summary["sizes"] == [(labels == k).sum() for k in range(len(modes))]
+    assert summary["noise"] == (labels == -1).sum() == 5000 - sum(summary["sizes"])
     code, text, _ = run(*arguments, "--plot", tmp_path / "p.png")
     assert code == 0
     assert "5,000 in x0, x1, x2" in text
     assert "60,000" in text
 
 
-def test_a_grid_of_many_features_is_shown_in_short(tmp_path):
+def test_the_table_of_a_grid_with_many_features_is_truncated(tmp_path):
     Grid.from_points(np.zeros((2, 20)), 1).save(tmp_path / "g")
     _, text, _ = run("grid", "info", tmp_path / "g")
     assert "and 8 more" in text
@@ -351,7 +351,7 @@ def test_a_grid_of_many_features_is_shown_in_short(tmp_path):
     assert run("grid", "info", tmp_path / "g")[0] == 0
 
 
-def test_grids_that_are_wrong_are_one_line_and_1(tmp_path, points):
+def test_errors_of_grids_are_one_line_and_exit_with_1(tmp_path, points):
     np.save(tmp_path / "a.npy", points)
     Grid.from_points(points, 0.5).save(tmp_path / "half")
     Grid.from_points(points, 1).save(tmp_path / "one")
@@ -376,53 +376,53 @@ def test_grids_that_are_wrong_are_one_line_and_1(tmp_path, points):
         (("cluster", tmp_path / "a.npy", "--grid", flat), "a grid of 2 features, but"),
         (("cluster", tmp_path / "a.npy", "--grid", text), "is not a grid file"),
     ]:
-        code, said, words = run(*arguments)
-        assert (code, said) == (1, ""), expected
-        assert words.startswith("error: ")
-        assert expected in words
+        code, stdout, stderr = run(*arguments)
+        assert (code, stdout) == (1, ""), expected
+        assert stderr.startswith("error: ")
+        assert expected in stderr
     assert not (tmp_path / "o").exists()
     assert run("grid", "build", tmp_path / "a.npy", "-o", tmp_path / "o")[0] == 2  # no bandwidth
 
 
-def test_resolution_and_periods_are_the_same_in_a_stream(tmp_path):
+def test_streaming_supports_resolution_and_periods(tmp_path):
     angles = np.random.default_rng(0).normal([[358, 1]] * 300 + [[120, 5]] * 300, 4) % [360, 1000]
     source, out = tmp_path / "angles.npy", tmp_path / "out.npy"
     np.save(source, angles)
     options = ("-b", "9,3", "--resolution", 2, "--periodic", "360,-", "-o", out, "--json")
     expected = MeanShiftPP((9, 3), resolution=2, periodic=(360, None)).fit(angles)
     for how in ("--stream", "--no-stream"):
-        code, text, words = run("cluster", source, *options, how)
-        assert code == 0, words
+        code, text, stderr = run("cluster", source, *options, how)
+        assert code == 0, stderr
         assert np.array_equal(np.load(out), expected.labels_)
         assert np.allclose(json.loads(text)["bandwidth"], expected.bandwidth_)
     grid = tmp_path / "g"
-    code, _, words = run("grid", "build", source, "-b", "9,3", "--periodic", "360,-", "-o", grid)
-    assert code == 0, words
+    code, _, stderr = run("grid", "build", source, "-b", "9,3", "--periodic", "360,-", "-o", grid)
+    assert code == 0, stderr
     assert Grid.load(grid) == Grid.from_points(angles, (9, 3), periodic=(360, None))
     for bad in ("0,-", "x,-", "nan,1"):
-        code, _, words = run("cluster", source, "--periodic", bad)
+        code, _, stderr = run("cluster", source, "--periodic", bad)
         assert code == 2
-        assert "--periodic" in words
+        assert "--periodic" in stderr
 
 
 @pytest.mark.parametrize("how", ["--no-stream", "--stream", "--grid"])
-def test_centers_are_in_the_period_that_the_points_are_in(tmp_path, how):
+def test_centers_are_in_the_same_period_as_the_points(tmp_path, how):
     places = np.random.default_rng(0).normal([[-100, 40]] * 300 + [[20, 5]] * 200, 1)
     source, grid, picture = tmp_path / "p.npy", tmp_path / "g", tmp_path / "p.png"
     np.save(source, np.r_[places, [[-179.5, 0], [179.5, 0]]])
     cells = ("-b", 3, "--periodic", "360,-")
     assert run("grid", "build", source, *cells, "-o", grid)[0] == 0
     more = ("--grid", grid) if how == "--grid" else (*cells, how)
-    code, text, words = run("cluster", source, *more, "--json", "--plot", picture)
-    assert code == 0, words
+    code, text, stderr = run("cluster", source, *more, "--json", "--plot", picture)
+    assert code == 0, stderr
     assert np.allclose(json.loads(text)["centers"][:2], [[-100, 40], [20, 5]], atol=0.5)
 
 
-# -- nothing is written over what is read ----------------------------------------------------------
+# -- no input is overwritten ----------------------------------------------------------------------
 
 
-def test_no_result_is_written_over_the_data_or_another_result(tmp_path, points):
-    """Under another name too: through a symbolic or a hard link."""
+def test_no_output_overwrites_an_input_or_another_output(tmp_path, points):
+    """This includes symbolic and hard links to the files."""
     parts = tmp_path / "parts"
     parts.mkdir()
     for name in ("a.npy", "b.npy"):
@@ -453,9 +453,9 @@ def test_no_result_is_written_over_the_data_or_another_result(tmp_path, points):
         ("cluster", a, "-o", out, "--grid", out),
         ("sweep", a, "--plot", tmp_path / "p.png"),
     ]:
-        code, said, words = run(*arguments)
-        assert (code, said) == (1, ""), arguments
-        assert "name another" in words, arguments
+        code, stdout, stderr = run(*arguments)
+        assert (code, stdout) == (1, ""), arguments
+        assert "name another" in stderr, arguments
         assert before == {path: path.read_bytes() for path in before}
         assert not out.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == [

@@ -1,1 +1,1 @@
-"""The command line: one verb a task, the result on stdout, everything else on stderr."""
+"""The command line: one command per task, results on stdout, everything else on stderr."""

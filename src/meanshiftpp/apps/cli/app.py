@@ -1,7 +1,7 @@
-"""The command line: one verb a task, the result on stdout, everything else on stderr.
+"""The command line: one command per task, results on stdout, everything else on stderr.
 
-Only typer is imported here at the top: `--help` must answer at once, so each command imports what
-it needs when it runs.
+Commands import heavy libraries when they run, so that `--help` is fast; this module imports only
+typer at the top.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from meanshiftpp.apps.cli.cluster import cluster
-from meanshiftpp.apps.cli.console import errors_in_words
+from meanshiftpp.apps.cli.console import report_errors
 from meanshiftpp.apps.cli.grid import grid
 from meanshiftpp.apps.cli.image import segment
 from meanshiftpp.apps.cli.studio import studio
@@ -22,7 +22,7 @@ from meanshiftpp.apps.cli.sweep import sweep
 from meanshiftpp.apps.cli.track import track
 
 app = typer.Typer(
-    help="MeanShift++: fast, exact mode seeking on a grid. Clusters, without choosing how many.",
+    help="MeanShift++: fast, exact clustering on a grid. The number of clusters need not be known.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -30,8 +30,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         from meanshiftpp import __version__
 
         typer.echo(f"meanshiftpp {__version__}")
@@ -41,10 +41,14 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _app(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
-    for stream in (sys.stdout, sys.stderr):  # a name it cannot write must not end the work
+    # A file name that the terminal's encoding cannot represent must not stop a command.
+    for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
@@ -59,10 +63,10 @@ app.add_typer(grid, name="grid")
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="The folder for the pictures.")] = Path("demo"),
 ) -> None:
-    """Cluster a million points and Iris, segment a photograph, track a ball, and draw it all."""
-    with errors_in_words():
+    """Cluster a million points and Iris, segment a photograph, track a ball; draw all results."""
+    with report_errors():
         from meanshiftpp.apps.demo import run
 
         run(out)

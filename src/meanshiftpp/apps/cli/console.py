@@ -1,58 +1,83 @@
-"""What the commands share: facts in a table; words, times, progress on stderr; errors in a line."""
+"""Output shared by the commands: results on stdout; messages, progress and errors on stderr."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 
-from meanshiftpp.errors import MeanShiftPPError
+from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
+
+# The options that stand for parameters of Python functions in error messages.
+OPTIONS = {
+    "adapt": "--adapt",
+    "bandwidth": "--bandwidth",
+    "bandwidths": "--bandwidths",
+    "columns": "--columns",
+    "detail": "--detail",
+    "every": "--checkpoint-every",
+    "max_iter": "--max-iter",
+    "min_cluster_size": "--min-cluster-size",
+    "min_size": "--min-size",
+    "min_weight": "--min-cluster-size",
+    "n_jobs": "--threads",
+    "n_threads": "--threads",
+    "periodic": "--periodic",
+    "resolution": "--resolution",
+    "scale": "--scale",
+    "space": "--space",
+    "spatial": "--spatial",
+    "tol": "--tol",
+    "window": "--window",
+}
 
 
-def counted(n: int, noun: str) -> str:
-    """Write a number of things: 1 point, 2,000 points."""
+def pluralize(n: int, noun: str) -> str:
+    """Format a number of things: 1 point, 2,000 points."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
-    """Write a time, short."""
+    """Format a time: 3.20 s, 15 ms."""
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
 
 
-def say(words: str) -> None:
-    """Print to stderr: stdout is for results."""
-    typer.echo(words, err=True)
+def print_stderr(text: str) -> None:
+    """Print a message to stderr; stdout is for results."""
+    typer.echo(text, err=True)
 
 
-def show_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
-    """Print names and what is to be said of them, in two columns."""
+def print_table(title: str, rows: Iterable[tuple[str, str]]) -> None:
+    """Print pairs of a name and a value in two columns."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    # As Text, names are names: rich would take the brackets of "speed [m/s]" for its own.
+    # In a plain string, rich would parse the brackets of "speed [m/s]" as markup.
     table = Table(box=box.SIMPLE, show_header=False, title=Text(title), title_justify="left")
     table.add_column(style="dim")
     table.add_column(overflow="fold")
-    for name, value in facts:
+    for name, value in rows:
         table.add_row(name, Text(value))
     Console(highlight=False).print(table)
 
 
 @contextmanager
-def status(words: str) -> Iterator[None]:
-    """Show on a terminal what is going on."""
+def spinner(text: str) -> Iterator[None]:
+    """Show a message on a terminal while the block runs."""
     from rich.console import Console
 
-    with Console(stderr=True).status(f"{words} ..."):
+    with Console(stderr=True).status(f"{text} ..."):
         yield
 
 
 def progress() -> Any:
-    """Make a bar for work that can be counted; it shows on a terminal only, and goes when done."""
+    """Return a progress bar that counts items; it is shown on terminals and removed when done."""
     from rich import progress as rich
     from rich.console import Console
 
@@ -67,15 +92,15 @@ def progress() -> Any:
 
 
 def row_progress() -> Any:
-    """Make a bar for passes over rows: how many, how fast, how long still."""
+    """Return a progress bar for a pass over rows, with their number, rate and remaining time."""
     from rich import progress as rich
     from rich.console import Console
     from rich.text import Text
 
     class Rate(rich.ProgressColumn):
         def render(self, task: rich.Task) -> Text:
-            done = f"{_short(task.completed)} rows"
-            return Text(f"{done}, {_short(task.speed)}/s" if task.speed else done)
+            done = f"{_abbreviate(task.completed)} rows"
+            return Text(f"{done}, {_abbreviate(task.speed)}/s" if task.speed else done)
 
     console = Console(stderr=True)
     columns = (
@@ -88,8 +113,8 @@ def row_progress() -> Any:
     return rich.Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
-def _short(n: float) -> str:
-    """Write a large number in a few characters: 12.3M."""
+def _abbreviate(n: float) -> str:
+    """Format a large number with three digits: 12.3M."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if n >= size:
             return f"{n / size:.3g}{letter}"
@@ -97,13 +122,58 @@ def _short(n: float) -> str:
 
 
 @contextmanager
-def errors_in_words() -> Iterator[None]:
-    """Say what is wrong in a line, and exit with 1; a traceback is for our own mistakes."""
-    try:
+def report_errors() -> Iterator[None]:
+    """Print errors and warnings as one line each; exit with 1 after an error.
+
+    Unexpected exceptions are bugs and keep their traceback.
+    """
+    with _report_warnings():
+        try:
+            yield
+        except (MeanShiftPPError, MemoryError) as error:
+            print_stderr(f"error: {error_text(error)}")
+            raise typer.Exit(1) from error
+        except ModuleNotFoundError as error:
+            print_stderr(f"error: this needs {error.name}: pip install {error.name}")
+            raise typer.Exit(1) from error
+
+
+def error_text(error: MeanShiftPPError | MemoryError) -> str:
+    """Return the message of an error, with options in place of Python parameters."""
+    if isinstance(error, InvalidInputError) and error.parameter in OPTIONS:
+        return str(error.named(OPTIONS[error.parameter]))
+    return str(error) or "out of memory"
+
+
+def _warning_text(warning: Warning | str) -> str:
+    """Return the text of a warning, with options in place of Python parameters."""
+    parameters = getattr(warning, "parameters", ())
+    if not parameters:
+        return str(warning)
+    options = " or ".join(OPTIONS[parameter] for parameter in parameters)
+    return f"{warning.problem}; raise {options}"  # type: ignore[union-attr]
+
+
+@contextmanager
+def _report_warnings() -> Iterator[None]:
+    """Print each distinct warning once, as one line without the file and line of its source."""
+    printed: set[str] = set()
+
+    def print_warning(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        text = " ".join(_warning_text(message).split())
+        if text not in printed:
+            printed.add(text)
+            print_stderr(f"warning: {text}")
+
+    with warnings.catch_warnings():  # also restores showwarning
+        if not sys.warnoptions:  # python -W takes precedence
+            warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = print_warning
         yield
-    except (MeanShiftPPError, MemoryError) as error:
-        say(f"error: {error or 'out of memory'}")
-        raise typer.Exit(1) from error
-    except ModuleNotFoundError as error:
-        say(f"error: this needs {error.name}: pip install {error.name}")
-        raise typer.Exit(1) from error

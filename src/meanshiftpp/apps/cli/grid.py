@@ -1,4 +1,4 @@
-"""`meanshiftpp grid`: grids as files, to bin where the data is and merge elsewhere."""
+"""`meanshiftpp grid`: build grids where the data is, and merge the files elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp.apps.cli.console import counted, errors_in_words, show_facts, status
+from meanshiftpp.apps.cli.console import pluralize, print_table, report_errors, spinner
 from meanshiftpp.apps.cli.options import (
     AsJson,
     CheckpointFile,
@@ -18,11 +18,11 @@ from meanshiftpp.apps.cli.options import (
     Files,
     Periods,
     Threads,
-    first_pass,
+    build_grid_with_progress,
+    check_columns,
     open_source,
-    read_periods,
-    read_sides,
-    same_columns,
+    parse_bandwidth,
+    parse_periods,
 )
 
 if TYPE_CHECKING:
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 FEATURES_SHOWN = 12
 
 grid = typer.Typer(
-    help="Make, add up and look at grids: all that clustering needs of the data, in a small file.",
+    help="Build, merge and inspect grids: small files with all the data that clustering needs.",
     no_args_is_help=True,
 )
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="GRID", help="The grid's file.")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="GRID", help="The grid file to write.")
+]
 
 
 @grid.command()
@@ -47,7 +49,7 @@ def build(
             "--bandwidth",
             "-b",
             metavar="H[,H2,...]",
-            help="Side of a cell, for all columns or for each; grids to be merged need the same.",
+            help="Side of a cell, for all columns or for each; merging needs equal bandwidths.",
         ),
     ],
     periodic: Periods = None,
@@ -57,95 +59,99 @@ def build(
     checkpoint: CheckpointFile = None,
     every: Every = 30.0,
 ) -> None:
-    """Bin the points in FILE, in one pass, to a grid."""
-    sides, periods = read_sides(bandwidth), read_periods(periodic)
-    with errors_in_words():
-        from meanshiftpp._support.files import check_apart, check_writable
+    """Build the grid of the points in FILE, in one pass."""
+    values, periods = parse_bandwidth(bandwidth), parse_periods(periodic)
+    with report_errors():
+        from meanshiftpp._support.files import check_no_overwrite, check_writable
 
         check_writable(output)
         source = open_source(files, columns)
-        check_apart([output, checkpoint], source.paths)
-        side = sides[0] if len(sides) == 1 else sides
-        made = first_pass(source, side, periods, checkpoint, every, threads)
-        made.save(output, columns=source.columns)
+        check_no_overwrite([output, checkpoint], source.paths)
+        h = values[0] if len(values) == 1 else values
+        built = build_grid_with_progress(source, h, periods, checkpoint, every, threads)
+        built.save(output, columns=source.columns)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
-        _show(output, made, as_json)
+        _print_grid(output, built, as_json)
 
 
 @grid.command()
 def merge(
-    files: Annotated[list[Path], typer.Argument(metavar="GRID...", help="Grids of one bandwidth.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="GRID...", help="Grids of equal bandwidth.")
+    ],
     output: Output,
     as_json: AsJson = False,
 ) -> None:
-    """Add grids up: the result is the grid of all their points together."""
-    with errors_in_words():
-        from meanshiftpp._support.files import check_apart, check_writable
-        from meanshiftpp.core.accumulate import GridSum
-        from meanshiftpp.core.grid import Grid
+    """Add grids: the result is the grid of all their points together."""
+    with report_errors():
+        from meanshiftpp._support.files import check_no_overwrite, check_writable
+        from meanshiftpp.core.grid import Grid, GridSum
         from meanshiftpp.core.gridfile import columns_of
 
-        check_apart([output], files)
+        check_no_overwrite([output], files)
         check_writable(output)
-        with status(f"merging {counted(len(files), 'grid')}"):
+        with spinner(f"merging {pluralize(len(files), 'grid')}"):
             total, columns = GridSum(Grid.load(files[0])), columns_of(files[0])
             for file in files[1:]:
                 total.add(Grid.load(file), str(file))
-                same_columns(file, columns_of(file), files[0], columns)
-            made = total.grid()
-            made.save(output, columns=columns)
-        _show(output, made, as_json)
+                check_columns(file, columns_of(file), files[0], columns)
+            merged = total.grid()
+            merged.save(output, columns=columns)
+        _print_grid(output, merged, as_json)
 
 
 @grid.command()
 def info(
-    file: Annotated[Path, typer.Argument(metavar="GRID", help="A grid's file.")],
+    file: Annotated[Path, typer.Argument(metavar="GRID", help="A grid file.")],
     as_json: AsJson = False,
 ) -> None:
-    """Say what is in a grid."""
-    with errors_in_words():
+    """Show the size and extent of a grid."""
+    with report_errors():
         from meanshiftpp.core.grid import Grid
 
-        _show(file, Grid.load(file), as_json)
+        _print_grid(file, Grid.load(file), as_json)
 
 
-def _show(path: Path, made: Grid, as_json: bool) -> None:
-    facts = _facts(path, made)
+def _print_grid(path: Path, grid: Grid, as_json: bool) -> None:
+    summary = _summary(path, grid)
     if as_json:
-        typer.echo(json.dumps(facts))
+        typer.echo(json.dumps(summary))
         return
-    show_facts(str(path), _lines(facts))
+    print_table(str(path), _rows(summary))
 
 
-def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    features: int = facts["features"]
-    yield "cells", f"{facts['cells']:,} in {counted(features, 'feature')}"
-    yield "weight", f"{facts['weight']:,}, at most {facts['heaviest']:,} in a cell"
+def _rows(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the rows of the table for people."""
+    features: int = summary["features"]
+    yield "cells", f"{summary['cells']:,} in {pluralize(features, 'feature')}"
+    yield "weight", f"{summary['weight']:,}, at most {summary['heaviest']:,} in a cell"
     for j in range(min(features, FEATURES_SHOWN)):
-        steps = f"steps of {facts['bandwidth'][j]:.6g}"
-        if facts["cells"]:
-            steps = f"cells from {facts['lowest'][j]:.6g} to {facts['highest'][j]:.6g} in {steps}"
-        yield facts["columns"][j] if facts["columns"] else f"feature {j}", steps
+        text = f"steps of {summary['bandwidth'][j]:.6g}"
+        if summary["cells"]:
+            lowest, highest = summary["lowest"][j], summary["highest"][j]
+            text = f"cells from {lowest:.6g} to {highest:.6g} in {text}"
+        yield summary["columns"][j] if summary["columns"] else f"feature {j}", text
     if features > FEATURES_SHOWN:
         yield "", f"and {features - FEATURES_SHOWN} more"
-    yield "size", f"{facts['bytes']:,} bytes"
+    yield "size", f"{summary['bytes']:,} bytes"
 
 
-def _facts(path: Path, made: Grid) -> dict[str, Any]:
+def _summary(path: Path, grid: Grid) -> dict[str, Any]:
+    """Return the object for --json."""
     from meanshiftpp.core.gridfile import columns_of
 
-    heaviest = int(made.counts.max(initial=0))
+    heaviest = int(grid.counts.max(initial=0))
     return {
         "file": str(path),
-        "cells": len(made),
-        "features": made.n_features,
+        "cells": len(grid),
+        "features": grid.n_features,
         "columns": columns_of(path),
-        "weight": made.total,
-        "heaviest": heaviest if made.unit == 1 else heaviest * made.unit,
-        "unit": made.unit,
-        "bandwidth": made.bandwidth.tolist(),
-        "lowest": (made.cells.min(axis=0) * made.bandwidth).tolist() if len(made) else None,
-        "highest": ((made.cells.max(axis=0) + 1) * made.bandwidth).tolist() if len(made) else None,
+        "weight": grid.total,
+        "heaviest": heaviest if grid.unit == 1 else heaviest * grid.unit,
+        "unit": grid.unit,
+        "bandwidth": grid.bandwidth.tolist(),
+        "lowest": (grid.cells.min(axis=0) * grid.bandwidth).tolist() if len(grid) else None,
+        "highest": ((grid.cells.max(axis=0) + 1) * grid.bandwidth).tolist() if len(grid) else None,
         "bytes": path.stat().st_size,
     }

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.apps.cli.console import counted, duration, errors_in_words, progress, say
+from meanshiftpp.apps.cli.console import duration, pluralize, print_stderr, progress, report_errors
 from meanshiftpp.apps.cli.options import AsJson, Threads
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError
 
@@ -182,7 +182,7 @@ def segment(
     region_options = {name: value for name, value in region_options.items() if value is not None}
     task = Task(_style(overlay, labels, palette), not clusters, options, region_options)
     _refuse_idle_options(task)
-    with errors_in_words():
+    with report_errors():
         need("PIL", "image")
         jobs = _jobs(photos, output, task.style)
         results, failed, notes = _run(jobs, task)
@@ -191,11 +191,11 @@ def segment(
     elif results:
         _show(results)
     for words in notes:
-        say(words)
+        print_stderr(words)
     for each in failed:
-        say(f"error: {each['error']}")
+        print_stderr(f"error: {each['error']}")
     if failed and len(jobs) > 1:
-        say(f"{len(failed)} of {counted(len(jobs), 'file')} failed")
+        print_stderr(f"{len(failed)} of {pluralize(len(jobs), 'file')} failed")
     if failed:
         raise typer.Exit(1)
 
@@ -429,8 +429,8 @@ def _show(results: list[Result]) -> None:
     for result in results:
         size = " x ".join(map(str, result.size))
         if result.frames is not None:
-            size += f", {counted(result.frames, 'frame')}"
-        found = counted(result.found, result.what.removesuffix("s"))
+            size += f", {pluralize(result.frames, 'frame')}"
+        found = pluralize(result.found, result.what.removesuffix("s"))
         if result.palette:
             found = "  ".join(each["color"] for each in result.palette[:COLORS_SHOWN])
         name, time = Path(result.file).name, duration(result.seconds)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.apps.cli.console import errors_in_words, say
+from meanshiftpp.apps.cli.console import print_stderr, report_errors
 
 DEFAULT_MAX_UPLOAD = 2048  # MB
 
@@ -35,7 +35,7 @@ def studio(
     The server accepts connections from this machine only and runs until Ctrl-C. Its address
     contains an access token: do not share it.
     """
-    with errors_in_words():
+    with report_errors():
         from meanshiftpp._support.files import check_readable
 
         for module in ("fastapi", "uvicorn", "websockets"):
@@ -46,7 +46,7 @@ def studio(
 
         def ready(address: str) -> None:
             typer.echo(address)
-            say("The studio is running at this address; press Ctrl-C to stop it.")
+            print_stderr("The studio is open at this address; Ctrl-C ends it.")
             if open_page:
                 import webbrowser
 

@@ -1,4 +1,4 @@
-"""The command `sweep`: clusterings of a file at many bandwidths, as a table and a picture."""
+"""`meanshiftpp sweep`: cluster a file at many bandwidths; print a table and draw a plot."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meanshiftpp.apps.cli.console import counted, duration, errors_in_words, say, status
+from meanshiftpp.apps.cli.console import duration, pluralize, print_stderr, report_errors, spinner
 from meanshiftpp.apps.cli.options import (
     AsJson,
     Columns,
     Resolution,
     Threads,
-    check_picture,
+    check_plot,
     open_source,
-    read_sides,
+    parse_bandwidth,
 )
 
 if TYPE_CHECKING:
     from meanshiftpp.bandwidth.sweep import Sweep
     from meanshiftpp.io.sources import Source
 
-SIDES_SHOWN = 2  # bandwidths in a line of the table
+BANDWIDTHS_SHOWN = 2  # the most values that a row of the table shows; others have steps only
 
 
 @dataclass
 class Entry:
-    """One bandwidth of a sweep: `steps` times the smallest side of each column.
+    """The clustering at one bandwidth, which is `steps` times the smallest cell of each column.
 
-    `sizes` are those of the clusters of 1 % or more.
+    `sizes` are the sizes of the clusters with at least 1 % of the points.
     """
 
     bandwidth: list[float]
@@ -47,7 +47,7 @@ class Entry:
 
 @dataclass
 class Report:
-    """What a sweep found, for people and for machines."""
+    """The result of a sweep: the object for --json."""
 
     file: str
     columns: list[str]
@@ -62,7 +62,9 @@ class Report:
 def sweep(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Points: a table, an array, a raster, a point cloud."),
+        typer.Argument(
+            metavar="FILE", help="Points: a table, an array, a raster or a point cloud."
+        ),
     ],
     bandwidths: Annotated[
         str | None,
@@ -70,53 +72,53 @@ def sweep(
             "--bandwidths",
             "-b",
             metavar="H,H2,...",
-            help="Bandwidths, each for all columns. Without it, 17 from the data.",
+            help="Bandwidths, each for all columns. Default: 17, chosen from the data.",
         ),
     ] = None,
     columns: Columns = None,
     as_json: AsJson = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Draw the curves; also .svg and .pdf.")
+        Path | None, typer.Option(metavar="PNG", help="Draw the curves (.png, .svg or .pdf).")
     ] = None,
     resolution: Resolution = 1,
     threads: Threads = None,
 ) -> None:
     """Cluster the points in FILE at many bandwidths, reading it once.
 
-    Prints how many clusters there are at each and how stable they are; the one that lasts longest
-    is marked.
+    Prints the number of clusters at each bandwidth and their stability; the clustering that lasts
+    longest is marked.
     """
-    wanted = None if bandwidths is None else read_sides(bandwidths, "--bandwidths")
-    with errors_in_words():
-        from meanshiftpp._support.files import check_apart
-        from meanshiftpp.bandwidth.sweep import sweep as swept
+    values = None if bandwidths is None else parse_bandwidth(bandwidths, "--bandwidths")
+    with report_errors():
+        from meanshiftpp._support.files import check_no_overwrite
+        from meanshiftpp.bandwidth.sweep import sweep as sweep_points
 
         if plot:
-            check_picture(plot)
-        with status(f"reading {file}"):
+            check_plot(plot)
+        with spinner(f"reading {file}"):
             start = perf_counter()
             source = open_source(file, columns)
-            check_apart([plot], source.paths)
+            check_no_overwrite([plot], source.paths)
             points = source.read()
             read_seconds = perf_counter() - start
-        with status(f"clustering {len(points):,} points"), source.named():
+        with spinner(f"clustering {len(points):,} points"), source.locating_errors():
             start = perf_counter()
-            found = swept(points, wanted, resolution=resolution, n_threads=threads)
-            report = _report(source, len(points), found)
+            result = sweep_points(points, values, resolution=resolution, n_threads=threads)
+            report = _report(source, len(points), result)
             report.seconds = {"read": read_seconds, "sweep": perf_counter() - start}
         if plot:
-            with status(f"drawing {plot}"):
-                _draw(plot, found)
+            with spinner(f"drawing {plot}"):
+                _draw(plot, result)
                 report.plot = str(plot)
     if not all(entry.converged for entry in report.entries):
-        say("warning: at some bandwidths points still moved after the last step")
-    _show(report, as_json)
+        print_stderr("warning: the search did not converge at some bandwidths")
+    _print_report(report, as_json)
 
 
-def _report(source: Source, points: int, found: Sweep) -> Report:
+def _report(source: Source, points: int, result: Sweep) -> Report:
     entries = []
-    numbers = (found.bandwidths, found.multiples, found.n_large, found.stability)
-    for h, steps, large, stability, modes in zip(*numbers, found.modes, strict=True):
+    numbers = (result.bandwidths, result.multiples, result.n_large, result.stability)
+    for h, steps, large, stability, modes in zip(*numbers, result.modes, strict=True):
         entries.append(
             Entry(
                 h.tolist(),
@@ -132,55 +134,71 @@ def _report(source: Source, points: int, found: Sweep) -> Report:
         file=source.name,
         columns=list(source.columns),
         points=points,
-        cells=len(found.base),
+        cells=len(result.base),
         entries=entries,
-        best=found.best,
+        best=result.best,
     )
 
 
-def _draw(path: Path, found: Sweep) -> None:
+def _draw(path: Path, result: Sweep) -> None:
     from meanshiftpp._support.files import atomic_path
 
-    figure = found.plot().figure
+    figure = result.plot().figure
     with atomic_path(path) as target:
         figure.savefig(target)
 
 
-def _show(report: Report, as_json: bool) -> None:
+def _print_report(report: Report, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(asdict(report)))
         return
+    first = report.entries[0]
+    same = all(math.isclose(h, first.bandwidth[0], rel_tol=1e-6) for h in first.bandwidth)
+    _print_table(report, same_bandwidth=same)
+    if not same:
+        step = ", ".join(
+            f"{h / first.steps:.4g} of {name}"
+            for h, name in zip(first.bandwidth, report.columns, strict=True)
+        )
+        print_stderr(f"a step is {step}")
+    sweeping, reading = (duration(report.seconds[part]) for part in ("sweep", "read"))
+    plot = f"; picture {report.plot}" if report.plot else ""
+    print_stderr(f"{sweeping}, reading {reading}{plot}")
+
+
+def _print_table(report: Report, *, same_bandwidth: bool) -> None:
+    """Print a row per bandwidth; if it differs between columns, also its number of steps."""
     from rich import box
     from rich.console import Console
-    from rich.table import Table as Lines
+    from rich.table import Table
     from rich.text import Text
 
-    # As Text, names are names: rich would take the brackets of "speed [m/s]" for its own.
+    show_bandwidth = same_bandwidth or len(report.columns) <= BANDWIDTHS_SHOWN
+    # In a plain string, rich would parse the brackets of "speed [m/s]" as markup.
     columns = ", ".join(report.columns)
-    title = Text(f"{report.file}: {counted(report.points, 'point')} in {columns}")
-    lines = Lines(box=box.SIMPLE_HEAD, title=title, title_justify="left")
-    first = report.entries[0]
-    alike = all(math.isclose(h, first.bandwidth[0], rel_tol=1e-6) for h in first.bandwidth)
-    sides = ("bandwidth",) if len(first.bandwidth) <= SIDES_SHOWN or alike else ()
-    steps = () if alike else ("steps",)  # what the picture's axis counts then
-    for name in (*sides, *steps, "clusters", "of 1 % or more", "stability", ""):
-        lines.add_column(name, justify="right" if name else "left")
+    title = Text(f"{report.file}: {pluralize(report.points, 'point')} in {columns}")
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    names = (
+        *(("bandwidth",) if show_bandwidth else ()),
+        *(() if same_bandwidth else ("steps",)),
+        *("clusters", "of 1 % or more", "stability", ""),
+    )
+    for name in names:
+        table.add_column(name, justify="right" if name else "left")
     for number, entry in enumerate(report.entries):
-        stability = "" if entry.stability is None else f"{entry.stability:.2f}"
         best = "lasts longest" if number == report.best else ""
-        side = (_side(entry.bandwidth),) if sides else ()
-        number_of_steps = () if alike else (f"{entry.steps}",)
-        row = (f"{entry.clusters:,}", f"{len(entry.sizes):,}", stability, best)
-        lines.add_row(*side, *number_of_steps, *row, style="bold" if best else None)
-    Console(highlight=False).print(lines)
-    if not alike:
-        each = zip(first.bandwidth, report.columns, strict=True)
-        step = ", ".join(f"{h / first.steps:.4g} of {name}" for h, name in each)
-        say(f"a step is {step}")
-    took, reading = (duration(report.seconds[part]) for part in ("sweep", "read"))
-    say(f"{took}, reading {reading}" + (f"; picture {report.plot}" if report.plot else ""))
+        cells = {
+            "bandwidth": _format_bandwidth(entry.bandwidth),
+            "steps": f"{entry.steps}",
+            "clusters": f"{entry.clusters:,}",
+            "of 1 % or more": f"{len(entry.sizes):,}",
+            "stability": "" if entry.stability is None else f"{entry.stability:.2f}",
+            "": best,
+        }
+        table.add_row(*(cells[name] for name in names), style="bold" if best else None)
+    Console(highlight=False).print(table)
 
 
-def _side(bandwidth: list[float]) -> str:
+def _format_bandwidth(bandwidth: list[float]) -> str:
     values = [f"{h:.4g}" for h in bandwidth]
     return values[0] if len(set(values)) == 1 else ", ".join(values)

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from meanshiftpp.apps.cli.console import (
-    counted,
     duration,
-    errors_in_words,
+    pluralize,
+    print_stderr,
+    print_table,
     progress,
-    say,
-    show_facts,
+    report_errors,
 )
-from meanshiftpp.apps.cli.options import AsJson, read_sides
+from meanshiftpp.apps.cli.options import AsJson, parse_bandwidth
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.tracking.windows import COLUMNS, Window, row
 
@@ -134,8 +134,8 @@ def track(
     From a camera it goes on until Ctrl-C.
     """
     start = None if window is None else _window(window)
-    sides = None if bandwidth is None else read_sides(bandwidth, features=3)
-    with errors_in_words():
+    sides = None if bandwidth is None else parse_bandwidth(bandwidth, n_features=3)
+    with report_errors():
         from meanshiftpp.video.frames import read_frames
 
         source = _source(video)
@@ -154,7 +154,7 @@ def track(
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
     else:
-        show_facts(summary.file, _lines(summary))
+        print_table(summary.file, _lines(summary))
 
 
 # -- what is asked for ----------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def _source(video: str) -> str | int:
 
 def _checked(files: Files, first_frame: Path | None, video: str) -> Files:
     """Find out before the work whether its results can be written."""
-    from meanshiftpp._support.files import check_apart, check_writable, known_suffix
+    from meanshiftpp._support.files import check_no_overwrite, check_writable, known_suffix
     from meanshiftpp.images.picture import PICTURE_FORMATS
     from meanshiftpp.video.frames import VIDEO_FORMATS, frame_files
 
@@ -189,7 +189,7 @@ def _checked(files: Files, first_frame: Path | None, video: str) -> Files:
     written = {path: formats for path, formats in suffixes.items() if path is not None}
     for path, formats in written.items():
         known_suffix(path, formats)
-    check_apart(list(written), frame_files(video))
+    check_no_overwrite(list(written), frame_files(video))
     if first_frame is not None and first_frame.resolve().parent == Path(video).resolve():
         raise InvalidInputError(f"{str(first_frame)!r} would be one of its frames: name another")
     for path in written:
@@ -200,7 +200,7 @@ def _checked(files: Files, first_frame: Path | None, video: str) -> Files:
 def _ask_for_window(video: str, clip: Frames) -> NoReturn:
     width, height = clip.size
     x, y, w, h = width // 3, height // 3, width // 6, height // 6
-    say(
+    print_stderr(
         f"error: where is the object in the first frame of {video}, {width} x {height} pixels?\n"
         f"  Give its left and top edge, width and height: --window {x},{y},{w},{h}\n"
         "  To read them off, write the first frame with rulers: "
@@ -221,7 +221,7 @@ def _write_first(clip: Frames, path: Path) -> None:
     from meanshiftpp.tracking import marks
 
     picture.write(path, marks.ruled(next(iter(clip))))
-    say(f"wrote {path}: give the window as --window left,top,width,height")
+    print_stderr(f"wrote {path}: give the window as --window left,top,width,height")
 
 
 # -- the work -------------------------------------------------------------------------------------
@@ -281,7 +281,9 @@ def _tracked(
             summary.seconds += perf_counter() - begin
         else:
             if (frame == frame[..., :1]).all():
-                say("warning: the frames are grey: there is only lightness to follow, no colour")
+                print_stderr(
+                    "warning: the frames are grey: there is only lightness to follow, no colour"
+                )
             tracker.init(frame, start)
             ok, window = True, tracker.window
         summary.add(ok, window, tracker.score)
@@ -325,4 +327,4 @@ def _stretches(summary: Summary) -> str:
     shown = [f"{a} to {b}" if a < b else f"{a}" for a, b in summary.lost[:STRETCHES_SHOWN]]
     rest = len(summary.lost) - len(shown)
     more = f" and {rest:,} more times" if rest else ""
-    return f"in {counted(lost, 'frame')}: {', '.join(shown)}{more}"
+    return f"in {pluralize(lost, 'frame')}: {', '.join(shown)}{more}"

@@ -1,0 +1,195 @@
+"""The work of `meanshiftpp cluster`.
+
+Points that fit comfortably into memory are read once. Others are streamed: a first pass builds the
+grid, a second labels. With a checkpoint or a grid file, points are streamed too. At a given
+bandwidth the labels are the same; without one, a stream chooses it from a sample.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp._support.files import atomic_path
+from meanshiftpp.apps.cli.cluster_summary import Summary, format_bandwidth
+from meanshiftpp.apps.cli.console import pluralize, print_stderr, row_progress, spinner
+from meanshiftpp.apps.cli.options import build_grid_with_progress, check_columns
+from meanshiftpp.bandwidth.choice import bandwidth_from_sample
+from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.gridfile import columns_of
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.periods import nearest_copies
+from meanshiftpp.core.recipe import CheckedRecipe, Recipe
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io.sources import Source
+from meanshiftpp.io.streams import write_labels
+
+SAMPLE = 1_000_000  # rows of a stream for the choice of a bandwidth and for a picture
+
+
+class Clustering:
+    """One run: `read`, `stream` or `use_grid` find the modes, `finish` writes the results."""
+
+    def __init__(self, source: Source, recipe: Recipe, n_threads: int | None) -> None:
+        self._source, self._recipe, self._n_threads = source, recipe, n_threads
+        self._modes: Modes
+        self._points: NDArray[Any] | None = None  # all of them, or a sample
+        self._labels: NDArray[np.int32] | None = None  # of all points, if they were read
+        self._sizes: NDArray[np.int64] | None = None  # labels counted with --grid; noise first
+        self._streamed = True
+        self._seconds: dict[str, float] = {}
+
+    def read(self) -> None:
+        """Read all points into memory, and cluster them."""
+        source = self._source
+        with self._timed("read"), spinner(f"reading {source.name}"):
+            points = source.read()
+        with self._timed("cluster"), source.locating_errors():
+            recipe = self._checked_recipe(lambda: (points, len(points)))
+            with spinner(f"clustering {len(points):,} points"):
+                self._modes, self._labels = recipe.fit(points, n_threads=self._n_threads)
+        self._points, self._streamed = points, False
+
+    def stream(self, checkpoint: Path | None, every: float) -> None:
+        """Build the grid in a pass over the points, and search it."""
+        source = self._source
+        with self._timed("read"):
+            recipe = self._checked_recipe(lambda: source.sample(SAMPLE))
+            grid = build_grid_with_progress(
+                source, recipe.empty(), checkpoint, every, self._n_threads
+            )
+        self._search(grid)
+
+    def use_grid(self, path: Path, *, chosen_columns: bool) -> None:
+        """Search a grid file instead of the points, which are then labelled by it."""
+        source, grid = self._source, Grid.load(path)
+        if grid.n_features != len(source.columns):
+            raise InvalidInputError(
+                f"{path} is a grid of {pluralize(grid.n_features, 'feature')}, but {source.name} "
+                f"has {len(source.columns)}: {', '.join(source.columns)}; see --columns"
+            )
+        check_columns(source.name, source.columns, path, columns_of(path), chosen=chosen_columns)
+        self._search(grid)
+        self._sizes = np.zeros(len(self._modes) + 1, np.int64)
+
+    def finish(self, output: Path | None, plot: Path | None) -> Summary:
+        """Write labels and picture, and return the summary."""
+        if self._points is None and (plot or any(self._modes.grid.periods)):
+            self._points = self._source.sample(SAMPLE)[0]
+        summary = self._summary()
+        if output:
+            with self._timed("write"):
+                summary.label_column = self._write(output)
+            summary.output = str(output)
+        if self._sizes is not None:
+            self._count_labels(summary, self._sizes)
+        if plot:
+            with spinner(f"drawing {plot}"):
+                self._draw(plot, summary)
+            summary.plot = str(plot)
+        return summary
+
+    # -- modes --------------------------------------------------------------------------------
+
+    def _checked_recipe(self, sample: Callable[[], tuple[NDArray[Any], int]]) -> CheckedRecipe:
+        """Return the checked recipe; choose a bandwidth if none is given, and print it exactly.
+
+        `sample` returns points and the number of all points.
+        """
+        recipe, n_features = self._recipe, len(self._source.columns)
+        if recipe.bandwidth is not None:
+            return recipe.checked(n_features)
+        with spinner(f"choosing a bandwidth for {self._source.name}"):
+            points, total = sample()
+            bandwidth = bandwidth_from_sample(points, total, n_threads=self._n_threads)
+        if np.isfinite(points).all():  # otherwise binning reports the bad value
+            chosen = ",".join(f"{size!r}" for size in bandwidth.tolist())
+            print_stderr(f"bandwidth chosen from {pluralize(len(points), 'point')}: -b {chosen}")
+        return replace(recipe, bandwidth=bandwidth).checked(n_features)
+
+    def _search(self, grid: Grid) -> None:
+        with self._timed("cluster"), spinner(f"searching {len(grid):,} cells"):
+            self._modes = self._recipe.search(grid, n_threads=self._n_threads)
+
+    # -- results ------------------------------------------------------------------------------
+
+    def _label(self, points: NDArray[Any]) -> NDArray[np.int32]:
+        labels = self._recipe.label(self._modes, points, n_threads=self._n_threads)
+        if self._sizes is not None:
+            self._sizes += np.bincount(labels + 1, minlength=len(self._sizes))
+        return labels
+
+    def _write(self, output: Path) -> str | None:
+        with row_progress() as bar:
+            task = bar.add_task("labelling", total=self._source.rows)
+            return write_labels(
+                output,
+                self._source,
+                self._label if self._labels is None else self._labels,
+                progress=lambda rows: bar.advance(task, rows),
+            )
+
+    def _count_labels(self, summary: Summary, sizes: NDArray[np.int64]) -> None:
+        """Replace the sizes of the grid by those of the labelled points, which may be others."""
+        if not summary.output:
+            with self._timed("label"):
+                for chunk in self._source:
+                    if len(chunk):
+                        with chunk.locating_errors():
+                            self._label(chunk.points)
+        summary.grid_weight = self._modes.grid.total
+        summary.points, summary.noise = int(sizes.sum()), int(sizes[0])
+        summary.sizes = sizes[1:].tolist()
+
+    def _draw(self, path: Path, summary: Summary) -> None:
+        from meanshiftpp.plot import clusters
+
+        assert self._points is not None  # sampled in `finish`
+        figure = clusters(
+            self._points,
+            self._modes.label(self._points, n_threads=self._n_threads),
+            centers=summary.centers,
+            weights=summary.sizes,
+            columns=self._source.columns,
+            title=self._source.paths[0].name,
+            subtitle=f"{summary.points:,} points, {pluralize(summary.clusters, 'cluster')}, "
+            f"bandwidth {format_bandwidth(summary.bandwidth)}",
+        )
+        with atomic_path(path) as target, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph")  # a glyph that no font has becomes a box
+            figure.savefig(target)
+
+    def _summary(self) -> Summary:
+        modes, centers = self._modes, self._modes.centers
+        if self._points is not None:
+            centers = nearest_copies(centers, self._points, modes.grid.periods)
+        total, kept = int(modes.grid.total), int(modes.weights.sum())
+        return Summary(
+            file=self._source.name,
+            columns=list(self._source.columns),
+            points=total,
+            bandwidth=modes.bandwidth.tolist(),
+            cells=len(modes.grid),
+            iterations=modes.n_iter,
+            converged=modes.converged,
+            clusters=len(modes),
+            sizes=[int(weight) for weight in modes.weights],
+            centers=centers.tolist(),
+            noise=total - kept,
+            streamed=self._streamed,
+            seconds=self._seconds,
+        )
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        start = perf_counter()
+        yield
+        self._seconds[stage] = perf_counter() - start
