@@ -374,7 +374,7 @@ def _write(output: Path, task: Task, found: Found) -> str | None:
 
 def _draw(path: Path, task: Task, found: Found, summary: Summary) -> None:
     from meanshiftpp._support.files import atomic_path
-    from meanshiftpp.plot.figure import clusters
+    from meanshiftpp.plot import clusters
 
     assert found.points is not None  # were sampled for this
     figure = clusters(
@@ -397,11 +397,11 @@ def _periods(modes: Modes) -> list[float | None]:
 
 
 def _summary(task: Task, found: Found, streamed: bool) -> Summary:
-    from meanshiftpp.plot.figure import in_period
+    from meanshiftpp.core.periods import nearest_copies
 
     modes, centers = found.modes, found.modes.centers
     if found.points is not None:
-        centers = in_period(centers, found.points, _periods(modes))
+        centers = nearest_copies(centers, found.points, _periods(modes))
     total, kept = int(modes.grid.total), int(modes.weights.sum())
     return Summary(
         file=task.source.name,
