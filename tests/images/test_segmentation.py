@@ -15,7 +15,7 @@ import meanshiftpp
 from meanshiftpp import _kernel, hierarchy, palette, quantize, segment
 from meanshiftpp.core.modes import fit_labels
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.reference.algorithms import mean_shift_pp
+from meanshiftpp.reference import mean_shift_pp
 
 SPACES = ["rgb", "lab", "luv", "hsv"]
 
