@@ -133,7 +133,7 @@ def picture(found: Measured, path: Path) -> None:
     from matplotlib.figure import Figure
 
     from benchmarks.common.plots import counts, frame, labelled
-    from meanshiftpp.plot.figure import SOFT, STYLE
+    from meanshiftpp.plot.style import SOFT, STYLE
 
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.0, 4.8))

@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from PIL import Image
 
-from meanshiftpp.plot.figure import PALETTE, STYLE
+from meanshiftpp.plot.style import PALETTE, STYLE
 
 HERE = Path(__file__).parent
 IMAGES = HERE / "images"

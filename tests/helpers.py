@@ -1,4 +1,4 @@
-"""What several test modules share: fixed random cases of seven kinds, and what equal means."""
+"""Helpers of several test modules: fixed random cases of seven kinds, and equality of results."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ Maker = Callable[[np.random.Generator, int, int], Case]
 
 
 def blobs(rng: np.random.Generator, n: int, d: int) -> Case:
-    """A few Gaussians on both sides of zero."""
+    """Draw a few Gaussians on both sides of zero."""
     centers = rng.uniform(-20, 20, size=(rng.integers(1, 6), d))
     X = centers[rng.integers(len(centers), size=n)] + rng.normal(size=(n, d))
     return Case(X, rng.uniform(0.5, 3.0))
 
 
 def uniform(rng: np.random.Generator, n: int, d: int) -> Case:
-    """No structure at all, a different bandwidth for every feature."""
+    """Draw uniform points, with a different bandwidth for every feature."""
     return Case(rng.uniform(-3, 2, size=(n, d)), rng.uniform(0.3, 1.5, size=d))
 
 
 def lattice(rng: np.random.Generator, n: int, d: int) -> Case:
-    """Whole numbers at bandwidths that put points and means on the edges of cells."""
-    reach = int(rng.integers(2, 12))
-    X = rng.integers(-reach, reach + 1, size=(n, d))
+    """Draw whole numbers at bandwidths that put points and means on the edges of cells."""
+    limit = int(rng.integers(2, 12))
+    X = rng.integers(-limit, limit + 1, size=(n, d))
     return Case(X, float(rng.choice([0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 7.0])))
 
 
 def decimals(rng: np.random.Generator, n: int, d: int) -> Case:
-    """Tenths at h = 0.1, 0.3 and the like: edges missed by a last bit."""
-    reach = int(rng.integers(3, 20))
-    X = rng.integers(-reach, reach + 1, size=(n, d)) / 10
+    """Draw tenths at bandwidths such as 0.1 and 0.3: points miss the edges by one bit."""
+    limit = int(rng.integers(3, 20))
+    X = rng.integers(-limit, limit + 1, size=(n, d)) / 10
     return Case(X, float(rng.choice([0.1, 0.2, 0.3, 0.6, 0.7])))
 
 
 def duplicates(rng: np.random.Generator, n: int, d: int) -> Case:
-    """Few places, each with many points."""
-    places = rng.normal(scale=3, size=(rng.integers(1, 12), d)).astype(np.float32)
-    return Case(places[rng.integers(len(places), size=n)], rng.uniform(0.3, 3.0))
+    """Draw few distinct positions, each of them many times."""
+    positions = rng.normal(scale=3, size=(rng.integers(1, 12), d)).astype(np.float32)
+    return Case(positions[rng.integers(len(positions), size=n)], rng.uniform(0.3, 3.0))
 
 
 def tight(rng: np.random.Generator, n: int, d: int) -> Case:
-    """Nearly every point has a cell of its own."""
+    """Draw points at a bandwidth so small that nearly every point is alone in its cell."""
     return Case(rng.normal(size=(n, d)), 0.02 * 8 ** rng.uniform(0, d / 6))
 
 
 def wide(rng: np.random.Generator, n: int, d: int) -> Case:
-    """All points are in a few cells around a corner of the grid."""
+    """Draw points at a bandwidth so large that all are in a few cells around the origin."""
     return Case(rng.normal(size=(n, d)).astype(np.float32), rng.uniform(5, 500))
 
 
@@ -66,16 +66,17 @@ KINDS: tuple[Maker, ...] = (blobs, uniform, lattice, decimals, duplicates, tight
 
 
 def make(kind: Maker, d: int, seed: int) -> Case:
+    """Draw the case of a kind, a number of features and a seed; 1 to 150 points."""
     rng = np.random.default_rng([KINDS.index(kind), d, seed])
     return kind(rng, int(rng.integers(1, 151)), d)
 
 
 def around(case: Case, seed: int) -> np.ndarray:
-    """Points in occupied cells, in cells next to them, and far away."""
+    """Draw points in occupied cells, in cells next to them, and far away."""
     rng = np.random.default_rng([seed, 1])
     X = np.asarray(case.X, dtype=np.float64)[rng.integers(len(case.X), size=90)]
-    reach = np.repeat([0.5, 1.5, 40.0], 30)[:, None]
-    return X + rng.uniform(-reach, reach, size=X.shape) * case.bandwidth
+    distance = np.repeat([0.5, 1.5, 40.0], 30)[:, None]  # in cells
+    return X + rng.uniform(-distance, distance, size=X.shape) * case.bandwidth
 
 
 # Clustering
@@ -115,17 +116,17 @@ def bin_by(
     return Grid(cell_size, cells, counts, sums, unit), assignment
 
 
-# Equal
+# Equality
 
 
-def assert_equal(actual: Grid, expected: Grid, what: object = "") -> None:
+def assert_equal(actual: Grid, expected: Grid, context: object = "") -> None:
     for name in ("cells", "counts", "sums", "bandwidth", "unit"):
         a, e = getattr(actual, name), getattr(expected, name)
-        assert np.array_equal(a, e), f"{name} differ, {what}: got\n{a}\nexpected\n{e}"
-    assert actual == expected, what
+        assert np.array_equal(a, e), f"{name} differ, {context}: got\n{a}\nexpected\n{e}"
+    assert actual == expected, context
 
 
-def assert_same_modes(actual: Modes, expected: Modes, what: object = "") -> None:
+def assert_same_modes(actual: Modes, expected: Modes, context: object = "") -> None:
     for name in ("cells", "fractions", "weights", "cell_labels", "n_iter", "converged"):
         a, e = getattr(actual, name), getattr(expected, name)
-        assert np.array_equal(a, e), f"{name} differ, {what}: got\n{a}\nexpected\n{e}"
+        assert np.array_equal(a, e), f"{name} differ, {context}: got\n{a}\nexpected\n{e}"

@@ -1,7 +1,7 @@
-"""Hypothesis strategies for points, bandwidths and weights: small, and full of the awkward cases.
+"""Hypothesis strategies for points, bandwidths and weights: small, with many special cases.
 
-Most coordinates are whole numbers, scaled. So equal points and points and means on the edges of
-cells are common, not rare, and a failing case shrinks to numbers one can read.
+Most coordinates are scaled whole numbers. Equal points, and points and means on the edges of cells,
+are therefore common, and a failing case shrinks to readable numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DTYPES = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "u
 
 @dataclass(frozen=True)
 class Case:
-    """Points and the bandwidth to bin them with; its repr can be pasted into a session."""
+    """Points and a bandwidth; the repr can be pasted into a session."""
 
     X: npt.NDArray[np.generic]
     bandwidth: float | npt.NDArray[np.float64]
@@ -32,34 +32,34 @@ class Case:
         return f"X = np.array({X.tolist()}, {dtype!r}).reshape{X.shape}; bandwidth = {h}"
 
 
-def whole(n: int, d: int, reach: int) -> st.SearchStrategy[npt.NDArray[np.int64]]:
-    """Arrays (n, d) of whole numbers from -reach to reach, with many equal ones."""
-    return hnp.arrays(np.int64, (n, d), elements=st.integers(-reach, reach))
+def whole(n: int, d: int, limit: int) -> st.SearchStrategy[npt.NDArray[np.int64]]:
+    """Draw arrays (n, d) of whole numbers from -limit to limit, with many equal ones."""
+    return hnp.arrays(np.int64, (n, d), elements=st.integers(-limit, limit))
 
 
 def shapes(min_points: int = 1) -> st.SearchStrategy[tuple[int, int]]:
-    """Pairs of a number of points and a number of features."""
+    """Draw a number of points and a number of features."""
     return st.tuples(st.integers(min_points, MAX_POINTS), st.integers(1, MAX_FEATURES))
 
 
 def _bandwidths(d: int, each: st.SearchStrategy[float]) -> st.SearchStrategy[object]:
-    """One bandwidth for all features, or one per feature."""
+    """Draw one bandwidth for all features, or one per feature."""
     return each | st.lists(each, min_size=d, max_size=d).map(np.array)
 
 
 @st.composite
 def cases(draw: st.DrawFn, min_points: int = 1) -> Case:
-    """Any points the package accepts: lattices, reals, all dtypes, near and far, any bandwidth."""
+    """Draw any points that the package accepts: lattices, reals, all dtypes, any bandwidth."""
     n, d = draw(shapes(min_points))
     kind = draw(st.sampled_from(("lattice", "lattice", "real", "dtype")))
-    if kind == "lattice":  # 0.1 k / 0.3 and the like: edges hit, or missed by a last bit
+    if kind == "lattice":  # 0.1 k / 0.3 and others: points on an edge, or one bit off
         step = draw(st.sampled_from((1.0, 0.1, 0.3, 1 / 3, 0.25, 7.0)))
         each = st.sampled_from((1.0, 0.1, 0.3, 0.7, 1 / 3, 3.0, 49.0))
         X = draw(whole(n, d, draw(st.sampled_from((2, 9, 1000))))) * step
     elif kind == "real":
-        reach = draw(st.sampled_from((1.0, 30.0, 1e6)))
-        X = draw(hnp.arrays(np.float64, (n, d), elements=st.floats(-reach, reach)))
-        each = st.floats(reach / 100, reach * 2)
+        limit = draw(st.sampled_from((1.0, 30.0, 1e6)))
+        X = draw(hnp.arrays(np.float64, (n, d), elements=st.floats(-limit, limit)))
+        each = st.floats(limit / 100, limit * 2)
     else:
         dtype = np.dtype(draw(st.sampled_from(DTYPES)))
         X = draw(whole(n, d, 100))
@@ -70,7 +70,7 @@ def cases(draw: st.DrawFn, min_points: int = 1) -> Case:
 
 @st.composite
 def dyadic_cases(draw: st.DrawFn) -> Case:
-    """Points and bandwidths with so few bits that moving by whole cells rounds nothing."""
+    """Draw points and bandwidths with few bits: moving them by whole cells is exact."""
     n, d = draw(shapes())
     each = st.sampled_from((0.125, 0.5, 1.0, 2.0, 16.0))
     h = draw(_bandwidths(d, each))
@@ -79,10 +79,10 @@ def dyadic_cases(draw: st.DrawFn) -> Case:
 
 
 def weights(n: int, high: int = 5) -> st.SearchStrategy[npt.NDArray[np.int64]]:
-    """Whole weights, some of them 0, not all."""
+    """Draw whole weights; some may be 0, but not all."""
     return hnp.arrays(np.int64, n, elements=st.integers(0, high)).filter(lambda w: w.any())
 
 
 def cuts(n: int) -> st.SearchStrategy[list[int]]:
-    """Where to cut n rows into chunks; empty chunks included."""
+    """Draw the positions that cut n rows into chunks; chunks may be empty."""
     return st.lists(st.integers(0, n), max_size=4).map(sorted)

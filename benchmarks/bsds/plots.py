@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.bsds.report import TIE, Outcome
 from benchmarks.bsds.segmenters import METHODS, OURS, PAPER, PEERS, Image, Labels
 from benchmarks.common.partitions import compare, score
-from meanshiftpp.plot.figure import GREY, INK, SOFT, STYLE
+from meanshiftpp.plot.style import GREY, INK, SOFT, STYLE
 
 BLUE, ORANGE = "#0072B2", "#E69F00"
 CELL, GAP, CAPTION, HEAD = 2.4, 0.08, 0.24, 0.8  # inches

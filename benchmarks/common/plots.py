@@ -12,7 +12,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from benchmarks.common.shown import duration
-from meanshiftpp.plot.figure import LINE, PAPER
+from meanshiftpp.plot.style import LINE, PAPER
 
 End = tuple[tuple[float, float], str, str]  # where a line ends, its name, its colour
 

@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from benchmarks.common.plots import frame, times
-from meanshiftpp.plot.figure import SOFT, STYLE
+from meanshiftpp.plot.style import SOFT, STYLE
 
 if TYPE_CHECKING:
     from benchmarks.paper.clustering import Outcome

@@ -24,7 +24,7 @@ from benchmarks.common.notes import own_code
 from benchmarks.common.partitions import compare
 from benchmarks.paper import page
 from benchmarks.paper.setting import Run, duration, mean_shift, told
-from meanshiftpp.plot.figure import INK, SOFT, STYLE
+from meanshiftpp.plot.style import INK, SOFT, STYLE
 
 RADIUS = 30.0  # of MeanShift's ball, in steps of 0..255
 SIDE = RADIUS * (4 / 3 * np.pi) ** (1 / 3) / 3  # of a cell: 27 have the volume of the ball

@@ -18,7 +18,7 @@ from benchmarks.common.plots import counts, frame, labelled, times
 from benchmarks.paper import page
 from benchmarks.paper.setting import Run, mean_shift, told
 from meanshiftpp import Grid, MeanShiftPP
-from meanshiftpp.plot.figure import GREY, LINE, STYLE
+from meanshiftpp.plot.style import GREY, LINE, STYLE
 
 OURS, THEIRS, RED = "#0072B2", "#D55E00", "#C1272D"
 

@@ -80,9 +80,9 @@ def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
 
 
 def _as_reference(X: NDArray[Any], labels: NDArray[Any], h: float) -> bool:
-    from meanshiftpp.reference.algorithms import mean_shift_pp
+    from meanshiftpp.reference import general_mean_shift_pp
 
-    return _same(labels, mean_shift_pp(X, h, tol=1e-3, max_iter=300).labels)
+    return _same(labels, general_mean_shift_pp(X, h, tol=1e-3, max_iter=300).labels)
 
 
 def verify(facts: Facts, what: object, *, separated: bool = True, ends: bool = True) -> None:

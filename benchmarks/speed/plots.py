@@ -20,7 +20,7 @@ from benchmarks.common.shown import duration
 from benchmarks.speed.contenders import FLOOR, OURS
 from benchmarks.speed.lanes import Row
 from benchmarks.speed.suite import Result
-from meanshiftpp.plot.figure import GREY, INK, LINE, SOFT, STYLE
+from meanshiftpp.plot.style import GREY, INK, LINE, SOFT, STYLE
 
 COLOURS = {
     OURS: "#0072B2",

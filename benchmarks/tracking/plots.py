@@ -16,7 +16,7 @@ from benchmarks.tracking.peers import OURS
 from benchmarks.tracking.report import Outcome
 from meanshiftpp.images.draw import contact_sheet
 from meanshiftpp.images.picture import write
-from meanshiftpp.plot.figure import INK, SOFT, STYLE
+from meanshiftpp.plot.style import INK, SOFT, STYLE
 from meanshiftpp.tracking.marks import box
 
 BARS = (OURS.name, "CSRT", "KCF", "adapt=None")  # more would be unreadable

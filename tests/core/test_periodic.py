@@ -89,7 +89,7 @@ def test_same_clusters_as_the_reference(case):
     X, periods, reach, _ = case
     K = np.array([k or 0 for k in periods])
     tol = 1e-3 * ((2 * reach + 1) / 3)
-    expected = reference.mean_shift_pp(X, 1.0, reach=reach, cells_per_period=K, tol=tol)
+    expected = reference.general_mean_shift_pp(X, 1.0, reach=reach, cells_per_period=K, tol=tol)
     grid = Grid.from_points(X, 1.0, periodic=periods)
     for window_sums in ("rows", "planes"):
         labels, *_ = _kernel.seek_modes_by(

@@ -23,7 +23,7 @@ def test_same_clusters_as_the_reference(kind: Maker, d: int, reach: int):
         case = make(kind, d, seed)
         h = fine_bandwidth(case.bandwidth, reach)
         tol = 1e-3 * ((2 * reach + 1) / 3)
-        expected = reference.mean_shift_pp(case.X, h, reach=reach, tol=tol)
+        expected = reference.general_mean_shift_pp(case.X, h, reach=reach, tol=tol)
         grid = Grid.from_points(case.X, h)
         modes = seek(grid, resolution=reach, n_threads=1)
         labels = modes.label(case.X)

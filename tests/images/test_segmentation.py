@@ -15,7 +15,7 @@ from tests.helpers import fit_labels
 import meanshiftpp
 from meanshiftpp import _kernel, hierarchy, palette, quantize, segment
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.reference.algorithms import mean_shift_pp
+from meanshiftpp.reference import mean_shift_pp
 
 SPACES = ["rgb", "lab", "luv", "hsv"]
 

@@ -1,6 +1,6 @@
-"""Compute a fixed set of results through the public names only, as a digest for each.
+"""Compute digests of a fixed set of results, through the public names only.
 
-Run as a program it prints the digests; `tests/data/results.json` holds those of the release.
+Run as a program, it prints the digests; `tests/data/results.json` has those of the release.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import meanshiftpp as ms
 
 
 def digest(*arrays: object) -> str:
-    """Hash type, shape and bytes of each array."""
+    """Return a hash of the type, shape and bytes of each array."""
     total = hashlib.sha256()
     for values in arrays:
         array = np.ascontiguousarray(values)
@@ -25,11 +25,11 @@ def digest(*arrays: object) -> str:
 
 
 def mixture(n: int, d: int, k: int = 6, seed: int = 0) -> np.ndarray:
-    """Draw points around k places; only sums of uniform numbers, which no libm changes."""
+    """Draw points around k centers; sums of uniform numbers do not depend on the C library."""
     rng = np.random.default_rng([n, d, seed])
-    places = rng.integers(-40, 40, size=(k, d))
+    centers = rng.integers(-40, 40, size=(k, d))
     noise = rng.random((n, d, 6)).sum(axis=2) - 3
-    return places[rng.integers(k, size=n)] + noise
+    return centers[rng.integers(k, size=n)] + noise
 
 
 def picture(seed: int = 0) -> np.ndarray:
@@ -43,7 +43,7 @@ def picture(seed: int = 0) -> np.ndarray:
 
 
 def frame(t: int) -> np.ndarray:
-    """Draw a striped square that moves over a noisy ground."""
+    """Draw a striped square that moves over a noisy background."""
     values = 90 + 40 * np.random.default_rng(1).random((120, 160, 3))
     x, y = 20 + 4 * t, 30 + 2 * t
     values[y : y + 24, x : x + 30] = 200, 40, 40
@@ -103,8 +103,8 @@ def estimates() -> Iterator[tuple[str, str]]:
         yield f"estimator {name}", digest(model.labels_, model.predict(new), model.cluster_centers_)
     density = ms.GridDensity(1.0, resolution=2).fit(X)
     yield "density", digest(np.isfinite(density.score_samples(new)), density.grid_.sums)
-    found = ms.sweep(X, np.linspace(0.5, 4, 12))
-    yield "sweep", digest(found.bandwidths, found.n_clusters, found.labels(found.best, new))
+    swept = ms.sweep(X, np.linspace(0.5, 4, 12))
+    yield "sweep", digest(swept.bandwidths, swept.n_clusters, swept.labels(swept.best, new))
     for method in ("auto", "stability", "lscv", "rule"):
         chosen = ms.select_bandwidth(X, method=method)
         yield f"bandwidth {method}", digest(chosen.astype(np.float32))

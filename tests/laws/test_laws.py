@@ -1,7 +1,7 @@
-"""The laws of the grid and of the search, with == and not approx.
+"""The laws of the grid and of the search, tested for equality without a tolerance.
 
-Threads, chunks, files, machines and GPUs rest on laws 1 and 2, other backends on law 3. Each law
-has a number, and its tests bear it. The cases are the same in every run: a red test stays red.
+Threads, chunks, files, machines and GPUs rely on laws 1 and 2, other backends on law 3. The names
+of the tests begin with the number of their law. The cases are the same in every run.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def grid_of(case: Case, rows: slice | np.ndarray = np.s_[:], **options: object) 
     return Grid.from_points(case.X[rows], case.bandwidth, **options)
 
 
-def assert_arrays(grid: Grid, expected: tuple[np.ndarray, ...], what: object = "") -> None:
+def assert_arrays(grid: Grid, expected: tuple[np.ndarray, ...], context: object = "") -> None:
     for name, e in zip(("cells", "counts", "sums"), expected):
         a = getattr(grid, name)
         assert a.dtype == e.dtype, name
-        assert np.array_equal(a, e), f"{name} differ, {what}: got\n{a}\nexpected\n{e}"
+        assert np.array_equal(a, e), f"{name} differ, {context}: got\n{a}\nexpected\n{e}"
 
 
-# Law 1: the grid of the whole is the sum of the grids of the parts.
+# Law 1: the grid of all points is the sum of the grids of the parts.
 
 
 @many
@@ -109,16 +109,16 @@ def test_2_monoid(case: Case, data: st.DataObject):
 
 @some
 @given(cases(), st.floats(1e-3, 1e3))
-def test_2_grids_that_do_not_fit_refuse_to_merge(case: Case, other: float):
+def test_2_adding_mismatched_grids_raises(case: Case, other: float):
     grid = grid_of(case)
     wider = np.hstack([case.X, case.X[:, :1]])
     h = np.broadcast_to(case.bandwidth, grid.n_features)
-    misfits = [Grid.from_points(wider, np.append(h, h[0]))]
+    mismatched = [Grid.from_points(wider, np.append(h, h[0]))]
     if not (h == other).all():
-        misfits.append(Grid.from_points(case.X, other))
-    for misfit in misfits:
-        assert grid != misfit
-        for left, right in ((grid, misfit), (misfit, grid)):
+        mismatched.append(Grid.from_points(case.X, other))
+    for other_grid in mismatched:
+        assert grid != other_grid
+        for left, right in ((grid, other_grid), (other_grid, grid)):
             with pytest.raises(GridMismatchError):
                 left + right
     with pytest.raises(TypeError):
@@ -133,7 +133,7 @@ def test_2_adding_changes_neither_side(case: Case):
     assert_equal(a, b)
 
 
-# Law 3: every backend has the grid of the NumPy reference, bit for bit.
+# Law 3: every backend computes the grid of the NumPy reference, bit for bit.
 
 
 @settings(many, max_examples=1500)
@@ -151,7 +151,7 @@ def test_3_the_reference_grid(case: Case):
 @some
 @given(cases(), st.sampled_from([0.0, -0.0, 5e-324, -5e-324, 2.0**-33, -(2.0**-33), -1e-20, 1.0]))
 def test_3_around_zero_and_the_edges(case: Case, x: float):
-    """Zeros of both signs, subnormals, and points a hair from an edge."""
+    """Try zeros of both signs, subnormals, and points next to an edge."""
     h = np.broadcast_to(case.bandwidth, case.X.shape[1])
     edges = np.floor(case.X / h) * h
     X = np.vstack([edges, np.nextafter(edges, -np.inf), np.full(edges.shape, x), edges + x * h])
@@ -171,7 +171,7 @@ def test_3_a_saved_grid_is_the_same_grid(case: Case, tmp_path_factory: pytest.Te
 @given(cases(), st.sampled_from(STRATEGIES), st.data())
 def test_3_every_strategy(case: Case, strategy: str, data: st.DataObject):
     cells = np.floor(np.asarray(case.X, np.float64) / case.bandwidth)
-    if np.asarray(case.X).dtype == np.uint8:  # whose box is that of all bytes
+    if np.asarray(case.X).dtype == np.uint8:  # its box is that of all byte values
         cells = np.floor(np.array([[0.0], [255.0]]) / case.bandwidth * np.ones(case.X.shape[1]))
     box = np.prod(np.ptp(cells, axis=0) + 1)
     assume(box < {"dense": 2**16, "ranked": 2**24}.get(strategy, np.inf))
@@ -187,7 +187,7 @@ def test_3_every_strategy(case: Case, strategy: str, data: st.DataObject):
 def test_3_every_strategy_with_points_far_from_the_others(d: int, strategy: str):
     rng = np.random.default_rng(d)
     X = rng.normal(size=(70_000, d))
-    # Binning plans its tables by every 17th row here, and so does not know of these.
+    # Binning plans its tables from every 17th row here, which leaves these points out.
     X[1::1700] *= 1e5
     X[2::17000] *= 1e9
     expected = reference.grid_of_points(X, 0.5)
@@ -196,14 +196,14 @@ def test_3_every_strategy_with_points_far_from_the_others(d: int, strategy: str)
         assert_arrays(grid, expected, f"{strategy}, {n_threads} threads")
 
 
-# Law 4: moving the data by whole cells moves the modes by exactly that.
+# Law 4: moving the data by whole cells moves the modes by exactly as much.
 
 
 @many
 @given(dyadic_cases(), st.data())
 def test_4_moving_by_whole_cells(case: Case, data: st.DataObject):
-    reach = data.draw(st.sampled_from((3, 2**20)), label="reach")
-    cells = data.draw(whole(1, case.X.shape[1], reach), label="cells moved")[0]
+    limit = data.draw(st.sampled_from((3, 2**20)), label="limit")
+    cells = data.draw(whole(1, case.X.shape[1], limit), label="cells moved")[0]
     by = cells * np.asarray(case.bandwidth)
     here, there = grid_of(case), Grid.from_points(case.X + by, case.bandwidth)
     assert np.array_equal(there.cells, here.cells + cells)
@@ -214,20 +214,21 @@ def test_4_moving_by_whole_cells(case: Case, data: st.DataObject):
     for name in ("fractions", "weights", "cell_labels", "n_iter", "converged"):
         assert np.array_equal(getattr(moved, name), getattr(modes, name)), name
     assert np.array_equal(moved.label(case.X + by), modes.label(case.X))
-    # A center is cell + fraction, rounded once to a double: that bit is all that may differ.
+    # A center is cell + fraction, rounded once to float64: only the last bit may differ.
     digit = np.spacing(np.maximum(np.abs(moved.centers), np.abs(modes.centers)))
     assert (np.abs(moved.centers - (modes.centers + by)) <= digit).all(), (moved.centers, by)
 
 
 @some
 @given(st.data())
-def test_4_centers_move_exactly_where_doubles_can_hold_them(data: st.DataObject):
+def test_4_centers_move_exactly_if_float64_can_represent_them(data: st.DataObject):
     d = data.draw(st.integers(1, 4), label="d")
     copies = data.draw(st.sampled_from((1, 2, 8)), label="points of a cell")
-    corner = 4 * data.draw(whole(3, d, 50), label="cells")  # alone, or the same cell
+    corner = 4 * data.draw(whole(3, d, 50), label="cells")  # no two distinct ones are adjacent
     inside = data.draw(whole(copies, d, 7), label="sixteenths") / 16 + 0.5
     _, first = np.unique(corner, axis=0, return_index=True)
-    X = np.vstack([corner[i] + inside for i in first])  # powers of two: all means have few bits
+    # The counts are powers of two, so the means have few bits.
+    X = np.vstack([corner[i] + inside for i in first])
     by = data.draw(whole(1, d, 2**30), label="cells moved")
     for h in (0.25, 1.0, 8.0):
         modes, moved = seek(Grid.from_points(X * h, h)), seek(Grid.from_points((X + by) * h, h))
@@ -250,7 +251,7 @@ def test_5_permutation(case: Case, random):
 
 @many
 @given(cases())
-def test_5_labels_fall_with_weight_then_follow_the_cells(case: Case):
+def test_5_labels_are_numbered_by_weight_then_by_cell(case: Case):
     modes = seek(grid_of(case))
     labels = modes.label(case.X)
     assert labels.dtype == np.int32
@@ -274,7 +275,7 @@ def test_5_the_search_is_the_same_for_every_number_of_threads(case: Case):
         assert_same_modes(modes, expected, f"{n_threads} threads")
         assert np.array_equal(modes.label(case.X, n_threads=n_threads), labels)
         modes, fitted = fit_labels(case.X, case.bandwidth, n_threads=n_threads)
-        assert_same_modes(modes, expected, f"in one go, {n_threads} threads")
+        assert_same_modes(modes, expected, f"fit_labels, {n_threads} threads")
         assert np.array_equal(fitted, labels)
 
 
@@ -294,7 +295,7 @@ def test_5_the_search_with_enough_cells_to_keep_all_threads_busy(d: int, h: floa
         assert np.array_equal(fitted, labels)
 
 
-# Law 6: the coarser grid from the finer one, up to rounding of the fixed point.
+# Law 6: a fine grid gives the coarser one, up to rounding of the fixed point.
 
 
 @many
@@ -307,7 +308,7 @@ def test_6_coarsen(case: Case, k: int):
     assert np.array_equal(coarse.cells, direct.cells)
     assert np.array_equal(coarse.counts, direct.counts)
     # Sixteenths of a cell have exact offsets; a k-th of them is rounded, once for each merged cell
-    # here and once for each point there. Fractions, for the sums have more digits than a double.
+    # in `coarse` and once for each point in `direct`. Exact sums need more bits than float64 has.
     for i, cell in enumerate(coarse.cells):
         merged = np.flatnonzero((fine.cells // k == cell).all(axis=1))
         points = int(coarse.counts[i])
@@ -327,21 +328,21 @@ def test_6_coarsen_agrees_with_the_reference(case: Case, k: int):
     cells, counts, sums = reference.coarsen(fine.cells, fine.counts, fine.sums, k)
     assert np.array_equal(coarse.cells, cells)
     assert np.array_equal(coarse.counts, counts)
-    apart = coarse.sums.astype(object) - sums.astype(object)
-    assert (np.abs(apart) <= len(fine)).all(), apart
+    difference = coarse.sums.astype(object) - sums.astype(object)
+    assert (np.abs(difference) <= len(fine)).all(), difference
     if k == 1:
         assert_equal(coarse, fine)
 
 
 @some
 @given(dyadic_cases(), st.sampled_from((2, 4, 8)), st.sampled_from((2, 4)))
-def test_6_coarsen_by_powers_of_two_loses_nothing(case: Case, k: int, then: int):
+def test_6_coarsen_by_powers_of_two_is_exact(case: Case, k: int, then: int):
     fine = grid_of(case)
     assert_equal(fine.coarsen(k), Grid.from_points(case.X, k * np.asarray(case.bandwidth)))
     assert_equal(fine.coarsen(k).coarsen(then), fine.coarsen(k * then))
 
 
-# Law 7: a weight w is w repetitions.
+# Law 7: a point of weight w counts as w points.
 
 
 @many

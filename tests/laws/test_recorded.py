@@ -1,6 +1,6 @@
-"""Results stay the same, bit for bit, from release to release: digests of a fixed set.
+"""Results stay bit-identical from release to release: digests of a fixed set.
 
-A change that is meant to alter results records them anew and says so in the CHANGELOG:
+A change that alters results on purpose records them again and is listed in the CHANGELOG:
 
     python -m tests.laws.recorded > tests/data/results.json
 """
@@ -15,9 +15,9 @@ RECORDED = json.loads((Path(__file__).parents[1] / "data" / "results.json").read
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
-def test_results_are_those_recorded(part):
-    found = dict(part())
-    assert found == {name: RECORDED[name] for name in found}
+def test_results_equal_the_recorded_ones(part):
+    computed = dict(part())
+    assert computed == {name: RECORDED[name] for name in computed}
 
 
 def test_every_record_is_checked():

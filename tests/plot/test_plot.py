@@ -1,4 +1,4 @@
-"""Pictures: every shape of data draws, in bounded time and without global state."""
+"""Pictures of clusters: any shape of data can be drawn, without global state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.plot import figure as plot
+from meanshiftpp.plot import PALETTE, clusters
+from meanshiftpp.plot.panels import MAX_DOTS
+from meanshiftpp.plot.scene import axis_limits, cluster_colours
+from meanshiftpp.plot.style import GREY
 
 
 def mixture(n: int, d: int, k: int = 4) -> tuple[np.ndarray, np.ndarray]:
@@ -21,16 +24,16 @@ def mixture(n: int, d: int, k: int = 4) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(n, d)) + 8 * rng.normal(size=(k, d))[labels], labels
 
 
-def drawn(figure: Figure, tmp_path) -> bytes:
+def png(figure: Figure, tmp_path) -> bytes:
     figure.savefig(tmp_path / "figure.png", dpi=40)
     return (tmp_path / "figure.png").read_bytes()
 
 
 @pytest.mark.parametrize(("d", "panels"), [(1, 2), (2, 2), (3, 7), (4, 11), (5, 16), (9, 16)])
-def test_every_number_of_features_draws(tmp_path, d, panels):
-    figure = plot.clusters(*mixture(500, d))
-    assert len(figure.axes) == panels  # and one of them is the sizes
-    assert drawn(figure, tmp_path).startswith(b"\x89PNG")
+def test_any_number_of_features_can_be_drawn(tmp_path, d, panels):
+    figure = clusters(*mixture(500, d))
+    assert len(figure.axes) == panels  # one of them shows the sizes
+    assert png(figure, tmp_path).startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
@@ -41,111 +44,112 @@ def test_every_number_of_features_draws(tmp_path, d, panels):
         *((1e-3, 116.3), (1e-4, -116.3), (40, 5_400_000), (1e-2, 481_000), (1e3, 1e9)),
     ],
 )
-def test_numbers_on_the_axes_do_not_run_into_each_other(d, scale, shift):
+def test_numbers_on_the_axes_do_not_overlap(d, scale, shift):
     X, labels = mixture(300, d)
-    figure = plot.clusters(X * scale + shift, labels)
+    figure = clusters(X * scale + shift, labels)
     figure.draw_without_rendering()
     for panel in figure.axes:
         for axis in (panel.xaxis, panel.yaxis):
-            assert "+" not in axis.get_offset_text().get_text()  # numbers are read as they are
-        shown = [tick.label1 for tick in panel.xaxis.get_major_ticks() if tick.label1.get_visible()]
+            assert "+" not in axis.get_offset_text().get_text()  # no offset to add
+        texts = [tick.label1 for tick in panel.xaxis.get_major_ticks() if tick.label1.get_visible()]
         boxes = sorted(
-            (text.get_window_extent() for text in shown if text.get_text()), key=lambda box: box.x0
+            (text.get_window_extent() for text in texts if text.get_text()), key=lambda box: box.x0
         )
         assert all(one.x1 + 3 < two.x0 for one, two in pairwise(boxes))
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_many_points_are_a_density(tmp_path, d):
-    X, labels = mixture(plot.MAX_DOTS + 1, d)
-    figure = plot.clusters(X.astype(np.float32), labels)
+def test_many_points_are_drawn_as_a_density(tmp_path, d):
+    X, labels = mixture(MAX_DOTS + 1, d)
+    figure = clusters(X.astype(np.float32), labels)
     assert sum(len(panel.images) for panel in figure.axes) == d * (d - 1) // 2
-    drawn(figure, tmp_path)
+    png(figure, tmp_path)
 
 
 @pytest.mark.parametrize(
     "X", [[[1.0, 2.0]], np.ones((5, 2)), np.c_[np.arange(9.0), np.ones(9)], [[0.0], [1e9]]]
 )
-def test_hardly_any_data_draws(tmp_path, X):
-    drawn(plot.clusters(X, np.zeros(len(X), int)), tmp_path)
-    drawn(plot.clusters(X, np.full(len(X), -1)), tmp_path)
-    drawn(plot.clusters(X, np.arange(len(X))), tmp_path)
+def test_very_little_data_can_be_drawn(tmp_path, X):
+    png(clusters(X, np.zeros(len(X), int)), tmp_path)
+    png(clusters(X, np.full(len(X), -1)), tmp_path)
+    png(clusters(X, np.arange(len(X))), tmp_path)
+    png(clusters(X, np.full(len(X), 12)), tmp_path)  # clusters 0 to 11 are empty
 
 
-def test_a_thousand_small_clusters_are_grey_and_counted_as_one():
+def test_a_thousand_small_clusters_are_grey_and_share_a_row():
     X, labels = mixture(5000, 2)
     labels[-1000:] = np.arange(3, 1003)
-    figure = plot.clusters(X, labels)
+    figure = clusters(X, labels)
     dots, sizes = figure.axes[0].collections[0], figure.axes[1]
     colours = {tuple(colour[:3]) for colour in dots.get_facecolors()}
     assert len(colours) == 4
-    assert to_rgb(plot.GREY) in colours
+    assert to_rgb(GREY) in colours
     rows = [text.get_text() for text in sizes.get_yticklabels()]
     assert rows[-1] == "1,000 more"
 
 
-def test_noise_has_a_row_of_its_own():
+def test_noise_has_its_own_row():
     X, labels = mixture(500, 2)
     labels[:20] = -1
-    sizes = plot.clusters(X, labels).axes[1]
+    sizes = clusters(X, labels).axes[1]
     assert sizes.get_yticklabels()[-1].get_text() == "noise"
     assert sizes.texts[-1].get_text() == "20"
 
 
-def test_modes_are_marked_where_they_are_said_to_be():
+def test_modes_are_marked_at_the_given_centers():
     X, labels = mixture(500, 2)
     centers = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [6.0, 7.0]])
-    panel = plot.clusters(X, labels, centers=centers, columns=["east", "north"]).axes[0]
+    panel = clusters(X, labels, centers=centers, columns=["east", "north"]).axes[0]
     assert np.array_equal(panel.collections[-1].get_offsets(), centers)
     assert [text.get_text() for text in panel.texts] == ["0", "1", "2", "3"]
     assert (panel.get_xlabel(), panel.get_ylabel()) == ("east", "north")
 
 
-def test_modes_are_drawn_in_the_period_that_the_points_are_in():
+def test_modes_are_drawn_in_the_period_of_the_points():
     X, labels = np.array([[-179.0, 1.0], [-20.0, 2.0], [170.0, 3.0]]), [2, 1, 0]
     centers = [[170.0, 3.0], [340.0, 2.0], [181.0, 1.0]]
-    panel = plot.clusters(X, labels, centers=centers, periodic=[360, None]).axes[0]
+    panel = clusters(X, labels, centers=centers, periodic=[360, None]).axes[0]
     assert np.array_equal(panel.collections[-1].get_offsets(), X[::-1])
-    assert centers[1] == [340, 2]  # what was handed in stays as it is
+    assert centers[1] == [340, 2]  # the argument is not changed
     with pytest.raises(InvalidInputError, match="periodic must be None or 2 values"):
-        plot.clusters(X, labels, centers=centers, periodic=[360])
+        clusters(X, labels, centers=centers, periodic=[360])
 
 
-def test_a_colour_is_used_again_only_when_all_are_and_far_away():
+def test_a_colour_is_reused_only_after_all_others_and_far_away():
     centers = np.c_[np.arange(12.0), np.zeros(12)]
-    colours = plot._colours(centers, 12)
-    k = len(plot.PALETTE)
+    colours = cluster_colours(centers, 12)
+    k = len(PALETTE)
     assert len({tuple(colour) for colour in colours[:k]}) == k
-    assert np.array_equal(colours[k], colours[0])  # the farthest from 9 is 0
-    assert np.array_equal(colours[-1], to_rgb(plot.GREY))
+    assert np.array_equal(colours[k], colours[0])  # cluster 0 is the farthest from 9
+    assert np.array_equal(colours[-1], to_rgb(GREY))
 
 
 def test_far_outliers_do_not_squeeze_the_rest():
     x = np.r_[np.random.default_rng(0).normal(size=10_000), 1e6]
-    low, high = plot._limits(x)
+    low, high = axis_limits(x)
     assert -10 < low < high < 10
 
 
-def test_of_many_features_the_telling_ones_are_shown():
+def test_the_features_that_separate_the_clusters_are_drawn():
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1], 500)
     X = rng.normal(size=(1000, 8))
     X[:, [1, 3, 4, 6, 7]] += 9 * labels[:, None]
-    figure = plot.clusters(X, labels, columns=list("abcdefgh"))
+    figure = clusters(X, labels, columns=list("abcdefgh"))
     assert [panel.get_xlabel() for panel in figure.axes if panel.get_xlabel()] == list("bdegh")
     assert figure.texts[-1].get_text() == "1,000 points, 2 clusters; 5 of 8 features"
-    figure = plot.clusters(X, labels, title="T", subtitle="of last week")
+    figure = clusters(X, labels, title="T", subtitle="of last week")
     assert figure.texts[-1].get_text() == "of last week; 5 of 8 features"
-    assert plot.clusters(X[:, :5], labels, subtitle="all").texts[-1].get_text() == "all"
+    assert clusters(X[:, :5], labels, subtitle="all").texts[-1].get_text() == "all"
 
 
-def test_fonts_of_other_scripts_help_out_where_they_are(monkeypatch):
+def test_installed_fonts_of_other_scripts_are_fallbacks(monkeypatch):
     monkeypatch.setattr("matplotlib.font_manager.get_font_names", lambda: ["Yu Gothic", "Arial"])
-    figure = plot.clusters(*mixture(50, 2), title="数据")
+    figure = clusters(*mixture(50, 2), title="数据")
     assert figure.texts[0].get_fontfamily() == ["sans-serif", "Yu Gothic"]
 
 
-def test_pyplot_is_left_alone():
+def test_pyplot_is_not_imported():
     code = (
         "import sys; from meanshiftpp.plot import clusters; clusters([[1, 2], [3, 4]], [0, 1])\n"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
@@ -156,6 +160,6 @@ def test_pyplot_is_left_alone():
 @pytest.mark.parametrize(
     ("X", "labels"), [(np.ones(3), [0, 0, 0]), (np.ones((3, 2)), [0, 0]), (np.ones((0, 2)), [])]
 )
-def test_shapes_that_do_not_fit_are_refused(X, labels):
+def test_mismatched_shapes_raise(X, labels):
     with pytest.raises(InvalidInputError, match="got shapes"):
-        plot.clusters(X, labels)
+        clusters(X, labels)

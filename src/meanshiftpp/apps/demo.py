@@ -171,7 +171,7 @@ def _cluster(
 
 def _draw(shown: Shown) -> None:
     from meanshiftpp._support.files import atomic_path
-    from meanshiftpp.plot.figure import clusters
+    from meanshiftpp.plot import clusters
 
     model = shown.model
     figure = clusters(

@@ -95,7 +95,8 @@ def _data_difference(columns: list[str], files: list[list[Any]], source: Source)
 def _grid_difference(grid: Grid, start: Grid) -> str | None:
     """Return how a checkpoint's cells differ from those of this run, or None."""
     if not np.array_equal(grid.cells_per_period, start.cells_per_period):
-        return f"its periods have {grid.cells_per_period.tolist()} cells, not {start.cells_per_period.tolist()}"
+        then, now = (g.cells_per_period.tolist() for g in (grid, start))
+        return f"its periods have {then} cells, not {now}"
     if np.array_equal(grid.bandwidth, start.bandwidth):
         return None
     then, now = (", ".join(f"{h:.17g}" for h in g.bandwidth) for g in (grid, start))

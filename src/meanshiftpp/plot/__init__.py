@@ -1,5 +1,6 @@
 """Pictures of clusters, drawn with matplotlib."""
 
-from meanshiftpp.plot.figure import PALETTE, clusters, in_period
+from meanshiftpp.plot.figure import clusters
+from meanshiftpp.plot.style import PALETTE
 
-__all__ = ["PALETTE", "clusters", "in_period"]
+__all__ = ["PALETTE", "clusters"]

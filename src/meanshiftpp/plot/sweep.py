@@ -1,4 +1,4 @@
-"""The picture of a sweep: how many clusters there are at each bandwidth, and how long they last."""
+"""The picture of a sweep: the number of clusters at each bandwidth, and their stability."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.plot.figure import INK, LINE, PALETTE, SOFT, STYLE
+from meanshiftpp.plot.style import INK, LINE, PALETTE, SOFT, STYLE
 
-CLUSTERS, STABLE = PALETTE[0], PALETTE[4]
+COUNT_COLOUR, STABILITY_COLOUR = PALETTE[0], PALETTE[4]
 SIZE = (8.4, 4.6)  # inches
-NOTE = 16  # points above the axes for the note on the best: inside it could hide a curve
+NOTE_HEIGHT = 16  # points above the axes for the note on the best: inside it could hide a curve
 
 
 def draw(
@@ -30,27 +30,30 @@ def draw(
         if ax is None:
             figure = need("matplotlib.figure", "plot").Figure(figsize=SIZE, layout="constrained")
             ax = figure.add_subplot()
-        alike = bool(np.allclose(step, step[0], rtol=1e-6, atol=0))
-        h = multiples * (step[0] if alike else 1.0)
-        _counts(ax, h, n_clusters, n_large)
+        # If the step differs between features, the x axis counts steps.
+        same_step = bool(np.allclose(step, step[0], rtol=1e-6, atol=0))
+        h = multiples * (step[0] if same_step else 1.0)
+        _draw_counts(ax, h, n_clusters, n_large)
         right = ax.twinx()
-        _stability(right, h, stability)
-        _mark(ax, right, h, best, (n_clusters[best], n_large[best]), alike)
-        ax.set_xlabel("bandwidth" if alike else f"bandwidth, in steps of {_numbers(step)}")
+        _draw_stability(right, h, stability)
+        bandwidth = f"h = {h[best]:.3g}" if same_step else f"{h[best]:g} steps"
+        _mark_best(ax, right, h, best, f"{bandwidth}: {_counts(n_clusters[best], n_large[best])}")
+        unit = "" if same_step else f", in steps of {_numbers(step)}"
+        ax.set_xlabel(f"bandwidth{unit}")
         title = "clusters and how long they last"
-        ax.set_title(title, loc="left", size=11, color=INK, pad=6 + NOTE)
-        _legend(ax, right)
+        ax.set_title(title, loc="left", size=11, color=INK, pad=6 + NOTE_HEIGHT)
+        _draw_legend(ax, right)
     return ax
 
 
-def _counts(ax: Any, h: NDArray[Any], n_clusters: NDArray[Any], n_large: NDArray[Any]) -> None:
+def _draw_counts(ax: Any, h: NDArray[Any], n_clusters: NDArray[Any], n_large: NDArray[Any]) -> None:
     ticker = need("matplotlib.ticker", "plot")
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.plot(h, n_clusters, color=CLUSTERS, lw=1, alpha=0.45, label="all clusters")
-    large = np.maximum(n_large, 1)  # none is drawn as one: the scale has no zero
-    ax.plot(h, large, color=CLUSTERS, lw=2, marker="o", ms=3.5, label="of 1 % or more")
-    ax.set_ylabel("clusters", color=CLUSTERS)
+    ax.plot(h, n_clusters, color=COUNT_COLOUR, lw=1, alpha=0.45, label="all clusters")
+    large = np.maximum(n_large, 1)  # a logarithmic scale has no zero
+    ax.plot(h, large, color=COUNT_COLOUR, lw=2, marker="o", ms=3.5, label="of 1 % or more")
+    ax.set_ylabel("clusters", color=COUNT_COLOUR)
     ax.set_ylim(0.8, max(12.0, 1.4 * float(n_clusters.max())))
     ax.grid(color=LINE, linewidth=0.6)
     ax.set_axisbelow(True)
@@ -60,36 +63,33 @@ def _counts(ax: Any, h: NDArray[Any], n_clusters: NDArray[Any], n_large: NDArray
         axis.set_minor_locator(ticker.NullLocator())
 
 
-def _stability(right: Any, h: NDArray[Any], stability: NDArray[np.float64]) -> None:
-    right.plot(h, stability, color=STABLE, lw=1.6, marker="o", ms=3, label="stability")
-    right.set_ylabel("stability", color=STABLE)
+def _draw_stability(right: Any, h: NDArray[Any], stability: NDArray[np.float64]) -> None:
+    right.plot(h, stability, color=STABILITY_COLOUR, lw=1.6, marker="o", ms=3, label="stability")
+    right.set_ylabel("stability", color=STABILITY_COLOUR)
     right.set_ylim(min(0.0, float(np.nanmin([0.0, *stability]))) - 0.02, 1.04)
     right.spines["top"].set_visible(False)
 
 
-def _mark(
-    ax: Any, right: Any, h: NDArray[Any], best: int, found: tuple[int, int], alike: bool
-) -> None:
+def _mark_best(ax: Any, right: Any, h: NDArray[Any], best: int, note: str) -> None:
+    """Draw a line at the best bandwidth, with a note that stays within the width of the axes."""
     ax.axvline(h[best], color=INK, lw=1, ls=(0, (4, 3)), zorder=1.5)
-    what = f"h = {h[best]:.3g}" if alike else f"{h[best]:g} steps"
-    count = f"{found[0]:,} cluster{'' if found[0] == 1 else 's'}, {found[1]:,} of 1 % or more"
-    share = np.log(h[best] / h[0]) / np.log(h[-1] / h[0]) if len(h) > 1 else 0.5
+    position = np.log(h[best] / h[0]) / np.log(h[-1] / h[0]) if len(h) > 1 else 0.5
     right.annotate(
-        f"{what}: {count}",
+        note,
         (h[best], 1),
         (0, 4),
         xycoords=("data", "axes fraction"),
         textcoords="offset points",
-        ha="left" if share < 0.3 else "right" if share > 0.7 else "center",
+        ha="left" if position < 0.3 else "right" if position > 0.7 else "center",
         va="bottom",
         size=9,
         color=INK,
     )
 
 
-def _legend(ax: Any, right: Any) -> None:
+def _draw_legend(ax: Any, right: Any) -> None:
     transforms = need("matplotlib.transforms", "plot")
-    above = transforms.offset_copy(right.transAxes, right.figure, y=NOTE, units="points")
+    above = transforms.offset_copy(right.transAxes, right.figure, y=NOTE_HEIGHT, units="points")
     parts = [panel.get_legend_handles_labels() for panel in (ax, right)]
     handles, labels = (a + b for a, b in zip(*parts, strict=True))
     right.legend(
@@ -106,6 +106,10 @@ def _legend(ax: Any, right: Any) -> None:
     )
 
 
+def _counts(n_clusters: int, n_large: int) -> str:
+    return f"{n_clusters:,} cluster{'' if n_clusters == 1 else 's'}, {n_large:,} of 1 % or more"
+
+
 def _numbers(step: NDArray[np.float64]) -> str:
-    shown = [f"{side:.3g}" for side in step[:4]] + ["..."] * (len(step) > 4)
-    return f"({', '.join(shown)})"
+    first = [f"{length:.3g}" for length in step[:4]] + ["..."] * (len(step) > 4)
+    return f"({', '.join(first)})"

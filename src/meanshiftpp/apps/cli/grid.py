@@ -63,12 +63,15 @@ def build(
     values, periods = parse_bandwidth(bandwidth), parse_periods(periodic)
     with report_errors():
         from meanshiftpp._support.files import check_no_overwrite, check_writable
+        from meanshiftpp.core.grid import Grid
 
         check_writable(output)
         source = open_source(files, columns)
         check_no_overwrite([output, checkpoint], source.paths)
-        h = values[0] if len(values) == 1 else values
-        built = build_grid_with_progress(source, h, periods, checkpoint, every, threads)
+        empty = Grid.empty(
+            values[0] if len(values) == 1 else values, len(source.columns), periodic=periods
+        )
+        built = build_grid_with_progress(source, empty, checkpoint, every, threads)
         built.save(output, columns=source.columns)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
@@ -86,7 +89,8 @@ def merge(
     """Add grids: the result is the grid of all their points together."""
     with report_errors():
         from meanshiftpp._support.files import check_no_overwrite, check_writable
-        from meanshiftpp.core.grid import Grid, GridSum
+        from meanshiftpp.core.accumulate import GridSum
+        from meanshiftpp.core.grid import Grid
         from meanshiftpp.core.gridfile import columns_of
 
         check_no_overwrite([output], files)

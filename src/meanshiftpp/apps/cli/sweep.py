@@ -110,8 +110,6 @@ def sweep(
             with spinner(f"drawing {plot}"):
                 _draw(plot, result)
                 report.plot = str(plot)
-    if not all(entry.converged for entry in report.entries):
-        print_stderr("warning: the search did not converge at some bandwidths")
     _print_report(report, as_json)
 
 

@@ -101,14 +101,8 @@ class TableView:
         job.update(description="Exporting")
         h = _bandwidth(request, len(columns))
         _, labels = self._labels(self._select(columns), h)
-        remaining = iter(labels)
         data = source.export(
-            suffix,
-            lambda path: write_labels(
-                path,
-                open_points(source.path, columns),
-                lambda points: np.fromiter(remaining, np.int32, len(points)),
-            ),
+            suffix, lambda path: write_labels(path, open_points(source.path, columns), labels)
         )
         return f"{source.stem('table')}-labels{suffix}", data
 

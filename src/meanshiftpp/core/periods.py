@@ -1,0 +1,47 @@
+"""Periodic features: the copies of a center, one in every period."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from meanshiftpp._support.checks import as_periods
+
+
+def nearest_copies(
+    centers: ArrayLike, X: ArrayLike, periodic: Sequence[float | None] | None
+) -> NDArray[np.float64]:
+    """Move centers by whole periods to the copies nearest to the middle of the data.
+
+    The search returns centers from 0 to one period; the data may lie elsewhere, for example
+    longitudes from -180 to 180.
+
+    Parameters
+    ----------
+    centers : array-like of shape (k, d)
+        Centers of the clusters, in any period.
+    X : array-like of shape (n, d)
+        The points; the middle of each feature is halfway between its minimum and maximum.
+    periodic : sequence of d periods, each a number or None
+        As in `Grid.from_points`.
+
+    Returns
+    -------
+    ndarray of shape (k, d)
+        A copy of each center, at most half a period from the middle of the points.
+
+    Examples
+    --------
+    >>> from meanshiftpp.core.periods import nearest_copies
+    >>> nearest_copies([[350.0, 5.0], [20.0, 5.0]], [[-170.0, 0.0], [175.0, 9.0]], [360, None])
+    array([[-10.,   5.],
+           [ 20.,   5.]])
+    """
+    points, copies = np.asarray(X), np.array(centers, float)
+    for j, period in enumerate(as_periods(periodic, points.shape[1])):
+        if period and len(points):
+            start = (float(points[:, j].min()) + float(points[:, j].max()) - period) / 2
+            copies[:, j] -= period * np.floor((copies[:, j] - start) / period)
+    return copies

@@ -1,0 +1,124 @@
+"""The data of a picture: points, clusters and colours, prepared once for all panels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from meanshiftpp._support.extras import need
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.plot.style import GREY, PALETTE
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+MAX_FEATURES = 5
+MIN_SHARE = 0.005  # of all points: smaller clusters are grey
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A clustering as the panels draw it: k clusters of n points in d features."""
+
+    X: NDArray[np.float64]  # (n, d), only the features that are drawn
+    labels: NDArray[np.intp]  # (n,), with k instead of -1 for noise
+    centers: NDArray[np.float64]  # (k, d)
+    sizes: NDArray[np.float64]  # (k,)
+    colours: NDArray[np.float64]  # (k + 1, 3); the last one is for noise
+    n_coloured: int  # clusters with a lower label have a colour of the palette, the others are grey
+    names: tuple[str, ...]  # (d,)
+    limits: list[tuple[float, float]]  # (d,), the range of each feature's axis
+    n_features: int  # of the data; d of them are drawn
+
+
+def build_scene(
+    X: NDArray[Any],
+    labels: NDArray[Any],
+    centers: ArrayLike | None,
+    weights: ArrayLike | None,
+    columns: Sequence[str] | None,
+) -> Scene:
+    """Prepare the arguments of `clusters` for drawing."""
+    if X.ndim != 2 or labels.shape != X.shape[:1] or X.size == 0:
+        raise InvalidInputError(
+            "expected at least one point: X of shape (n, d) and labels of shape (n,), "
+            f"got shapes {X.shape} and {labels.shape}"
+        )
+    k = max(int(labels.max()) + 1, 0 if centers is None else len(np.asarray(centers)))
+    labels = np.where(labels < 0, k, labels).astype(np.intp)
+    counts = np.bincount(labels, minlength=k + 1)[:k]
+    centers = _means(X, labels, counts) if centers is None else np.asarray(centers, float)
+    sizes = counts.astype(float) if weights is None else np.asarray(weights, float)
+    drawn = most_separating_features(X, centers, sizes)
+    points, centers = np.asarray(X[:, drawn], float), centers[:, drawn]
+    limits = [axis_limits(x) for x in points.T]
+    n_coloured = _count_coloured(sizes, len(X))
+    names = columns or [f"feature {j}" for j in range(X.shape[1])]
+    return Scene(
+        X=points,
+        labels=labels,
+        centers=centers,
+        sizes=sizes,
+        colours=cluster_colours(centers / [high - low for low, high in limits], n_coloured),
+        n_coloured=n_coloured,
+        names=tuple(names[j] for j in drawn),
+        limits=limits,
+        n_features=X.shape[1],
+    )
+
+
+def axis_limits(x: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the range of a feature's axis, without far outliers that would squeeze the rest."""
+    low, high = np.percentile(x, [0.1, 99.9])
+    room = 0.25 * (high - low)
+    low, high = max(x.min(), low - room), min(x.max(), high + room)
+    edge = 0.04 * (high - low) or 0.5
+    return float(low - edge), float(high + edge)
+
+
+def most_separating_features(
+    X: NDArray[Any], centers: NDArray[np.float64], sizes: NDArray[np.float64]
+) -> list[int]:
+    """Return the features whose variance the clusters explain best, in the order of the columns."""
+    if X.shape[1] <= MAX_FEATURES or len(centers) == 0:
+        return list(range(min(X.shape[1], MAX_FEATURES)))
+    share = sizes / sizes.sum()
+    between = share @ (centers - share @ centers) ** 2
+    explained = between / np.maximum(X.var(axis=0), 1e-300)
+    return sorted(np.argsort(-explained, kind="stable")[:MAX_FEATURES].tolist())
+
+
+def cluster_colours(centers: NDArray[np.float64], n_coloured: int) -> NDArray[np.float64]:
+    """Return an RGB row for each cluster and one for noise; only the first `n_coloured` differ.
+
+    When all colours of the palette are in use, a cluster gets the one whose clusters are farthest.
+    """
+    rgb = need("matplotlib.colors", "plot").to_rgb
+    palette = np.array([rgb(colour) for colour in PALETTE])
+    colours = np.tile(rgb(GREY), (len(centers) + 1, 1))
+    used: list[int] = []
+    for i in range(n_coloured):
+        choice = i
+        if i >= len(palette):
+            distance = np.linalg.norm(centers[:i] - centers[i], axis=1)
+            nearest = [distance[np.array(used) == c].min() for c in range(len(palette))]
+            choice = int(np.argmax(nearest))
+        used.append(choice)
+        colours[i] = palette[choice]
+    return colours
+
+
+def _count_coloured(sizes: NDArray[np.float64], n: int) -> int:
+    # In small data, clusters of one or two points are grey as well.
+    least = max(MIN_SHARE, min(2.5 / n, 0.1)) * sizes.sum()
+    # Sizes of a grid of other points need not fall with the label: count up to the last large one.
+    large = np.flatnonzero(sizes >= least)
+    return int(large[-1]) + 1 if len(large) else 0
+
+
+def _means(X: NDArray[Any], labels: NDArray[np.intp], counts: NDArray[Any]) -> NDArray[np.float64]:
+    sums = [np.bincount(labels, x, len(counts) + 1)[: len(counts)] for x in X.T]
+    return np.asarray(np.stack(sums, axis=1) / np.maximum(counts, 1)[:, None], float)
