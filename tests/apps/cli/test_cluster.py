@@ -121,7 +121,7 @@ def test_far_too_small_a_bandwidth_is_said(tmp_path, points):
     file = tmp_path / "points.npy"
     code, text, words = run("cluster", file, "-b", 1e-4, "--json")
     assert (code, json.loads(text)["clusters"]) == (0, 550)
-    assert words.startswith("more than half of the points are alone in their cluster: a larger")
+    assert words.startswith("more than half of the points are alone in their cluster; use a larger")
     assert run("cluster", file, "-b", 2)[2] == ""
     assert run("cluster", file, "-b", 1e-4, "--min-cluster-size", 2)[2] == ""  # asked for
 

@@ -104,7 +104,7 @@ def test_the_automatic_bandwidth_of_a_sample_is_printed(tmp_path, points, whole,
     assert code == 0
     assert json.loads(text)["bandwidth"] == select_bandwidth(points).tolist()
     assert "bandwidth chosen from 60,000 points: -b " in stderr
-    monkeypatch.setattr("meanshiftpp.apps.cli.cluster.SAMPLE", 3000)
+    monkeypatch.setattr("meanshiftpp.apps.cli.clustering.SAMPLE", 3000)
     monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 500)
     picture = tmp_path / "p.png"
     _, text, stderr = run("cluster", whole, "--stream", "--json", "--plot", picture)
@@ -363,7 +363,7 @@ def test_errors_of_grids_are_one_line_and_exit_with_1(tmp_path, points):
     half, one, flat, text = (tmp_path / name for name in ("half", "one", "flat", "text"))
     for arguments, expected in [
         (("grid", "merge", half, one, "-o", tmp_path / "o"), "in Python (Grid.coarsen)"),
-        (("grid", "merge", one, flat, "-o", tmp_path / "o"), "flat has 2 features, others have 3"),
+        (("grid", "merge", one, flat, "-o", tmp_path / "o"), "flat has 2 features, but 3 were expected"),
         (("grid", "merge", one, text, "-o", tmp_path / "o"), "is not a grid file"),
         (("grid", "info", tmp_path / "none"), "No such file"),
         (("grid", "info", text), "text is not a grid file\n"),
