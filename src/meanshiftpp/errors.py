@@ -29,7 +29,20 @@ class MeanShiftPPError(Exception):
 
 
 class InvalidInputError(MeanShiftPPError, ValueError):
-    """Data or a parameter that cannot be worked with.
+    """Data or a parameter that cannot be used.
+
+    Attributes
+    ----------
+    problem : str
+        The text without the place.
+    row, column : int or None
+        Where in the data the bad value is.
+    place : str or None
+        The place as the text names it: "X[4, 1]", or a file.
+    parameter, expected : str or None
+        The parameter, and the values that it may have.
+    got : object
+        The value that was received.
 
     Examples
     --------
@@ -39,6 +52,42 @@ class InvalidInputError(MeanShiftPPError, ValueError):
     ...
     meanshiftpp.errors.InvalidInputError: bandwidth must be positive and finite, got -1
     """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        row: int | None = None,
+        column: int | None = None,
+        place: str | None = None,
+        parameter: str | None = None,
+        expected: str | None = None,
+        got: object = None,
+    ) -> None:
+        if place is None and row is not None:
+            place = f"X[{row}, {column}]"
+        super().__init__(message if place is None else f"{place} {message}")
+        self.problem, self.place, self.row, self.column = message, place, row, column
+        self.parameter, self.expected, self.got = parameter, expected, got
+        self._advice: str | None = None
+
+    @classmethod
+    def for_parameter(
+        cls, name: str, expected: str, got: object, *, advice: str | None = None
+    ) -> InvalidInputError:
+        """Return the error of a parameter with a value that it may not have."""
+        text = f"{name} must be {expected}, got {got!r}" + (f"; {advice}" if advice else "")
+        error = cls(text, parameter=name, expected=expected, got=got)
+        error._advice = advice
+        return error
+
+    def named(self, name: str) -> InvalidInputError:
+        """Return a copy with another name of the parameter."""
+        return self.for_parameter(name, self.expected or "", self.got, advice=self._advice)
+
+    def at(self, place: str) -> InvalidInputError:
+        """Return a copy worded for another place."""
+        return InvalidInputError(self.problem, row=self.row, column=self.column, place=place)
 
 
 class GridMismatchError(MeanShiftPPError, ValueError):
