@@ -166,18 +166,6 @@ def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
     return counts.astype(np.uint64), unit
 
 
-def white_of(peak: int, dtype: np.dtype[Any]) -> tuple[int, bool]:
-    """Give full brightness for an image of integers up to `peak`, and whether they come near it.
-
-    Values up to 255 are bytes, whatever type they are in; others have 16 bits. Of these, values
-    that use less than an eighth are rather those of a sensor with fewer bits.
-    """
-    if peak <= 255:
-        return 255, True
-    white = min(int(np.iinfo(dtype).max), 65535)
-    return white, 8 * peak >= white
-
-
 def as_positive(value: object, name: str) -> float:
     """Check a number above 0."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
