@@ -352,10 +352,10 @@ def test_bad_files_are_answered_where_they_were_dropped(page, tmp_path, clip):
         drop(page, tmp_path / name)
         page.wait_for_selector(f'#error:has-text("{words}")')
 
-    failing("junk.png", b"junk", "no picture")
+    failing("junk.png", b"junk", "not a picture")
     failing("notes.txt", b"words", "notes.txt")
     failing("huge.png", bytes(9 * 2**20), "8 MB")
-    failing("junk.mp4", b"junk" * 99, "no video")
+    failing("junk.mp4", b"junk" * 99, "not a video")
     film = clip.read_bytes()
     failing("tiny.mp4", film[:400], "tiny.mp4")
     Image.fromarray(np.full((1, 1, 3), 77, np.uint8)).save(tmp_path / "dot.png")

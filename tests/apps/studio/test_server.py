@@ -187,7 +187,7 @@ def bomb(side: int) -> bytes:
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
-        ("junk.png", b"not a picture at all", "no picture"),
+        ("junk.png", b"not a picture at all", "not a picture"),
         ("empty.jpg", b"", "empty"),
         ("junk.tif", bytes(300), "damaged"),
         ("bomb.png", bomb(12_000), "64 megapixels"),
@@ -197,7 +197,7 @@ def bomb(side: int) -> bytes:
         ("one.csv", b"a,b\nx,1\ny,2\n", "two or three"),
         ("junk.parquet", b"PAR1 nothing", "no .parquet table"),
         ("junk.npy", b"\x93NUMPY nothing", "no .npy array"),
-        ("junk.mp4", b"nothing to see" * 50, "no video"),
+        ("junk.mp4", b"nothing to see" * 50, "not a video"),
     ],
 )
 def test_a_bad_file_is_answered_in_words(studio, tab, name, data, words):
