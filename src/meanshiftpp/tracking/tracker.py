@@ -205,8 +205,8 @@ class Tracker:
     def mask(self) -> NDArray[np.bool_]:
         """The tracked pixels of the last frame: array of shape (height, width).
 
-        It is computed on access from the array that was passed to `update`, so it is wrong if that
-        array has been overwritten since.
+        It is computed on access from the array of the last frame, which is not copied: if the array
+        has been overwritten since, the mask describes its present content.
         """
         engine, frame = self._started()
         out = np.zeros(frame.shape[:2], np.uint8)
