@@ -1,4 +1,4 @@
-"""Regions as pictures."""
+"""Draw segmentations as pictures."""
 
 from meanshiftpp.images.draw import (
     as_rgb,

@@ -38,6 +38,8 @@ class InvalidInputError(MeanShiftPPError, ValueError):
     ----------
     problem : str
         The message without the place of the value.
+    place : str or None
+        The place of the bad value or file, as the message states it.
     row, column : int or None
         Position of the bad value in `X`, counted from 0.
     parameter : str or None
@@ -77,6 +79,7 @@ class InvalidInputError(MeanShiftPPError, ValueError):
             place = f"X[{row}, {column}]"
         super().__init__(f"{place} {message}" if place else message)
         self.problem = message
+        self.place = place
         self.row = row
         self.column = column
         self.parameter = parameter

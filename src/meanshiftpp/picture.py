@@ -1,4 +1,4 @@
-"""Picture files."""
+"""Read and write picture files."""
 
 from meanshiftpp.images.picture import (
     LABEL_FORMATS,

@@ -1,4 +1,4 @@
-"""The clips: always the same, what they promise to show, and how trackers fare in them."""
+"""The clips: reproducible, with the promised difficulties, and how trackers perform on them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from meanshiftpp import Tracker
-from meanshiftpp.tracking.clips import CLIPS, FRAMES, HEIGHT, WIDTH, overlap
+from meanshiftpp.tracking.clips import CLIPS, FRAMES, HEIGHT, WIDTH
+from meanshiftpp.tracking.windows import overlap
 
 
 @cache
@@ -21,17 +22,17 @@ def truth(name: str, seed: int = 0):
 
 
 @pytest.mark.parametrize("name", CLIPS)
-def test_a_seed_draws_one_clip(name):
+def test_a_seed_always_draws_the_same_clip(name):
     again = CLIPS[name]()
     for frame, window in drawn(name)[:5]:
-        same, there = next(again)
-        assert np.array_equal(frame, same)
-        assert window == there
+        other_frame, other_window = next(again)
+        assert np.array_equal(frame, other_frame)
+        assert window == other_window
     assert not np.array_equal(drawn(name)[0][0], next(CLIPS[name](1))[0])
 
 
 @pytest.mark.parametrize("name", CLIPS)
-def test_frames_and_windows_are_what_a_tracker_takes(name):
+def test_frames_and_windows_are_valid(name):
     assert len(drawn(name)) == FRAMES
     for frame, window in drawn(name):
         assert frame.shape == (HEIGHT, WIDTH, 3)
@@ -47,8 +48,8 @@ def test_frames_and_windows_are_what_a_tracker_takes(name):
 
 
 @pytest.mark.parametrize("name", CLIPS)
-def test_the_window_is_where_the_ball_is(name):
-    """In the middle of the window it is as red as the ground never is on the whole."""
+def test_the_window_surrounds_the_ball(name):
+    """The middle of the window is redder than the frame as a whole."""
     for frame, window in drawn(name)[:20]:
         x, y, w, h = window
         inner = frame[y + h // 4 : y + 3 * h // 4, x + w // 4 : x + 3 * w // 4].astype(float)
@@ -56,29 +57,22 @@ def test_the_window_is_where_the_ball_is(name):
         assert redness[0] > redness[1] + 30
 
 
-def runs(flags: list[bool]) -> list[tuple[int, int]]:
-    """The stretches of True: first frame, and the one after the last."""
+def intervals(flags: list[bool]) -> list[tuple[int, int]]:
+    """Return the intervals of True: first frame, and the one after the last."""
     edges = np.flatnonzero(np.diff([False, *flags, False]))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist()))
 
 
 def hidden(name: str, seed: int = 0) -> list[tuple[int, int]]:
-    return runs([window is None for window in truth(name, seed)])
+    return intervals([window is None for window in truth(name, seed)])
 
 
-def test_what_happens_in_each():
+def test_each_clip_has_its_difficulty():
     assert hidden("light") == hidden("lookalike") == []
     assert len(hidden("occlusion")) == 2
     assert len(hidden("leaving")) == 1
     first, last = (drawn("light")[i][0].reshape(-1, 3).mean(axis=0) for i in (0, -1))
     assert (last < 0.65 * first).all()
-
-
-def test_overlap():
-    assert overlap((0, 0, 4, 4), (0, 0, 4, 4)) == 1
-    assert overlap((0, 0, 4, 4), (4, 0, 4, 4)) == 0
-    assert overlap((0, 0, 4, 4), (9, 9, 1, 1)) == 0
-    assert overlap((0, 0, 4, 4), (2, 2, 4, 4)) == 4 / 28
 
 
 # -- trackers --------------------------------------------------------------------------------------
@@ -87,29 +81,30 @@ SEEDS = (0, 1, 2)
 
 
 @cache
-def followed(name: str, seed: int, adapt: str | None = "robust"):
-    """What a tracker says in every frame, `ok` and window, and how well it overlaps the truth."""
+def tracked(name: str, seed: int, adapt: str | None = "robust"):
+    """Return `ok`, the window and its overlap with the truth, for every frame."""
     tracker = Tracker(adapt=adapt)
     tracker.init(*drawn(name, seed)[0])
-    found = [(True, tracker.window), *(tracker.update(frame) for frame, _ in drawn(name, seed)[1:])]
+    results = [(True, tracker.window)]
+    results += [tracker.update(frame) for frame, _ in drawn(name, seed)[1:]]
     overlaps = [
-        None if there is None else overlap(window, there)
-        for (_, window), there in zip(found, truth(name, seed))
+        None if true_window is None else overlap(window, true_window)
+        for (_, window), true_window in zip(results, truth(name, seed))
     ]
-    return [ok for ok, _ in found], [window for _, window in found], overlaps
+    return [ok for ok, _ in results], [window for _, window in results], overlaps
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_changing_light_is_followed_where_fixed_colours_are_not(seed):
-    ok, _, overlaps = followed("light", seed)
+def test_changing_light_is_tracked_and_defeats_fixed_colours(seed):
+    ok, _, overlaps = tracked("light", seed)
     assert all(ok)
     assert min(overlaps) > 0.4
-    assert max(followed("light", seed, None)[2][-15:]) < 0.1
+    assert max(tracked("light", seed, None)[2][-15:]) < 0.1
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_leaves_is_lost_and_what_returns_is_found(seed):
-    ok, _, overlaps = followed("leaving", seed)
+def test_an_object_that_leaves_is_lost_and_found_again(seed):
+    ok, _, overlaps = tracked("leaving", seed)
     ((gone, back),) = hidden("leaving", seed)
     assert all(ok[: gone - 5])
     assert not any(ok[gone + 5 : back])
@@ -118,17 +113,17 @@ def test_what_leaves_is_lost_and_what_returns_is_found(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_look_alike_is_not_followed(seed):
-    ok, windows, overlaps = followed("lookalike", seed)
+def test_a_lookalike_is_not_tracked(seed):
+    ok, windows, overlaps = tracked("lookalike", seed)
     assert all(ok)
     assert min(overlaps) > 0.5
     centres = np.array([(x + w / 2, y + h / 2) for x, y, w, h in windows])
-    assert np.abs(np.diff(centres, axis=0)).max() < 15  # it never jumps
+    assert np.abs(np.diff(centres, axis=0)).max() < 15  # no jump to the other ball
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_a_post_hid_is_found_again(seed):
-    ok, _, overlaps = followed("occlusion", seed)
+def test_a_hidden_object_is_found_again(seed):
+    ok, _, overlaps = tracked("occlusion", seed)
     (_, first), (second, last) = hidden("occlusion", seed)
     assert all(ok[first + 10 : second - 5])
     assert all(ok[last + 10 :])
@@ -137,8 +132,8 @@ def test_what_a_post_hid_is_found_again(seed):
 
 @pytest.mark.parametrize("adapt", ["robust", "paper", None])
 @pytest.mark.parametrize("name", CLIPS)
-def test_windows_have_an_area_and_lie_in_the_frame(name, adapt):
-    for x, y, w, h in followed(name, 0, adapt)[1]:
+def test_windows_are_not_empty_and_lie_in_the_frame(name, adapt):
+    for x, y, w, h in tracked(name, 0, adapt)[1]:
         assert w > 0
         assert h > 0
         assert 0 <= x <= WIDTH - w

@@ -205,15 +205,3 @@ def thread_count(n_threads: int | None) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(cores or 1, int(limit) if limit.isdigit() and int(limit) else MAX_THREADS))
-
-
-def white_of(peak: int, dtype: np.dtype[Any]) -> tuple[int, bool]:
-    """Give full brightness for an image of integers up to `peak`, and whether they come near it.
-
-    Values up to 255 are bytes, whatever type they are in; others have 16 bits. Of these, values
-    that use less than an eighth are rather those of a sensor with fewer bits.
-    """
-    if peak <= 255:
-        return 255, True
-    white = min(int(np.iinfo(dtype).max), 65535)
-    return white, 8 * peak >= white

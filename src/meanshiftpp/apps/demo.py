@@ -297,7 +297,7 @@ class Tracked:
     @property
     def overlap(self) -> float:
         """How well the windows lie on the ball, on average, where it is to be seen."""
-        from meanshiftpp.tracking.clips import overlap
+        from meanshiftpp.tracking.windows import overlap
 
         pairs = zip(self.windows, self.truth, strict=True)
         return float(np.mean([overlap(here, there) for here, there in pairs if there]))

@@ -207,10 +207,9 @@ def report_convergence(searches: Sequence[Modes], recipe: Recipe) -> None:
     which = "the search" if len(searches) == 1 else f"{unfinished} of {len(searches)} searches"
     problem = f"{which} still moved points after {recipe.max_iter} steps"
     warning = ConvergenceWarning(
-        f"{problem}; raise max_iter (now {recipe.max_iter}) or tol (now {recipe.tol:g})"
+        f"{problem}; use a larger bandwidth, or raise max_iter or tol (now {recipe.tol:g})"
     )
-    # Front ends that do not speak Python name their own options instead.
-    warning.problem, warning.parameters = problem, ("max_iter", "tol")
+    warning.problem = problem  # other front ends add advice in terms of their own options
     warn_user(warning)
 
 

@@ -1,7 +1,7 @@
-"""What a segmentation looks like: regions in their colours, outlines, a strip of a palette.
+"""Draw segmentations: regions in their colours, outlines, palettes, sheets of pictures.
 
-Plain functions from arrays to pictures of bytes. Lines grow with the picture, so that they are as
-visible on a photograph of 20 megapixels as on a small one.
+Every function takes arrays and returns a picture of bytes. Line widths scale with the picture, so
+that outlines are as visible on a photograph of 20 megapixels as on a small one.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp._support.checks import white_of
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.images.pixels import white_level
 
 __all__ = [
     "as_rgb",
@@ -31,19 +31,18 @@ __all__ = [
 
 Picture = NDArray[np.uint8]  # (height, width, 3), or 4 with alpha
 
-LINE = 800  # one pixel of line for so many of the picture's side
-_DARK = 70.0  # regions darker than this get a lighter outline, the others a darker one
+LINE_SCALE = 800  # pixels of the picture's side per pixel of line width
+_DARK = 70.0  # regions with a lower luma get a lighter outline, the others a darker one
 _LUMA = np.array([0.299, 0.587, 0.114])
 
 
 def as_rgb(
     image: NDArray[Any], channel_axis: int | None = -1, *, limits: ArrayLike | None = None
 ) -> Picture:
-    """Show an image of any type and number of bands as RGB bytes.
+    """Convert an image of any type and number of bands to RGB bytes.
 
-    Grey and colour images of bytes and of 16 bits keep their values. Other integers, floats, and
-    bands that are no colours, are stretched between their `limits`; of many bands the first three
-    are shown.
+    8-bit and 16-bit images, grey or in colour, keep their brightness. Other types, and bands that
+    are not colours, are stretched between their `limits`. Only the first three bands are drawn.
 
     Examples
     --------
@@ -52,14 +51,14 @@ def as_rgb(
     >>> as_rgb(np.array([[0, 65535]], np.uint16)).tolist()
     [[[0, 0, 0], [255, 255, 255]]]
     """
-    bands, colours = _bands(image, channel_axis)
-    low, high = np.asarray(_limits(bands, colours, None) if limits is None else limits)
+    bands, are_colours = _drawn_bands(image, channel_axis)
+    low, high = np.asarray(_limits(bands, are_colours, None) if limits is None else limits)
     if bands.dtype == np.uint8 and (low == 0).all() and (high == 255).all():
-        shown = bands
+        levels = bands
     else:
         scaled = (bands.astype(np.float64) - low) / np.maximum(high - low, 1e-300) * 255
-        shown = np.nan_to_num(scaled, posinf=255, neginf=0).clip(0, 255).round()
-    return np.ascontiguousarray(np.broadcast_to(shown, (*shown.shape[:2], 3)), np.uint8)
+        levels = np.nan_to_num(scaled, posinf=255, neginf=0).clip(0, 255).round()
+    return np.ascontiguousarray(np.broadcast_to(levels, (*levels.shape[:2], 3)), np.uint8)
 
 
 def limits(
@@ -68,10 +67,10 @@ def limits(
     *,
     mask: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
-    """Find the values that are shown as black and as white, of each band that is shown.
+    """Return the values drawn as black and as white, for each band that is drawn.
 
-    They are those of the type, where the image fills it; else the 1st and the 99th percentile of
-    the pixels where `mask` is True.
+    They are the limits of the image's type if the values use its range, otherwise the 1st and 99th
+    percentiles of the pixels where `mask` is True.
 
     Examples
     --------
@@ -80,11 +79,11 @@ def limits(
     >>> limits(np.array([[0, 200]], np.uint8)).tolist()
     [[0.0], [255.0]]
     """
-    return _limits(*_bands(image, channel_axis), mask)
+    return _limits(*_drawn_bands(image, channel_axis), mask)
 
 
 def region_colors(rgb: Picture, labels: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-    """Return the mean colour of each label, those from 0 to the largest; NaN where there is none.
+    """Return the mean colour of every label from 0 to the largest; NaN for labels not in use.
 
     Examples
     --------
@@ -94,7 +93,7 @@ def region_colors(rgb: Picture, labels: NDArray[np.integer[Any]]) -> NDArray[np.
     >>> region_colors(rgb, np.array([[0, 0, 1]])).tolist()
     [[15.0, 0.0, 0.0], [0.0, 0.0, 9.0]]
     """
-    ids = labels.ravel() + 1  # masked pixels are counted, and left out below
+    ids = labels.ravel() + 1  # masked pixels come first and are dropped below
     n = int(ids.max(initial=0)) + 1
     sums = [np.bincount(ids, rgb[..., c].ravel(), n) for c in range(3)]
     counts = np.bincount(ids, minlength=n)
@@ -111,7 +110,7 @@ def outlines(labels: NDArray[np.integer[Any]], width: int | None = None) -> NDAr
     labels : ndarray of shape (height, width)
         A label image.
     width : int, optional
-        Of the line, in pixels. By default it grows with the picture.
+        Line width in pixels. By default it scales with the picture.
 
     Examples
     --------
@@ -123,25 +122,25 @@ def outlines(labels: NDArray[np.integer[Any]], width: int | None = None) -> NDAr
     line = np.zeros(labels.shape, bool)
     line[:, :-1] = labels[:, :-1] != labels[:, 1:]
     line[:-1] |= labels[:-1] != labels[1:]
-    return _widened(line, _line_width(labels) if width is None else width)
+    return _widen(line, _line_width(labels) if width is None else width)
 
 
 def fill(labels: NDArray[np.integer[Any]], colors: ArrayLike, *, lines: bool = True) -> Picture:
-    """Draw every region in its colour; masked pixels (below 0) are transparent.
+    """Draw every region in its colour; masked pixels (labels below 0) are transparent.
 
     Parameters
     ----------
     labels : ndarray of shape (height, width)
         A label image.
     colors : array-like of shape (n_labels, 3)
-        RGB from 0 to 255, for example those of `region_colors`.
+        RGB from 0 to 255, for example from `region_colors`.
     lines : bool
-        With a thin outline around each region, darker or lighter than its colour.
+        Whether to draw a thin outline around each region, darker or lighter than its colour.
 
     Returns
     -------
     ndarray of uint8
-        RGB, or RGBA where pixels are masked.
+        RGB, or RGBA if any pixel is masked.
 
     Examples
     --------
@@ -153,18 +152,18 @@ def fill(labels: NDArray[np.integer[Any]], colors: ArrayLike, *, lines: bool = T
     plain = np.nan_to_num(np.asarray(colors, np.float64)).clip(0, 255)
     dark = (plain @ _LUMA < _DARK)[:, None]
     edges = np.where(dark, plain * 0.6 + 90.0, plain * 0.6)
-    # One table for both: the outline colours come after the fill colours, both after the mask's.
+    # One lookup draws fills and outlines: row 0 is for masked pixels, outline colours come last.
     table = np.vstack([[0, 0, 0], plain, edges]).round().astype(np.uint8)
-    which = labels + 1
+    rows = labels + 1
     if lines:
-        which[outlines(labels) & (which > 0)] += len(plain)
-    return _hidden(table[which], labels)
+        rows[outlines(labels) & (rows > 0)] += len(plain)
+    return _hide_masked(table[rows], labels)
 
 
 def overlay(rgb: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
-    """Draw the outlines on the picture: white, in a dark seam that keeps them visible on white.
+    """Draw white outlines on the picture, with a dark edge that keeps them visible on white.
 
-    Masked pixels (below 0) are transparent, as in `fill`.
+    Masked pixels (labels below 0) are transparent, as in `fill`.
 
     Examples
     --------
@@ -174,25 +173,25 @@ def overlay(rgb: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
     [[50, 255, 50, 100]]
     """
     line = outlines(labels)
-    seam = _widened(line, 1 + 2 * _line_width(labels)) & ~line
+    dark_edge = _widen(line, 1 + 2 * _line_width(labels)) & ~line
     drawn = rgb[..., :3].copy()
-    drawn[seam] //= 2
+    drawn[dark_edge] //= 2
     drawn[line] = 255
     drawn[labels < 0] = 0
-    return _hidden(drawn, labels)
+    return _hide_masked(drawn, labels)
 
 
 def palette_strip(colors: ArrayLike, shares: ArrayLike, width: int = 1200) -> Picture:
-    """Draw a palette: a bar divided by the shares, and the first twelve colours in numbers.
+    """Draw a palette: a bar divided by the shares, above the codes of the first twelve colours.
 
     Parameters
     ----------
     colors : array-like of shape (n, 3)
         RGB from 0 to 255, most frequent first.
     shares : array-like of shape (n,)
-        They sum to 1.
+        The share of each colour; they sum to 1.
     width : int
-        Of the picture, in pixels.
+        Width of the picture in pixels.
 
     Examples
     --------
@@ -203,31 +202,32 @@ def palette_strip(colors: ArrayLike, shares: ArrayLike, width: int = 1200) -> Pi
     images, drawing = need("PIL.Image", "image"), need("PIL.ImageDraw", "image")
     colours = np.asarray(colors).round().astype(np.uint8)
     parts = np.asarray(shares, np.float64)
-    bar, row, columns, margin = 180, 66, 4, 12
-    named = min(len(colours), 3 * columns)
-    rows = -(-named // columns)
-    strip = images.new("RGB", (width, bar + 2 * margin + rows * row), "white")
+    bar_height, row_height, n_columns, margin = 180, 66, 4, 12
+    n_codes = min(len(colours), 3 * n_columns)
+    n_rows = -(-n_codes // n_columns)
+    height = bar_height + 2 * margin + n_rows * row_height
+    strip = images.new("RGB", (width, height), "white")
     pen = drawing.Draw(strip)
     edges = [0, *np.rint(parts.cumsum() / parts.sum() * width).astype(int).tolist()]
     for colour, (left, right) in zip(colours, pairwise(edges), strict=True):
         if right > left:
-            pen.rectangle((left, 0, right - 1, bar - 1), tuple(colour.tolist()))
+            pen.rectangle((left, 0, right - 1, bar_height - 1), tuple(colour.tolist()))
     font = need("PIL.ImageFont", "image").load_default(26)
-    step = width // columns
-    for i in range(named):
-        x, y = margin + i % columns * step, bar + margin + i // columns * row
+    for i in range(n_codes):
+        x = margin + i % n_columns * (width // n_columns)
+        y = bar_height + margin + i // n_columns * row_height
         colour = tuple(colours[i].tolist())
         pen.rounded_rectangle((x, y + 9, x + 48, y + 57), 8, colour, (0, 0, 0))
         share = f"{parts[i]:.1%}" if parts[i] >= 0.001 else "<0.1%"
-        words = f"#{bytes(colour).hex().upper()}  {share}"
-        pen.text((x + 62, y + 33), words, (0, 0, 0), font, anchor="lm")
+        code = f"#{bytes(colour).hex().upper()}  {share}"
+        pen.text((x + 62, y + 33), code, (0, 0, 0), font, anchor="lm")
     return np.asarray(strip)
 
 
 def contact_sheet(
     panels: Sequence[tuple[str, str, Picture]], columns: int = 2, gap: int = 24
 ) -> Picture:
-    """Lay pictures of one size out on a sheet, each with a title and a line of words below it.
+    """Arrange pictures of one size on a sheet, each with a title and a line of text below it.
 
     Examples
     --------
@@ -240,52 +240,55 @@ def contact_sheet(
     images, drawing = need("PIL.Image", "image"), need("PIL.ImageDraw", "image")
     fonts = need("PIL.ImageFont", "image")
     height, width = panels[0][2].shape[:2]
-    words = 72
+    text_height = 72
     rows = -(-len(panels) // columns)
-    size = (gap + columns * (width + gap), gap + rows * (height + words + gap))
+    size = (gap + columns * (width + gap), gap + rows * (height + text_height + gap))
     sheet = images.new("RGB", size, "#FCFCFA")
     pen = drawing.Draw(sheet)
-    for i, (title, line, picture) in enumerate(panels):
+    for i, (title, text, picture) in enumerate(panels):
         x = gap + i % columns * (width + gap)
-        y = gap + i // columns * (height + words + gap)
+        y = gap + i // columns * (height + text_height + gap)
         sheet.paste(images.fromarray(picture), (x, y))
         pen.text((x, y + height + 10), title, "#22252A", fonts.load_default(24))
-        pen.text((x, y + height + 42), line, "#70757D", fonts.load_default(18))
+        pen.text((x, y + height + 42), text, "#70757D", fonts.load_default(18))
     return np.asarray(sheet)
 
 
-# -- within -----------------------------------------------------------------------------------
+# -- internals ---------------------------------------------------------------------------------
 
 
-def _hidden(picture: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
-    """Make masked pixels transparent, where there are any."""
-    there = labels >= 0
-    return picture if there.all() else np.dstack([picture, there.astype(np.uint8) * np.uint8(255)])
+def _hide_masked(picture: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
+    """Make masked pixels transparent; without any, return the picture unchanged."""
+    visible = labels >= 0
+    if visible.all():
+        return picture
+    return np.dstack([picture, visible.astype(np.uint8) * np.uint8(255)])
 
 
 def _line_width(labels: NDArray[Any]) -> int:
-    return max(1, round(math.sqrt(labels.size) / LINE))
+    return max(1, round(math.sqrt(labels.size) / LINE_SCALE))
 
 
-def _widened(line: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
-    """Widen lines of one pixel; each turn adds one, to either side in turn."""
+def _widen(line: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
+    """Widen lines of one pixel, by one pixel on alternating sides."""
     wide = line
-    for turn in range(width - 1):
+    for step in range(width - 1):
         narrow, wide = wide, wide.copy()
-        there, here = (slice(1, None), slice(None, -1))[:: 1 if turn % 2 else -1]
-        wide[here] |= narrow[there]
-        wide[:, here] |= narrow[:, there]
+        source, target = (slice(1, None), slice(None, -1))[:: 1 if step % 2 else -1]
+        wide[target] |= narrow[source]
+        wide[:, target] |= narrow[:, source]
     return wide
 
 
-def _bands(image: NDArray[Any], channel_axis: int | None) -> tuple[NDArray[Any], bool]:
-    """Take the bands to show, channels last, and say whether they are colours."""
+def _drawn_bands(image: NDArray[Any], channel_axis: int | None) -> tuple[NDArray[Any], bool]:
+    """Return the bands to draw, channels last, and whether they are colours."""
     bands = image[..., None] if image.ndim == 2 else image
     if image.ndim != 2 and channel_axis is not None:
         bands = np.moveaxis(image, channel_axis, -1)
     if bands.ndim != 3 or (image.ndim == 3 and channel_axis is None):
         raise InvalidInputError(
-            f"only an image of two dimensions can be drawn, got {image.shape}: write its labels"
+            "an image must have two dimensions to be drawn, "
+            f"got shape {image.shape}; write its labels instead"
         )
     if bands.dtype.kind == "b":
         bands = bands.view(np.uint8) * np.uint8(255)
@@ -293,9 +296,9 @@ def _bands(image: NDArray[Any], channel_axis: int | None) -> tuple[NDArray[Any],
 
 
 def _limits(
-    bands: NDArray[Any], colours: bool, mask: NDArray[np.bool_] | None
+    bands: NDArray[Any], are_colours: bool, mask: NDArray[np.bool_] | None
 ) -> NDArray[np.float64]:
-    if colours and bands.dtype == np.uint8:
+    if are_colours and bands.dtype == np.uint8:
         return np.repeat([[0.0], [255.0]], bands.shape[2], axis=1)
     values = bands[np.isfinite(bands).all(axis=2) & (True if mask is None else mask)]
     low, high = np.zeros(bands.shape[2]), np.ones(bands.shape[2])
@@ -304,8 +307,8 @@ def _limits(
     least, peak = values.min(), values.max()
     if bands.dtype.kind == "f" and least >= 0 and peak <= 1:
         return np.stack([low, high])
-    if colours and bands.dtype.kind in "iu" and least >= 0 and peak <= 65535:
-        white, near = white_of(int(peak), bands.dtype)
-        if near:
+    if are_colours and bands.dtype.kind in "iu" and least >= 0 and peak <= 65535:
+        white, is_used = white_level(int(peak), bands.dtype)
+        if is_used:
             return np.stack([low, high * white])
     return np.asarray(np.percentile(values.astype(np.float64), [1, 99], axis=0))

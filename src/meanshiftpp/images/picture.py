@@ -1,8 +1,8 @@
-"""Picture files in and out.
+"""Read and write picture files.
 
-Photographs come as Pillow reads them, turned upright; .tif files come through tifffile with
-all their bands, bits and slices, and a mask of the pixels that have data. Label images are 16-bit,
-or 32-bit where that is not enough.
+Pillow reads photographs, which are turned upright. tifffile reads .tif files with all their bands,
+bits and slices, and with a mask of the pixels that have data. Label images have 16 bits, or 32 if
+there are more labels.
 """
 
 from __future__ import annotations
@@ -32,30 +32,34 @@ LABEL_FORMATS = (".png", *TIFF)
 _NO_ALPHA = (".jpg", ".jpeg", ".bmp")
 _MOST_LABELS_16_BIT = 2**16 - 1
 _NODATA = 42113  # GDAL's tag
-_PLACE = (33550, 33922, 34264, 34735, 34736, 34737)  # the tags of a GeoTIFF that say where it lies
-_ALPHA = (1, 2)  # of a .tif's extra samples, those that are alpha: associated, and not
+_PLACE = (33550, 33922, 34264, 34735, 34736, 34737)  # the tags of a GeoTIFF's position on Earth
+_ALPHA = (1, 2)  # the kinds of extra samples in a .tif that are alpha: associated, unassociated
 
 Place = tuple[tuple[int, int, int, Any, bool], ...]
 
 
+class PictureWarning(UserWarning):
+    """A warning about a picture file; its text starts with the name of the file."""
+
+
 @dataclass(frozen=True)
 class Picture:
-    """An image as it was in its file.
+    """An image as read from a file.
 
     Attributes
     ----------
     values : ndarray
-        Its pixels, in the type of the file.
+        The pixels, in the type of the file.
     channel_axis : int or None
-        Which axis holds the channels, as the functions on images want it.
+        The axis of the channels, as in `meanshiftpp.segment`.
     mask : ndarray of bool, or None
-        True where there is data, as the functions on images want it; None: everywhere. A pixel has
-        none where one of its bands is the file's "no data", NaN or infinite, or where the alpha of
-        a .tif, which is not among the values, is 0.
+        True for pixels with data, as in `meanshiftpp.segment`; None if all have data. A pixel has
+        no data if one of its bands is the file's "no data" value, NaN or infinite, or if its alpha
+        is 0 in a .tif, whose alpha is not among the values.
     bands : bool
-        Whether these are four bands and no RGBA: `segment` is to be told so by ``space=None``.
+        Whether the four channels are bands, not RGBA; pass ``space=None`` to `segment` if so.
     place : tuple
-        Where on Earth it lies: the tags of a GeoTIFF, for `write_labels`.
+        The position on Earth: the tags of a GeoTIFF, for `write_labels`.
     """
 
     values: NDArray[Any]
@@ -66,28 +70,28 @@ class Picture:
 
     @property
     def channels(self) -> int | None:
-        """Which axis holds the channels, counted from the first; None where there are none."""
+        """The axis of the channels, counted from the first axis; None without channels."""
         if self.values.ndim == 2 or self.channel_axis is None:
             return None
         return self.channel_axis % self.values.ndim
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Height and width, and depth before them: the shape without the channels."""
+        """The shape without the channels: (height, width), or (depth, height, width)."""
         return tuple(n for i, n in enumerate(self.values.shape) if i != self.channels)
 
     def without(self, gaps: NDArray[np.bool_]) -> Picture:
-        """Mask more pixels: those with a gap, or with one in any of their channels."""
+        """Return a copy that also masks the pixels with a gap in any of their channels."""
         if self.channels is not None and gaps.ndim == self.values.ndim:
             gaps = np.asarray(gaps.any(axis=self.channels))
-        there = ~gaps if self.mask is None else self.mask & ~gaps
-        return self if there.all() else replace(self, mask=there)
+        mask = ~gaps if self.mask is None else self.mask & ~gaps
+        return self if mask.all() else replace(self, mask=mask)
 
 
 def read(path: str | os.PathLike[str]) -> Picture:
     """Read a picture, or the slices of a .tif volume.
 
-    Pixels that are NaN or infinite are masked, with a warning unless the file calls NaN "no data".
+    NaN and infinite pixels are masked, with a warning unless NaN is the file's "no data" value.
 
     Examples
     --------
@@ -100,21 +104,19 @@ def read(path: str | os.PathLike[str]) -> Picture:
     path = Path(path)
     check_readable(path)
     if path.stat().st_size == 0:
-        raise InvalidInputError(f"{str(path)!r} is empty: no picture")
-    with _errors_named(path):
+        raise _file_error(path, "is empty, not a picture")
+    with _decoder_errors(path):
         is_tiff = path.suffix.lower() in TIFF
         photo = _read_tiff(path) if is_tiff else Picture(_read_with_pillow(path))
     if photo.values.dtype.kind == "f":
-        photo = _finite(photo, path)
+        photo = _mask_non_finite(photo, path)
     if photo.mask is not None and not photo.mask.any():
-        raise InvalidInputError(
-            f"{str(path)!r} has no pixel with data: there is nothing to segment"
-        )
+        raise _file_error(path, "has no pixel with data, so there is nothing to segment")
     return photo
 
 
 def write(path: str | os.PathLike[str], rgb: NDArray[np.uint8]) -> None:
-    """Write RGB or RGBA bytes; alpha becomes white in a format that has none."""
+    """Write RGB or RGBA bytes; transparent pixels become white in a format without alpha."""
     suffix = known_suffix(path, PICTURE_FORMATS)
     image = need("PIL.Image", "image").fromarray(np.ascontiguousarray(rgb))
     if image.mode == "RGBA" and suffix in _NO_ALPHA:
@@ -129,9 +131,9 @@ def write(path: str | os.PathLike[str], rgb: NDArray[np.uint8]) -> None:
 def write_labels(
     path: str | os.PathLike[str], labels: NDArray[np.integer[Any]], place: Place = ()
 ) -> None:
-    """Write a label image or volume: labels from 1, and 0 for pixels that have none.
+    """Write a label image or volume: labels from 1, and 0 for pixels without a label.
 
-    A .png holds 16 bits and two dimensions, a .tif anything, and the `place` of a picture.
+    A .png holds 16 bits and two dimensions. A .tif holds any labels, and the `place` of a picture.
 
     Examples
     --------
@@ -148,10 +150,12 @@ def write_labels(
     if suffix == ".png":
         if wide:
             raise InvalidInputError(
-                f"a .png holds {_MOST_LABELS_16_BIT:,} labels, these are {most:,}: write a .tif"
+                f"a .png holds at most {_MOST_LABELS_16_BIT:,} labels, got {most:,}; write a .tif"
             )
         if labels.ndim != 2:
-            raise InvalidInputError(f"a .png has two dimensions, not {labels.ndim}: write a .tif")
+            raise InvalidInputError(
+                f"a .png has two dimensions, got labels with {labels.ndim}; write a .tif"
+            )
         with atomic_path(path) as target:
             need("PIL.Image", "image").fromarray(values).save(target)
         return
@@ -162,37 +166,46 @@ def write_labels(
         tiff.imwrite(target, values, extratags=tags, **layout)
 
 
-# -- within -----------------------------------------------------------------------------------
+# -- errors ------------------------------------------------------------------------------------
+
+
+def _file_error(path: Path, problem: str) -> InvalidInputError:
+    return InvalidInputError(problem, place=repr(str(path)))
 
 
 @contextmanager
-def _errors_named(path: Path) -> Iterator[None]:
-    """Give the many ways in which a file can be broken one error, with the file's name."""
+def _decoder_errors(path: Path) -> Iterator[None]:
+    """Convert the errors of all decoders to InvalidInputError with the name of the file."""
     images = need("PIL.Image", "image")
     try:
         yield
     except (MeanShiftPPError, MemoryError):
         raise
     except images.UnidentifiedImageError as error:
-        raise InvalidInputError(f"{str(path)!r} is no picture in a format known here") from error
+        raise _file_error(path, "is not a picture in a known format") from error
     except images.DecompressionBombError as error:
+        # Pillow raises before it returns an image, and the count is only in its message.
         pixels = re.search(r"(\d+) pixels", str(error))
         raise _too_large(path, int(pixels[1]) if pixels else math.inf) from error
-    except Exception as error:  # decoders fail in any way their formats know
-        raise InvalidInputError(f"{str(path)!r} is damaged: {error}") from error
+    except Exception as error:  # decoders raise errors of any type for damaged files
+        raise _file_error(path, f"is damaged: {error}") from error
 
 
 def _too_large(path: Path, pixels: float) -> InvalidInputError:
-    return InvalidInputError(
-        f"{str(path)!r} is refused: {pixels:,} pixels would be unpacked, and Pillow's limit is "
-        f"{_most_pixels():,}; if you trust the file, raise PIL.Image.MAX_IMAGE_PIXELS"
+    return _file_error(
+        path,
+        f"has {pixels:,} pixels, more than Pillow's limit of {_most_pixels():,}; "
+        "if you trust the file, raise PIL.Image.MAX_IMAGE_PIXELS",
     )
 
 
 def _most_pixels() -> float:
-    """Pillow warns at its limit and refuses at twice that; here only the second counts."""
+    """Return twice Pillow's limit: Pillow warns above the limit and raises above twice that."""
     limit = need("PIL.Image", "image").MAX_IMAGE_PIXELS
     return math.inf if limit is None else 2 * limit
+
+
+# -- decoding ----------------------------------------------------------------------------------
 
 
 def _read_with_pillow(path: Path) -> NDArray[Any]:
@@ -210,7 +223,7 @@ def _read_with_pillow(path: Path) -> NDArray[Any]:
         image = image.convert("RGB")  # CMYK, YCbCr and others
     values: NDArray[Any] = np.asarray(image)
     if values.dtype == np.int32 and values.min() >= 0 and values.max() < 2**16:
-        values = values.astype(np.uint16)  # how some 16-bit pictures arrive
+        values = values.astype(np.uint16)  # Pillow decodes some 16-bit files to 32 bits
     return values
 
 
@@ -218,19 +231,22 @@ def _read_tiff(path: Path) -> Picture:
     tiff = need("tifffile", "image")
     with tiff.TiffFile(path) as file:
         series, page = file.series[0], file.pages[0]
-        if math.prod(series.shape) > 4 * _most_pixels():  # as much memory as RGBA bytes take
+        if math.prod(series.shape) > 4 * _most_pixels():  # more values than RGBA at the limit
             raise _too_large(path, math.prod(series.shape))
-        coded = page.colormap is not None
-        photo = Picture(_read_with_pillow(path)) if coded else _read_series(series, page, path)
-        photo = photo.without(_gaps(_codes(path) if coded else photo.values, page))
+        has_colormap = page.colormap is not None
+        photo = (
+            Picture(_read_with_pillow(path)) if has_colormap else _read_series(series, page, path)
+        )
+        stored = _colormap_indices(path) if has_colormap else photo.values
+        photo = photo.without(_no_data(stored, page))
         for other in file.series[1:]:
-            if other.keyframe.is_mask and other.shape == photo.shape:  # else one of an overview
+            if other.keyframe.is_mask and other.shape == photo.shape:  # not that of an overview
                 photo = photo.without(other.asarray() == 0)
         return replace(photo, place=_place(page))
 
 
-def _gaps(values: NDArray[Any], page: Any) -> NDArray[np.bool_]:
-    """Find the values that the file calls "no data"."""
+def _no_data(values: NDArray[Any], page: Any) -> NDArray[np.bool_]:
+    """Return where the values equal the file's "no data" value."""
     nodata = _number(page.tags[_NODATA].value) if _NODATA in page.tags else None
     if nodata is None:
         return np.zeros(values.shape, bool)
@@ -240,8 +256,8 @@ def _gaps(values: NDArray[Any], page: Any) -> NDArray[np.bool_]:
         return np.asarray(values == nodata)
 
 
-def _codes(path: Path) -> NDArray[Any]:
-    """Read the numbers of colours in a table of colours."""
+def _colormap_indices(path: Path) -> NDArray[Any]:
+    """Read the indices into the colour map, before they are replaced by colours."""
     with need("PIL.Image", "image").open(path) as file:
         return np.asarray(file)
 
@@ -255,10 +271,10 @@ def _read_series(series: Any, page: Any, path: Path) -> Picture:
     try:
         values, axes = series.asarray(), series.axes
     except ValueError as error:
-        if "imagecodecs" not in str(error):
+        if "imagecodecs" not in str(error):  # tifffile names the missing codec in the text only
             raise
-        return _read_packed(page, path)
-    if page.photometric == 0 and values.dtype.kind in "bu":  # a scan, in which 0 is white
+        return _read_compressed(page, path)
+    if page.photometric == 0 and values.dtype.kind in "bu":  # in such scans 0 is white
         values ^= values.dtype.type(2**page.bitspersample - 1)
     keep = [i for i, size in enumerate(values.shape) if size > 1 or axes[i] in "YX"]
     axes = "".join(axes[i] for i in keep)
@@ -268,47 +284,56 @@ def _read_series(series: Any, page: Any, path: Path) -> Picture:
     return replace(photo, bands=bool(channels) and photo.values.shape[channels[0]] == 4)
 
 
-def _read_packed(page: Any, path: Path) -> Picture:
-    """Read what only Pillow can unpack, if it has all bands after that."""
-    lost = InvalidInputError(
-        f"{str(path)!r} has {page.samplesperpixel} bands packed with {page.compression.name}, "
-        "which this needs imagecodecs for: pip install imagecodecs"
+def _read_compressed(page: Any, path: Path) -> Picture:
+    """Read with Pillow a compression that tifffile cannot decode, unless Pillow drops bands."""
+    unreadable = _file_error(
+        path,
+        f"has {page.samplesperpixel} bands compressed with {page.compression.name}, which only "
+        "imagecodecs can read: pip install imagecodecs",
     )
     try:
         values = _read_with_pillow(path)
     except need("PIL.Image", "image").UnidentifiedImageError:
-        raise lost from None
+        raise unreadable from None
     if page.extrasamples and (values.shape[2] if values.ndim > 2 else 1) < page.samplesperpixel:
-        raise lost
+        raise unreadable
     return Picture(values)
 
 
 def _without_alpha(photo: Picture, page: Any) -> Picture:
-    """Make a mask of what the file calls alpha: other bands beyond the colours are bands."""
+    """Convert the file's alpha bands to a mask; other extra bands stay among the values."""
     axis, n = photo.channels, page.samplesperpixel
     if axis is None or photo.values.shape[axis] != n:
         return photo
-    kinds = [kind in _ALPHA for kind in page.extrasamples]  # of the last bands
-    alpha = [n - len(kinds) + i for i, is_alpha in enumerate(kinds) if is_alpha]
+    first_extra = n - len(page.extrasamples)
+    alpha = [first_extra + i for i, kind in enumerate(page.extrasamples) if kind in _ALPHA]
     if not alpha:
         return photo
-    hidden = np.take(photo.values, alpha, axis) == 0
-    return replace(photo.without(hidden), values=np.delete(photo.values, alpha, axis))
+    transparent = np.take(photo.values, alpha, axis) == 0
+    return replace(photo.without(transparent), values=np.delete(photo.values, alpha, axis))
 
 
 def _number(text: str) -> float | None:
-    """Read the number of a tag, whole where it can be; None where there is none."""
+    """Parse the number in a tag, as an integer if possible; None if it is not a number."""
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text.strip("\0 "))
     return None
 
 
-def _finite(photo: Picture, path: Path) -> Picture:
-    """Mask what is NaN or infinite, and say so: nothing in the file told that it has no data."""
-    there = photo.without(~np.isfinite(photo.values))
-    left = [math.prod(p.shape) if p.mask is None else int(p.mask.sum()) for p in (photo, there)]
-    if left[0] > left[1] > 0:
-        words = f"{left[0] - left[1]:,} of {math.prod(photo.shape):,} pixels"
-        warnings.warn(f"{path}: {words} are NaN or infinite, and masked", stacklevel=3)
-    return there
+def _mask_non_finite(photo: Picture, path: Path) -> Picture:
+    """Mask NaN and infinite pixels, with a warning if the file does not declare them."""
+    masked = photo.without(~np.isfinite(photo.values))
+    before, after = (
+        math.prod(each.shape) if each.mask is None else int(each.mask.sum())
+        for each in (photo, masked)
+    )
+    if before > after > 0:
+        warnings.warn(
+            PictureWarning(
+                f"{path}: masked {before - after:,} of {math.prod(photo.shape):,} pixels, "
+                "which are NaN or infinite"
+            ),
+            stacklevel=3,
+        )
+    return masked

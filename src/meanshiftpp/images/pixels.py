@@ -1,6 +1,6 @@
-"""An image as a table: one row per pixel, in reading order, its colours in the space asked for.
+"""Read an image as a table: one row per pixel, in reading order, with features in a colour space.
 
-What users hand in is checked here: shape, type, mask, range.
+This module checks the shape, type, mask and range of the images that users pass in.
 """
 
 from __future__ import annotations
@@ -14,49 +14,70 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._support.checks import thread_count, white_of
+from meanshiftpp._support.checks import thread_count
 from meanshiftpp._support.devices import as_array, module_of, on_gpu
 from meanshiftpp.errors import InvalidInputError
 
 SPACES = ("rgb", "lab", "luv", "hsv")
-_SCALE = 15.0  # spread that bands without a colour space are brought to
+_BAND_SPREAD = 15.0  # total standard deviation of bands that are not in a colour space
+
+
+class DarkImageWarning(UserWarning):
+    """A 16-bit image uses so little of its range that it is nearly black in a colour space.
+
+    Attributes
+    ----------
+    peak : int
+        The largest value of the image.
+    white : int
+        The value of full brightness.
+    """
+
+    def __init__(self, peak: int, white: int) -> None:
+        super().__init__(
+            f"the image is nearly black: its largest value is {peak:,} of {white:,}; "
+            "scale it to the full range, or use space=None"
+        )
+        self.peak, self.white = peak, white
 
 
 @dataclass(frozen=True)
 class Pixels:
     """An image as a table: one row per pixel, in reading order."""
 
-    values: NDArray[Any]  # (n, channels), as given
+    values: NDArray[Any]  # (n, channels), as passed in
     features: NDArray[Any]  # (n, k): the colours, in `space`
     space: str | None
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # of the image, without its channels
     mask: NDArray[np.bool_] | None  # (n,)
     channel_axis: int | None
-    coloured: int  # how many channels are colours; one more is alpha
-    given: np.dtype[Any]  # type of the image as it came
+    n_colour_channels: int  # an alpha channel may follow them
+    image_dtype: np.dtype[Any]  # of the image as passed in
 
-    def three(self) -> NDArray[np.float32]:
-        """Three numbers a pixel, of a spread that contrasts can be judged by."""
+    def colour_vectors(self) -> NDArray[np.float32]:
+        """Return three numbers per pixel, on a scale that suits the comparison of borders."""
         if self.space is not None and self.features.shape[1] == 3:
             return np.ascontiguousarray(self.features, np.float32)
-        out = np.zeros((len(self.features), 3), np.float32)
+        vectors = np.zeros((len(self.features), 3), np.float32)
         if self.space is not None:
-            out[:, 0] = self.features[:, 0]
+            vectors[:, 0] = self.features[:, 0]
         else:
-            main = principal(self.features, self.mask)
-            out[:, : main.shape[1]] = main
-        return out
+            components = principal_components(self.features, self.mask)
+            vectors[:, : components.shape[1]] = components
+        return vectors
 
-    def restore(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Bring a table of pixels back to the image's shape and type."""
-        values = self.as_given(values)
+    def to_image(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Convert a table of pixels to an image of the original shape and type."""
+        values = self.to_image_dtype(values)
         if self.channel_axis is None:
             return values.reshape(self.shape)
         return np.moveaxis(values.reshape(*self.shape, -1), -1, self.channel_axis)
 
-    def as_given(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Undo what `_as_image` did to the type of the image."""
-        return values > 127 if self.given.kind == "b" else values.astype(self.given, copy=False)
+    def to_image_dtype(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Convert values to the type of the image, undoing the conversion by `_as_image`."""
+        if self.image_dtype.kind == "b":
+            return values > 127
+        return values.astype(self.image_dtype, copy=False)
 
 
 def read_pixels(
@@ -66,56 +87,64 @@ def read_pixels(
     channel_axis: int | None,
     n_threads: int | None,
 ) -> Pixels:
-    """Check an image and read it as a table of pixels, with features in a colour space.
+    """Check an image and convert it to a table of pixels, with features in a colour space.
 
-    Four channels in a colour space are RGBA: the pixels that cannot be seen are masked.
+    Four channels in a colour space are RGBA: transparent pixels are masked.
     """
     if space is not None and space not in SPACES:
-        raise InvalidInputError(f"space must be one of {', '.join(SPACES)} or None, got {space!r}")
+        raise InvalidInputError.for_parameter("space", f"one of {', '.join(SPACES)} or None", space)
     array, channel_axis = _channels_last(_as_image(image), channel_axis)
     shape = array.shape if channel_axis is None else array.shape[:-1]
     if len(shape) not in (2, 3):
         raise InvalidInputError(
-            "an image has two dimensions or three, and channels; "
+            "an image must have two or three dimensions besides its channels, "
             f"got shape {np.shape(image)} with channel_axis={channel_axis}"
         )
     if 0 in array.shape:
-        raise InvalidInputError(f"the image is empty: shape {np.shape(image)}")
-    values = array.reshape(math.prod(shape), -1)
-    alpha = space is not None and values.shape[1] == 4
-    colours = 3 if alpha else values.shape[1]
-    inside = _inside(_as_mask(mask, shape), values[:, 3] > 0 if alpha else None)
-    _refuse_not_finite(values, inside, shape)
-    if space is not None and colours not in (1, 3):
-        space = None
-    features = _features(values[:, :colours], space, inside, thread_count(n_threads))
-    given = as_array(image).dtype
-    return Pixels(values, features, space, shape, inside, channel_axis, colours, given)
-
-
-def _channels_last(
-    array: NDArray[Any], channel_axis: int | None
-) -> tuple[NDArray[Any], int | None]:
-    """Move the channels to the end; an image of two dimensions has none."""
-    if array.ndim == 2 or channel_axis is None:
-        return array, None
-    if not -array.ndim <= channel_axis < array.ndim:
         raise InvalidInputError(
-            f"channel_axis {channel_axis} is not an axis of an image of shape {array.shape}"
+            f"an image must have at least one pixel, got an empty one of shape {np.shape(image)}"
         )
-    return np.moveaxis(array, channel_axis, -1), channel_axis
+    values = array.reshape(math.prod(shape), -1)
+    has_alpha = space is not None and values.shape[1] == 4
+    n_colour_channels = 3 if has_alpha else values.shape[1]
+    inside = _combined_mask(_as_mask(mask, shape), values[:, 3] > 0 if has_alpha else None)
+    _check_finite(values, inside, shape)
+    if space is not None and n_colour_channels not in (1, 3):
+        space = None
+    features = _features(values[:, :n_colour_channels], space, inside, thread_count(n_threads))
+    dtype = as_array(image).dtype
+    return Pixels(values, features, space, shape, inside, channel_axis, n_colour_channels, dtype)
 
 
-def _inside(
-    mask: NDArray[np.bool_] | None, opaque: NDArray[np.bool_] | None
-) -> NDArray[np.bool_] | None:
-    """Say which pixels count; None where all do."""
-    both = mask if opaque is None else opaque if mask is None else mask & opaque
-    if both is None or both.all():
-        return None
-    if not both.any():
-        raise InvalidInputError("the mask leaves no pixel of the image")
-    return both
+def white_level(peak: int, dtype: np.dtype[Any]) -> tuple[int, bool]:
+    """Return the value of full brightness for integers up to `peak`, and whether they use it.
+
+    Values up to 255 are bytes, in any integer type; larger ones have 16 bits. 16-bit values that
+    use less than an eighth of the range more likely come from a sensor with fewer bits.
+    """
+    if peak <= 255:
+        return 255, True
+    white = min(int(np.iinfo(dtype).max), 65535)
+    return white, 8 * peak >= white
+
+
+def principal_components(
+    features: NDArray[Any], inside: NDArray[np.bool_] | None
+) -> NDArray[np.float32]:
+    """Project bands on their first (at most three) principal axes, scaled to a fixed spread."""
+    bands = features.astype(np.float64)
+    used = bands if inside is None else bands[inside]
+    centred = bands - used.mean(axis=0)
+    covariance = (
+        np.atleast_2d(np.cov(used, rowvar=False)) if len(used) > 1 else np.eye(bands.shape[1])
+    )
+    spread = math.sqrt(float(np.trace(covariance))) or 1.0
+    _, axes = np.linalg.eigh(covariance)
+    components = centred @ axes[:, ::-1][:, :3]
+    return np.asarray(components * (_BAND_SPREAD / spread), np.float32)
+
+
+# -- checks ------------------------------------------------------------------------------------
 
 
 def _as_image(image: ArrayLike) -> NDArray[Any]:
@@ -124,10 +153,25 @@ def _as_image(image: ArrayLike) -> NDArray[Any]:
     except ValueError as error:  # rows of different lengths
         raise InvalidInputError(f"an image must be an array of numbers: {error}") from error
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise InvalidInputError(f"an image must hold real numbers, got dtype {array.dtype}")
+        raise InvalidInputError(
+            f"an image must hold real numbers of at most 64 bits, got dtype {array.dtype}"
+        )
     if array.dtype.kind == "b":
         return array.view(np.uint8) * np.uint8(255)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _channels_last(
+    array: NDArray[Any], channel_axis: int | None
+) -> tuple[NDArray[Any], int | None]:
+    """Move the channels to the last axis; a two-dimensional image has no channel axis."""
+    if array.ndim == 2 or channel_axis is None:
+        return array, None
+    if not -array.ndim <= channel_axis < array.ndim:
+        raise InvalidInputError.for_parameter(
+            "channel_axis", f"an axis of the image, of shape {array.shape}", channel_axis
+        )
+    return np.moveaxis(array, channel_axis, -1), channel_axis
 
 
 def _as_mask(mask: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
@@ -135,11 +179,27 @@ def _as_mask(mask: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.bool_
         return None
     inside: NDArray[Any] = as_array(mask)
     if inside.shape != shape:
-        raise InvalidInputError(f"the mask has shape {inside.shape}, the image {shape}")
+        raise InvalidInputError(
+            f"the mask must have the shape of the image, {shape}, got {inside.shape}"
+        )
     return inside.astype(bool).ravel()
 
 
-def _refuse_not_finite(
+def _combined_mask(
+    mask: NDArray[np.bool_] | None, opaque: NDArray[np.bool_] | None
+) -> NDArray[np.bool_] | None:
+    """Return the pixels that are both in the mask and opaque; None if all are."""
+    both = mask if opaque is None else opaque if mask is None else mask & opaque
+    if both is None or both.all():
+        return None
+    if not both.any():
+        raise InvalidInputError(
+            "the mask must leave at least one visible pixel, but no pixel of the image is left"
+        )
+    return both
+
+
+def _check_finite(
     values: NDArray[Any], inside: NDArray[np.bool_] | None, shape: tuple[int, ...]
 ) -> None:
     if values.dtype.kind != "f":
@@ -148,43 +208,14 @@ def _refuse_not_finite(
     if inside is not None:
         bad &= inside
     if bad.any():
-        where = tuple(int(i) for i in np.unravel_index(int(bad.argmax()), shape))
+        index = tuple(int(i) for i in np.unravel_index(int(bad.argmax()), shape))
         raise InvalidInputError(
-            f"pixel {where} is NaN or infinite; mask such pixels out with mask=np.isfinite(...)"
+            f"pixel {index} is NaN or infinite: values must be finite; "
+            "mask such pixels out with mask=np.isfinite(...)"
         )
 
 
-def _white(values: NDArray[Any]) -> float:
-    """Give the value of full brightness for the image's type."""
-    if values.dtype == np.uint8:
-        return 255.0
-    if values.dtype.kind in "iu":
-        return _white_of_integers(values)
-    peak = float(np.nanmax(values, initial=0.0, where=np.isfinite(values)))
-    low = float(np.nanmin(values, initial=0.0, where=np.isfinite(values)))
-    if peak > 1.0 + 1e-6 or low < -1e-6:
-        raise InvalidInputError(
-            f"a float image must lie between 0 and 1 for a colour space, got {low:g} to {peak:g}; "
-            "divide it, or take space=None"
-        )
-    return 1.0
-
-
-def _white_of_integers(values: NDArray[Any]) -> float:
-    low, peak = int(values.min()), int(values.max())
-    if low < 0 or peak > 65535:
-        raise InvalidInputError(
-            "an image of integers must lie between 0 and 65,535 for a colour space, got "
-            f"{low:,} to {peak:,}; scale it, or take space=None"
-        )
-    white, near = white_of(peak, values.dtype)
-    if not near:
-        warnings.warn(
-            f"the image's values go up to {peak:,} of {white:,}, so that all of it is dark: "
-            "scale it to the full range, or take space=None",
-            stacklevel=6,
-        )
-    return float(white)
+# -- colours -----------------------------------------------------------------------------------
 
 
 def _features(
@@ -196,27 +227,43 @@ def _features(
         return values
     if on_gpu(values):
         raise InvalidInputError(
-            f"on a GPU an image is taken in RGB bytes or as it is, not in {space!r}: "
-            'give space="rgb" for bytes, space=None, or image.get()'
+            f"colours are converted to {space!r} on the CPU, got an image on a GPU; "
+            'use space="rgb" with bytes, space=None, or pass image.get()'
         )
-    grey = values.shape[1] == 1
-    rgb = np.broadcast_to(values, (len(values), 3)) if grey else values
+    is_grey = values.shape[1] == 1
+    rgb = np.broadcast_to(values, (len(values), 3)) if is_grey else values
     if rgb.dtype == np.float16:
         rgb = rgb.astype(np.float32)
     colours = _kernel.convert_colours(rgb, space, _white(values), n_threads)
-    # A grey pixel has one number: L, its value, or any of three equal ones.
-    return np.ascontiguousarray(colours[:, 2 if space == "hsv" else 0, None]) if grey else colours
+    if is_grey:  # one feature is enough: L in Lab and Luv, V in HSV, any channel in RGB
+        return np.ascontiguousarray(colours[:, 2 if space == "hsv" else 0, None])
+    return colours
 
 
-def principal(features: NDArray[Any], inside: NDArray[np.bool_] | None) -> NDArray[np.float32]:
-    """Project bands on their (at most) three main directions, brought to one overall spread."""
-    bands = features.astype(np.float64)
-    used = bands if inside is None else bands[inside]
-    centred = bands - used.mean(axis=0)
-    covariance = (
-        np.atleast_2d(np.cov(used, rowvar=False)) if len(used) > 1 else np.eye(bands.shape[1])
+def _white(values: NDArray[Any]) -> float:
+    """Return the value of full brightness for the image's type."""
+    if values.dtype == np.uint8:
+        return 255.0
+    if values.dtype.kind in "iu":
+        return _white_of_integers(values)
+    peak = float(np.nanmax(values, initial=0.0, where=np.isfinite(values)))
+    low = float(np.nanmin(values, initial=0.0, where=np.isfinite(values)))
+    if peak > 1.0 + 1e-6 or low < -1e-6:
+        raise _range_error("between 0 and 1 for floats in a colour space", low, peak)
+    return 1.0
+
+
+def _white_of_integers(values: NDArray[Any]) -> float:
+    low, peak = int(values.min()), int(values.max())
+    if low < 0 or peak > 65535:
+        raise _range_error("between 0 and 65,535 for integers in a colour space", low, peak)
+    white, is_used = white_level(peak, values.dtype)
+    if not is_used:
+        warnings.warn(DarkImageWarning(peak, white), stacklevel=6)
+    return float(white)
+
+
+def _range_error(expected: str, low: float, high: float) -> InvalidInputError:
+    return InvalidInputError.for_parameter(
+        "image", expected, (low, high), advice="scale the values, or use space=None"
     )
-    spread = math.sqrt(float(np.trace(covariance))) or 1.0
-    _, directions = np.linalg.eigh(covariance)
-    main = centred @ directions[:, ::-1][:, :3]
-    return np.asarray(main * (_SCALE / spread), np.float32)

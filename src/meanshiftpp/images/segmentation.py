@@ -1,8 +1,8 @@
-"""Images: colour clusters, regions in a hierarchy, palettes.
+"""Segment images: colour clusters, regions in a hierarchy, palettes.
 
-Pixels are points in colour space, so `segment(..., regions=False)` is plain MeanShift++. Regions go
-on from there: connected pieces of one colour merge across their weakest borders, and the order
-of merging is a hierarchy from which any level of detail can be cut.
+Pixels are points in colour space, so `segment(..., regions=False)` is plain MeanShift++. Regions
+start from these clusters: connected pieces of one cluster merge across their weakest borders, and
+the order of the merges is a hierarchy that can be cut at any level of detail.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.images.pixels import Pixels, principal, read_pixels
+from meanshiftpp.images.pixels import Pixels, principal_components, read_pixels
 
 CLUSTER_BANDWIDTH = {"rgb": 24.0, "lab": 8.0, "luv": 10.0, "hsv": 8.0}
 PIECE_BANDWIDTH = {"rgb": 8.0, "lab": 3.0, "luv": 4.0, "hsv": 3.0}
-PIECE_SIZE = 20  # of 481 x 321 pixels; smaller pieces join a neighbour before regions are compared
+# Smaller pieces join a neighbour before borders are compared. In pixels of an image of 481 x 321,
+# the size of the photographs of BSDS500; the limit grows with larger images.
+PIECE_SIZE, PIECE_IMAGE_SIZE = 20, 481 * 321
 _LAB_WEIGHTS = (0.5, 1.0, 1.0)
 
 
@@ -48,39 +50,40 @@ def segment(
     Parameters
     ----------
     image : array-like
-        Grey, RGB, RGBA or any number of bands; two dimensions or three (a volume). Four channels
-        are RGBA in a colour space, pixels of alpha 0 being masked out; ``space=None`` takes them as
-        four bands. In a colour space: integers up to 255 (bytes, in any type) or up to 65,535 (16
-        bits, with a warning where they use less than an eighth of that), or floats from 0 to 1.
+        A grey, RGB, RGBA or multi-band image in two dimensions, or a volume in three. In a colour
+        space, four channels are RGBA and pixels of alpha 0 are masked; ``space=None`` treats them
+        as four bands. Values in a colour space are integers up to 255 (bytes, in any type),
+        integers up to 65,535 (16 bits, with a warning if they use less than an eighth of the
+        range), or floats from 0 to 1.
     bandwidth : float, optional
-        Side of a cell in units of the colour space. By default one that suits `space`; without
-        regions, one that suits the image, by `select_bandwidth`.
+        Cell size in units of the colour space. By default a fixed value for `space`; without
+        regions, the value that `select_bandwidth` chooses for the image.
     space : {"lab", "rgb", "luv", "hsv"} or None
-        Colours are compared in this space: L from 0 to 100, RGB from 0 to 255; "hsv" on its cone,
-        where hue is a circle. None takes the values as they are, as is done with images that have
-        neither one, three nor four channels.
+        Colour space in which pixels are compared: L from 0 to 100, RGB from 0 to 255, "hsv" on its
+        cone, where hue is a circle. None compares the values unchanged, as is always done for
+        images that have neither one, three nor four channels.
     spatial : float, optional
-        Side of a cell in pixels: adds the coordinates as features, as in (r, g, b, x, y).
+        Cell size in pixels: adds the coordinates as features, as in (r, g, b, x, y).
     regions : bool
-        Connected regions merged by border contrast; False: the colour clusters themselves.
+        Whether to return connected regions, merged by border contrast, or the colour clusters.
     detail : float
-        More than 1 gives more regions, less gives fewer. Only with regions.
+        Values above 1 return more regions, values below 1 fewer. Only with regions.
     min_size : int, optional
         Regions of fewer pixels join the neighbour of nearest colour. Only with regions.
     mask : array-like of bool, optional
-        True where the image is to be segmented.
+        True for the pixels to segment.
     channel_axis : int or None
-        Which axis holds the channels; None for a grey image or volume. A two-dimensional image is
-        grey in any case.
+        The axis of the channels; None for a grey image or volume. A two-dimensional image is always
+        grey.
     start_label : int
         Label of the largest segment; masked pixels get ``start_label - 1``.
     n_threads : int, optional
-        By default every core this process may use. The result does not depend on it.
+        By default all cores that this process may use. The result does not depend on it.
 
     Returns
     -------
     ndarray of int32
-        Labels by falling size, in the shape of the image without its channels.
+        Labels in order of decreasing size, in the shape of the image without its channels.
 
     Examples
     --------
@@ -105,10 +108,10 @@ def segment(
             max_level=_level(detail),
         )
         return tree.cut(detail, min_size=min_size)
-    first = _first(start_label)
+    first_label = _checked_start_label(start_label)
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
     _, labels = _cluster(pixels, bandwidth, None, spatial, n_threads)
-    return _shaped(labels, pixels, first)
+    return _label_image(labels, pixels, first_label)
 
 
 def hierarchy(
@@ -123,10 +126,10 @@ def hierarchy(
     n_threads: int | None = None,
     max_level: float = math.inf,
 ) -> Hierarchy:
-    """Compute all regions of an image, from the finest to the whole.
+    """Compute all regions of an image, from the finest to the whole image.
 
-    The parameters are those of `segment`. `max_level` leaves out merges beyond a level, for when
-    coarser cuts will not be asked for.
+    The parameters are those of `segment`. `max_level` skips merges above a level, which saves time
+    if no coarser cut is needed.
 
     Returns
     -------
@@ -145,24 +148,25 @@ def hierarchy(
     """
     if on_gpu(image):
         raise InvalidInputError(
-            "regions are found on the CPU: give image.get(), or take regions=False"
+            "regions are computed on the CPU, got an image on a GPU; pass image.get(), or use "
+            "regions=False"
         )
-    first = _first(start_label)
+    first_label = _checked_start_label(start_label)
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
     threads = thread_count(n_threads)
     _, labels = _cluster(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads)
-    colours = pixels.three()
+    colours = pixels.colour_vectors()
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape
-    piece = round(PIECE_SIZE * max(1.0, shape[1] * shape[2] / (481 * 321)))
-    tree = _kernel.Hierarchy(colours, labels, shape, weights, piece, max_level, threads)
-    return Hierarchy(tree, colours, pixels, first)
+    piece_size = round(PIECE_SIZE * max(1.0, shape[1] * shape[2] / PIECE_IMAGE_SIZE))
+    tree = _kernel.Hierarchy(colours, labels, shape, weights, piece_size, max_level, threads)
+    return Hierarchy(tree, colours, pixels, first_label)
 
 
 class Hierarchy:
-    """The regions of an image at every level of detail; made by `hierarchy`.
+    """The regions of an image at every level of detail, as returned by `hierarchy`.
 
-    A cut computes nothing again, so that a slider can move through the levels.
+    A cut reuses the stored merges, so it is fast enough to follow a slider.
 
     Examples
     --------
@@ -188,13 +192,13 @@ class Hierarchy:
 
     def cut(self, detail: float = 1.0, *, min_size: int | None = None) -> NDArray[np.int32]:
         """Label the image at a level of detail; see `segment`."""
-        least = 1 if min_size is None else as_whole(min_size, "min_size", 1)
-        smallest = min(least, len(self._colours))
+        smallest = 1 if min_size is None else as_whole(min_size, "min_size", 1)
+        smallest = min(smallest, len(self._colours))
         labels = self._tree.cut(self._colours, _level(detail), smallest)
-        return _shaped(labels, self._pixels, self._start_label)
+        return _label_image(labels, self._pixels, self._start_label)
 
     def n_regions(self, detail: float = 1.0) -> int:
-        """Count the regions at a level of detail, without drawing them."""
+        """Count the regions at a level of detail, without labelling the image."""
         return self._tree.count(_level(detail))
 
 
@@ -207,11 +211,11 @@ def quantize(
     channel_axis: int | None = -1,
     n_threads: int | None = None,
 ) -> NDArray[Any]:
-    """Give every pixel the colour of its cluster.
+    """Replace the colour of every pixel by the colour of its cluster.
 
-    The parameters are those of `segment`, except that `space` is "rgb" by default and `bandwidth`
-    is then fixed: 24 in RGB, 8 in Lab and HSV, 10 in Luv. Masked pixels, and an alpha channel, stay
-    as they are.
+    The parameters are those of `segment`, except that `space` is "rgb" by default and the default
+    `bandwidth` is fixed: 24 in RGB, 8 in Lab and HSV, 10 in Luv. Masked pixels and an alpha channel
+    are unchanged.
 
     Returns
     -------
@@ -228,23 +232,23 @@ def quantize(
     """
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
     modes, labels = _cluster(pixels, bandwidth, CLUSTER_BANDWIDTH, None, n_threads)
-    colours = _colours_of(pixels, modes, labels, bandwidth)
+    colours = _cluster_colours(pixels, modes, labels, bandwidth)
     out = pixels.values.copy()
     inside = labels >= 0
     out[inside, : colours.shape[1]] = colours[labels[inside]]
-    return pixels.restore(out)
+    return pixels.to_image(out)
 
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours of an image and their shares, most frequent first.
+    """The colours of an image and their shares, most frequent first.
 
     Attributes
     ----------
     colors : ndarray of shape (n_colors, n_channels)
-        In the image's own type and range.
+        In the type and range of the image.
     shares : ndarray of shape (n_colors,)
-        Parts of the image; they sum to 1.
+        Share of the image's pixels for each colour; they sum to 1.
 
     Examples
     --------
@@ -252,8 +256,8 @@ class Palette:
     >>> from meanshiftpp import palette
     >>> image = np.zeros((10, 10, 3), np.uint8)
     >>> image[:, :3] = (255, 128, 0)
-    >>> found = palette(image, 16)
-    >>> [(colour.tolist(), float(share)) for colour, share in zip(found.colors, found.shares)]
+    >>> result = palette(image, 16)
+    >>> [(colour.tolist(), float(share)) for colour, share in zip(result.colors, result.shares)]
     [([0, 0, 0], 0.7), ([255, 128, 0], 0.3)]
     """
 
@@ -273,10 +277,10 @@ def palette(
     channel_axis: int | None = -1,
     n_threads: int | None = None,
 ) -> Palette:
-    """Find the colours of an image: the modes of its pixels, with their shares.
+    """Return the colours of an image, the modes of its pixels, with their shares.
 
-    The parameters are those of `segment`, except that `space` is "rgb" by default and `bandwidth`
-    is then fixed: 24 in RGB, 8 in Lab and HSV, 10 in Luv.
+    The parameters are those of `segment`, except that `space` is "rgb" by default and the default
+    `bandwidth` is fixed: 24 in RGB, 8 in Lab and HSV, 10 in Luv.
 
     Returns
     -------
@@ -287,17 +291,17 @@ def palette(
     >>> import numpy as np
     >>> from meanshiftpp import palette
     >>> image = np.array([[[10, 10, 10], [12, 10, 10], [200, 0, 0], [200, 0, 0]]], np.uint8)
-    >>> found = palette(image, 24)
-    >>> found.colors.tolist(), found.shares.tolist()
+    >>> result = palette(image, 24)
+    >>> result.colors.tolist(), result.shares.tolist()
     ([[11, 10, 10], [200, 0, 0]], [0.5, 0.5])
     """
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
     modes, labels = _cluster(pixels, bandwidth, CLUSTER_BANDWIDTH, None, n_threads)
-    colours = pixels.as_given(_colours_of(pixels, modes, labels, bandwidth))
+    colours = pixels.to_image_dtype(_cluster_colours(pixels, modes, labels, bandwidth))
     return Palette(colours, modes.weights / modes.weights.sum())
 
 
-# -- within -----------------------------------------------------------------------------------
+# -- internals ---------------------------------------------------------------------------------
 
 
 def _cluster(
@@ -307,23 +311,26 @@ def _cluster(
     spatial: float | None,
     n_threads: int | None,
 ) -> tuple[Modes, NDArray[np.int32]]:
-    """Cluster the pixels; label -1 outside the mask. Without defaults, the image has its own."""
+    """Cluster the pixels; masked ones get label -1.
+
+    Without `defaults`, a bandwidth of None is chosen from the image.
+    """
     points = pixels.features
     if bandwidth is None:
         if pixels.space is None:
-            points = principal(points, pixels.mask)
+            points = principal_components(points, pixels.mask)
         if defaults is not None:
             bandwidth = defaults[pixels.space or "lab"]
         else:
-            seen = points if pixels.mask is None else points[pixels.mask]
-            bandwidth = _own_bandwidth(seen, n_threads)
+            unmasked = points if pixels.mask is None else points[pixels.mask]
+            bandwidth = _chosen_bandwidth(unmasked, n_threads)
     sides: Any = bandwidth
     if spatial is not None:
         xp = module_of(points)
-        axes = xp.indices(pixels.shape, np.float32).reshape(len(pixels.shape), -1).T
+        coordinates = xp.indices(pixels.shape, np.float32).reshape(len(pixels.shape), -1).T
         side = as_positive(spatial, "spatial")
-        sides = [bandwidth] * points.shape[1] + [side] * axes.shape[1]
-        points = xp.hstack([points.astype(np.float32, copy=False), axes])
+        sides = [bandwidth] * points.shape[1] + [side] * coordinates.shape[1]
+        points = xp.hstack([points.astype(np.float32, copy=False), coordinates])
     recipe = Recipe(sides).checked(points.shape[1])
     if pixels.mask is None:
         return recipe.fit(points, n_threads=n_threads)
@@ -333,23 +340,23 @@ def _cluster(
     return modes, labels
 
 
-def _own_bandwidth(points: NDArray[Any], n_threads: int | None) -> float:
-    """Choose a bandwidth for the pixels there are: one, because colours have one unit."""
+def _chosen_bandwidth(points: NDArray[Any], n_threads: int | None) -> float:
+    """Choose one bandwidth for all channels, because they have the same unit."""
     return float(select_bandwidth(points, per_feature=False, n_threads=n_threads).max())
 
 
 def _modes_are_colours(pixels: Pixels, bandwidth: float | None) -> bool:
-    """Tell whether what was clustered are the image's own values."""
+    """Return whether the clustered features are the image's values, so modes are colours."""
     if pixels.space is None:
-        return bandwidth is not None  # without one, in the main directions of the bands
+        return bandwidth is not None  # else the features are principal components
     return pixels.space == "rgb" and pixels.values.dtype == np.uint8
 
 
-def _colours_of(
+def _cluster_colours(
     pixels: Pixels, modes: Modes, labels: NDArray[np.int32], bandwidth: float | None
 ) -> NDArray[Any]:
-    """Colour of each cluster in the image's own type: its mode where that is one, else its mean."""
-    channels = pixels.coloured
+    """Return the colour of each cluster: its mode if that is a colour, else its mean colour."""
+    channels = pixels.n_colour_channels
     if _modes_are_colours(pixels, bandwidth):
         colours = modes.centers
     else:
@@ -363,17 +370,17 @@ def _colours_of(
     return (np.rint(colours) if dtype.kind in "iu" else colours).astype(dtype)
 
 
-def _shaped(labels: NDArray[np.int32], pixels: Pixels, start_label: int) -> NDArray[np.int32]:
+def _label_image(labels: NDArray[np.int32], pixels: Pixels, start_label: int) -> NDArray[np.int32]:
     if start_label:
         labels = labels + np.int32(start_label)
     return labels.reshape(pixels.shape)
 
 
 def _level(detail: float) -> float:
-    """Turn detail into the cost up to which borders are merged, the default being 1."""
+    """Return the contrast up to which borders are merged; it is 1 for the default detail."""
     return 1.0 / as_positive(detail, "detail")
 
 
-def _first(start_label: int) -> int:
-    """Check the first label: labels have 32 bits, and there is one below the first."""
+def _checked_start_label(start_label: int) -> int:
+    """Check the first label, which leaves room in 32 bits for all labels and the one below it."""
     return as_whole(start_label, "start_label", -(2**30), 2**30)

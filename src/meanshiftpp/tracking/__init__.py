@@ -1,1 +1,1 @@
-"""Object tracking: the tracker, its windows, drawing them, and clips with a known truth."""
+"""Object tracking: the tracker, windows, drawing, and clips with a known truth."""

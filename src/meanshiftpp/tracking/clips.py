@@ -1,8 +1,8 @@
-"""Four short clips, drawn by code, in which the truth is known: what a tracker has to live with.
+"""Draw four short clips with a known truth, each with one difficulty for a tracker.
 
-A striped ball moves over a textured ground. In each clip one thing goes wrong: the light changes, a
-post hides the ball, a second ball passes, or the ball leaves and comes back. The same seed draws
-the same frames; another seed draws another ground and other noise.
+A striped ball moves over a textured ground. The light changes, a post hides the ball, a second ball
+passes, or the ball leaves and comes back. The same seed always draws the same frames; another seed
+draws another ground and other noise.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from meanshiftpp.tracking.windows import Window
 
-__all__ = ["CLIPS", "leaving", "light", "lookalike", "occlusion", "overlap"]
+__all__ = ["CLIPS", "leaving", "light", "lookalike", "occlusion"]
 
 Frame = NDArray[np.uint8]  # (height, width, 3)
 Clip = Iterator[tuple[Frame, Window | None]]
 Values = NDArray[np.float64]
 
 WIDTH, HEIGHT, FRAMES = 320, 240, 120
-SEEN = 0.25  # part of the ball that must be visible for it to have a window
-NOISE = 4.0  # standard deviation of every channel
+MIN_VISIBLE = 0.25  # share of the ball that must be visible for the frame to have a window
+NOISE = 4.0  # standard deviation in each channel
 _GROUND = np.array([[74, 88, 58], [121, 127, 96], [139, 112, 82], [92, 98, 108]], np.float64)
 _BALL = np.array([[196, 50, 38], [236, 208, 150], [52, 74, 116]], np.float64)
 _POST = np.array([108.0, 112.0, 122.0])
@@ -31,7 +31,7 @@ _POST = np.array([108.0, 112.0, 122.0])
 
 @dataclass(frozen=True)
 class _Ball:
-    """Where the ball is at each moment: its centre and half its sides."""
+    """A ball in a frame: its centre, half its width and height, and its rotation in radians."""
 
     x: float
     y: float
@@ -46,14 +46,14 @@ def light(seed: int = 0) -> Clip:
     Parameters
     ----------
     seed : int
-        Of the ground and the noise.
+        Seed of the ground and the noise.
 
     Yields
     ------
     frame : ndarray of uint8, shape (240, 320, 3)
         RGB.
     window : tuple of int, or None
-        x, y, width and height of the ball, as far as it is in the frame; None where it is hidden.
+        x, y, width and height of the part of the ball in the frame; None while it is hidden.
 
     Examples
     --------
@@ -67,13 +67,13 @@ def light(seed: int = 0) -> Clip:
     def path(t: float) -> _Ball:
         return _Ball(160 + 95 * np.sin(4.4 * t), 120 + 60 * np.sin(7.0 * t), turn=5 * t)
 
-    for t, scene, visible in _scenes(seed, path):
+    for t, scene, window in _scenes(seed, path):
         mix = 0.5 - 0.5 * np.cos(np.pi * t)
-        yield _exposed(scene, seed, t, warm + (cool - warm) * mix), visible
+        yield _photograph(scene, seed, t, warm + (cool - warm) * mix), window
 
 
 def occlusion(seed: int = 0) -> Clip:
-    """Draw a clip in which the ball passes behind a post that hides it, twice.
+    """Draw a clip in which the ball passes twice behind a post that hides it.
 
     Parameters and results are those of `light`.
 
@@ -88,8 +88,8 @@ def occlusion(seed: int = 0) -> Clip:
     def path(t: float) -> _Ball:
         return _Ball(160 - 112 * np.cos(2 * np.pi * t), 125 + 30 * np.sin(5 * t), turn=6 * t)
 
-    for t, scene, visible in _scenes(seed, path, post=(126, 194)):
-        yield _exposed(scene, seed, t), visible
+    for t, scene, window in _scenes(seed, path, post=(126, 194)):
+        yield _photograph(scene, seed, t), window
 
 
 def lookalike(seed: int = 0) -> Clip:
@@ -110,8 +110,8 @@ def lookalike(seed: int = 0) -> Clip:
     def other(t: float) -> _Ball:
         return _Ball(370 - 430 * t, 136 + 8 * np.sin(7 * t), 22, 24, -6 * t)
 
-    for t, scene, visible in _scenes(seed, path, other):
-        yield _exposed(scene, seed, t), visible
+    for t, scene, window in _scenes(seed, path, other):
+        yield _photograph(scene, seed, t), window
 
 
 def leaving(seed: int = 0) -> Clip:
@@ -131,26 +131,11 @@ def leaving(seed: int = 0) -> Clip:
         away = 4 * t * (1 - t)  # 0 at both ends, 1 in the middle
         return _Ball(80 + 300 * away, 80 + 85 * t, turn=5 * t)
 
-    for t, scene, visible in _scenes(seed, path):
-        yield _exposed(scene, seed, t), visible
+    for t, scene, window in _scenes(seed, path):
+        yield _photograph(scene, seed, t), window
 
 
 CLIPS = {clip.__name__: clip for clip in (light, occlusion, lookalike, leaving)}
-
-
-def overlap(a: Window, b: Window) -> float:
-    """Hold two windows against each other: what both cover, as a part of what either does.
-
-    Examples
-    --------
-    >>> from meanshiftpp.clips import overlap
-    >>> overlap((0, 0, 10, 10), (5, 0, 10, 10))
-    0.3333333333333333
-    """
-    wide = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    high = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    both = max(wide, 0) * max(high, 0)
-    return both / (a[2] * a[3] + b[2] * b[3] - both)
 
 
 # -- drawing --------------------------------------------------------------------------------------
@@ -162,24 +147,24 @@ def _scenes(
     other: Callable[[float], _Ball] | None = None,
     post: tuple[int, int] | None = None,
 ) -> Iterator[tuple[float, Values, Window | None]]:
-    """Draw ground, balls and post; give the time from 0 to 1, the scene, and the ball's window."""
+    """Draw ground, balls and post; yield the time from 0 to 1, the scene and the ball's window."""
     ground = _ground(seed)
     for t in np.linspace(0, 1, FRAMES).tolist():
         scene, ball = ground.copy(), path(t)
         if other is not None:
             _paint(scene, other(t))
         alpha = _paint(scene, ball)
-        whole = np.pi * ball.rx * ball.ry
+        area = np.pi * ball.rx * ball.ry
         if post is not None:
             left, right = post
             scene[:, left:right] = _post(seed, right - left)
             alpha[:, left:right] = 0
-        seen = alpha.sum() >= SEEN * whole
-        yield t, scene, _window(ball) if seen else None
+        is_visible = alpha.sum() >= MIN_VISIBLE * area
+        yield t, scene, _window(ball) if is_visible else None
 
 
 def _ground(seed: int) -> Values:
-    """Mix a few earthy colours by smooth noise, with grain on top."""
+    """Draw a ground of a few earthy colours, mixed by smooth noise, with fine grain."""
     rng = np.random.default_rng([seed, 1])
     shares = np.stack([_smooth(rng, 40) + 0.6 * _smooth(rng, 12) for _ in _GROUND])
     shares = np.exp(6 * shares)
@@ -188,7 +173,7 @@ def _ground(seed: int) -> Values:
 
 
 def _smooth(rng: np.random.Generator, side: int) -> Values:
-    """Make noise from 0 to 1 that is smooth over about `side` pixels."""
+    """Return noise from 0 to 1 that is smooth over about `side` pixels."""
     rows, columns = HEIGHT // side + 2, WIDTH // side + 2
     knots = rng.random((rows, columns))
     across = np.arange(WIDTH) / side
@@ -198,43 +183,43 @@ def _smooth(rng: np.random.Generator, side: int) -> Values:
 
 
 def _paint(scene: Values, ball: _Ball) -> Values:
-    """Draw a striped, shaded ball into the scene; return how much it covers of each pixel."""
+    """Draw a striped, shaded ball into the scene; return the share of each pixel it covers."""
     cover = np.zeros(scene.shape[:2])
     x, y, w, h = _window(ball, margin=1)
     if not w or not h:
         return cover
-    here = (slice(y, y + h), slice(x, x + w))
-    v, u = np.ogrid[here]
+    box = (slice(y, y + h), slice(x, x + w))
+    v, u = np.ogrid[box]
     u, v = (u + 0.5 - ball.x) / ball.rx, (v + 0.5 - ball.y) / ball.ry
-    far = np.sqrt(u * u + v * v)
-    alpha = ((1 - far) * min(ball.rx, ball.ry) + 0.5).clip(0, 1)
+    radius = np.sqrt(u * u + v * v)
+    alpha = ((1 - radius) * min(ball.rx, ball.ry) + 0.5).clip(0, 1)
     along = u * np.cos(ball.turn) + v * np.sin(ball.turn)
     across = v * np.cos(ball.turn) - u * np.sin(ball.turn)
-    which = np.where(np.abs(along) < 0.22, 1, 0)
-    which = np.where(np.hypot(along - 0.6, across) < 0.2, 2, which)
-    shade = 1.0 - 0.2 * (u + v) - 0.15 * far**2
-    paint = _BALL[which] * shade.clip(0.5, 1.3)[..., None]
-    scene[here] += alpha[..., None] * (paint - scene[here])
-    cover[here] = alpha
+    part = np.where(np.abs(along) < 0.22, 1, 0)
+    part = np.where(np.hypot(along - 0.6, across) < 0.2, 2, part)
+    shade = 1.0 - 0.2 * (u + v) - 0.15 * radius**2
+    paint = _BALL[part] * shade.clip(0.5, 1.3)[..., None]
+    scene[box] += alpha[..., None] * (paint - scene[box])
+    cover[box] = alpha
     return cover
 
 
 def _post(seed: int, width: int) -> Values:
     grain = np.random.default_rng([seed, 2]).normal(0, 6, (HEIGHT, width, 1))
-    round_ = 1 - 0.5 * np.linspace(-0.9, 0.9, width)[None, :, None] ** 2
-    return np.asarray(_POST * round_ + grain)
+    shade = 1 - 0.5 * np.linspace(-0.9, 0.9, width)[None, :, None] ** 2
+    return np.asarray(_POST * shade + grain)
 
 
 def _window(ball: _Ball, margin: int = 0) -> Window:
-    """Give the part of the ball's box that is in the frame."""
+    """Return the part of the ball's bounding box that is in the frame."""
     wide, high = ball.rx + margin, ball.ry + margin
     left, right = (round(min(max(x, 0), WIDTH)) for x in (ball.x - wide, ball.x + wide))
     top, bottom = (round(min(max(y, 0), HEIGHT)) for y in (ball.y - high, ball.y + high))
     return left, top, right - left, bottom - top
 
 
-def _exposed(scene: Values, seed: int, t: float, gain: Values | float = 1.0) -> Frame:
-    """Take the picture: light, noise, bytes."""
+def _photograph(scene: Values, seed: int, t: float, gain: Values | float = 1.0) -> Frame:
+    """Convert a scene to bytes under a light of the given gain, with the camera's noise."""
     rng = np.random.default_rng([seed, 3, round(t * 1e6)])
     noise = rng.normal(0, NOISE, scene.shape)
     return np.asarray((scene * gain + noise).round().clip(0, 255), np.uint8)

@@ -1,4 +1,4 @@
-"""What a tracker found, drawn on a frame: window, followed pixels; and rulers to find one by."""
+"""Draw the results of a tracker on a frame: windows, tracked pixels, and rulers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from meanshiftpp._support.extras import need
 from meanshiftpp.tracking.windows import Window
 
-__all__ = ["box", "ruled", "tint", "tracked"]
+__all__ = ["box", "tint", "tracked", "with_rulers"]
 
 Picture = NDArray[np.uint8]  # (height, width, 3)
 Color = tuple[int, int, int]
 
 FOLLOWED, LOST = (86, 180, 233), (240, 150, 0)
-LINE = 240  # one pixel of line for so many of the picture's side
+LINE_SCALE = 240  # pixels of the picture's side per pixel of line width
 
 
 def tracked(
     rgb: Picture, window: Window, ok: bool, mask: NDArray[np.bool_] | None = None
 ) -> Picture:
-    """Draw what a tracker says of a frame: a line around the object, dashed where it is lost.
+    """Draw the result of a tracker on a frame: the window, dashed if the object is lost.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def tracked(
     window : tuple of int
         x, y, width and height.
     ok : bool
-        Whether the object is there; else the window is the best guess, and marked as lost.
+        Whether the object was found. If not, the window is the best guess and is marked as lost.
     mask : ndarray of bool, shape (height, width), optional
-        Pixels to tint, if the object is there.
+        Pixels to tint if the object was found.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def tracked(
     True
     """
     if not ok:
-        return box(rgb, window, LOST, dashed=True, words="lost")
+        return box(rgb, window, LOST, dashed=True, caption="lost")
     return box(rgb if mask is None else tint(rgb, mask), window)
 
 
@@ -54,22 +54,22 @@ def box(
     color: Color = FOLLOWED,
     *,
     dashed: bool = False,
-    words: str = "",
+    caption: str = "",
 ) -> Picture:
-    """Draw a line around a window, in a dark seam that keeps it visible.
+    """Draw a line around a window, with a dark edge that keeps it visible.
 
     Parameters
     ----------
     rgb : ndarray of uint8, shape (height, width, 3)
         The picture; it is not changed.
     window : tuple of int
-        x, y, width and height. The line lies just outside, at the edge of the picture inside.
+        x, y, width and height. The line lies just outside; at the border of the picture, inside.
     color : tuple of int
-        Of the line.
+        Colour of the line and the caption.
     dashed : bool
         Whether the line is dashed.
-    words : str
-        What is written at the window.
+    caption : str
+        Text to write next to the window.
 
     Examples
     --------
@@ -80,20 +80,20 @@ def box(
     [100, 50, 200, 200, 100, 200, 200, 50, 100]
     """
     drawn = rgb[..., :3].copy()
-    wide = max(2, round(math.sqrt(rgb.shape[0] * rgb.shape[1]) / LINE))
-    line = _ring(rgb.shape, window, wide, wide)
-    seam = _ring(rgb.shape, window, wide + 1, wide + 1) & ~line
+    line_width = max(2, round(math.sqrt(rgb.shape[0] * rgb.shape[1]) / LINE_SCALE))
+    line = _ring(rgb.shape, window, line_width)
+    dark_edge = _ring(rgb.shape, window, line_width + 1) & ~line
     if dashed:
         y, x = np.ogrid[: rgb.shape[0], : rgb.shape[1]]
-        gap = (x + y) // (4 * wide) % 2 == 1
-        seam, line = seam | (line & gap), line & ~gap
-    drawn[seam] //= 2
+        gap = (x + y) // (4 * line_width) % 2 == 1
+        dark_edge, line = dark_edge | (line & gap), line & ~gap
+    drawn[dark_edge] //= 2
     drawn[line] = color
-    return _written(drawn, window, wide, color, words) if words else drawn
+    return _captioned(drawn, window, line_width, color, caption) if caption else drawn
 
 
 def tint(rgb: Picture, mask: NDArray[np.bool_], color: Color = FOLLOWED) -> Picture:
-    """Mix a colour into the pixels of a mask, half and half.
+    """Blend the pixels of a mask with a colour, in equal parts.
 
     Examples
     --------
@@ -107,76 +107,73 @@ def tint(rgb: Picture, mask: NDArray[np.bool_], color: Color = FOLLOWED) -> Pict
     return drawn
 
 
-def ruled(rgb: Picture, step: int = 10) -> Picture:
-    """Put rulers along the top and the left edge of a picture, and lines on it to count by.
+def with_rulers(rgb: Picture, step: int = 10) -> Picture:
+    """Add rulers along the top and left edges of a picture, and grid lines on it.
 
     Parameters
     ----------
     rgb : ndarray of uint8, shape (height, width, 3)
         The picture; it is not changed.
     step : int
-        Pixels between two marks; every fifth has a number.
+        Pixels between two marks. Every fifth mark has a number and a grid line.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from meanshiftpp.tracking.marks import ruled
-    >>> ruled(np.zeros((100, 200, 3), np.uint8)).shape
+    >>> from meanshiftpp.tracking.marks import with_rulers
+    >>> with_rulers(np.zeros((100, 200, 3), np.uint8)).shape
     (128, 240, 3)
     """
     images, drawing = need("PIL.Image", "image"), need("PIL.ImageDraw", "image")
     font = need("PIL.ImageFont", "image").load_default(14)
     left, top = 40, 28
-    high, wide = rgb.shape[:2]
-    marked = rgb[..., :3].copy()
-    marked[:: 5 * step] = marked[:: 5 * step] // 2 + 64
-    marked[:, :: 5 * step] = marked[:, :: 5 * step] // 2 + 64
-    image = images.new("RGB", (wide + left, high + top), "white")
-    image.paste(images.fromarray(marked), (left, top))
+    height, width = rgb.shape[:2]
+    lined = rgb[..., :3].copy()
+    lined[:: 5 * step] = lined[:: 5 * step] // 2 + 64
+    lined[:, :: 5 * step] = lined[:, :: 5 * step] // 2 + 64
+    image = images.new("RGB", (width + left, height + top), "white")
+    image.paste(images.fromarray(lined), (left, top))
     pen = drawing.Draw(image)
-    for at in range(0, wide, step):
-        long = at % (5 * step) == 0
-        pen.line((left + at, top - (10 if long else 5), left + at, top - 1), "black")
-        if long:
-            pen.text((left + at, 2), str(at), "black", font, anchor="ma" if at else "la")
-    for at in range(0, high, step):
-        long = at % (5 * step) == 0
-        pen.line((left - (10 if long else 5), top + at, left - 1, top + at), "black")
-        if long:
-            pen.text((left - 12, top + at), str(at), "black", font, anchor="rm")
+    for x in range(0, width, step):
+        numbered = x % (5 * step) == 0
+        pen.line((left + x, top - (10 if numbered else 5), left + x, top - 1), "black")
+        if numbered:
+            pen.text((left + x, 2), str(x), "black", font, anchor="ma" if x else "la")
+    for y in range(0, height, step):
+        numbered = y % (5 * step) == 0
+        pen.line((left - (10 if numbered else 5), top + y, left - 1, top + y), "black")
+        if numbered:
+            pen.text((left - 12, top + y), str(y), "black", font, anchor="rm")
     return np.asarray(image)
 
 
-# -- within -----------------------------------------------------------------------------------
+# -- internals ---------------------------------------------------------------------------------
 
 
-def _ring(shape: tuple[int, ...], window: Window, grow: int, wide: int) -> NDArray[np.bool_]:
-    """Mark a line inside the window grown by so much, as far as that is in the picture."""
+def _ring(shape: tuple[int, ...], window: Window, width: int) -> NDArray[np.bool_]:
+    """Return the pixels of a line of this width around a window, cut to the picture."""
     x, y, w, h = window
-    left, right = max(x - grow, 0), min(x + w + grow, shape[1])
-    top, bottom = max(y - grow, 0), min(y + h + grow, shape[0])
+    left, right = max(x - width, 0), min(x + w + width, shape[1])
+    top, bottom = max(y - width, 0), min(y + h + width, shape[0])
     ring = np.zeros(shape[:2], bool)
     ring[top:bottom, left:right] = True
-    ring[top + wide : max(bottom - wide, 0), left + wide : max(right - wide, 0)] = False
+    ring[top + width : max(bottom - width, 0), left + width : max(right - width, 0)] = False
     return ring
 
 
-def _written(
-    picture: Picture,
-    window: Window,
-    wide: int,
-    color: Color,
-    words: str,
+def _captioned(
+    picture: Picture, window: Window, line_width: int, color: Color, caption: str
 ) -> Picture:
-    """Write above the window, or below it where there is no room."""
+    """Write a caption above the window, or below it if there is no room above."""
     images, drawing = need("PIL.Image", "image"), need("PIL.ImageDraw", "image")
-    size = max(15, 7 * wide)
+    size = max(15, 7 * line_width)
     font = need("PIL.ImageFont", "image").load_default(size)
     image = images.fromarray(picture)
     pen = drawing.Draw(image)
     x, y, _, h = window
-    above = y - 2 * wide - size - 4
-    x = max(0, min(x, image.width - math.ceil(pen.textlength(words, font))))
-    y = above if above >= 0 else min(y + h + 2 * wide, image.height - size - 4)
-    pen.text((x, y), words, color, font, stroke_width=max(1, wide // 3), stroke_fill=(0, 0, 0))
+    above = y - 2 * line_width - size - 4
+    x = max(0, min(x, image.width - math.ceil(pen.textlength(caption, font))))
+    y = above if above >= 0 else min(y + h + 2 * line_width, image.height - size - 4)
+    stroke = max(1, line_width // 3)
+    pen.text((x, y), caption, color, font, stroke_width=stroke, stroke_fill=(0, 0, 0))
     return np.asarray(image)

@@ -1,11 +1,11 @@
-"""Tracking: a window that follows an object by the cells of its colours.
+"""Track an object: a window follows the colour cells of the object from frame to frame.
 
-Algorithm 3 keeps a set of colour cells and moves the window to the mean of the pixels in them. The
-default goes on from there: cells have weights, for the object and against its surroundings; what is
-known of both fades with time; the window follows the object's size; and the tracker says when the
-object has gone, and looks for it in the whole frame.
+Algorithm 3 of the paper keeps a set of colour cells and moves the window to the mean of the pixels
+in them. The default tracker extends it: cells have weights, positive for the object and negative
+for its surroundings; older frames count less; the window follows the object's size; and the tracker
+reports a lost object and searches for it in the whole frame.
 
-Work is in the kernel; this module checks what comes in and keeps the last frame for the mask.
+The kernel does the work. This module checks the input and keeps the last frame for the mask.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from meanshiftpp.tracking.windows import Window
 
 LAB_BANDWIDTH = (20.0, 8.0, 8.0)
 RGB_BANDWIDTH = 16.0
-TOLERANCE = 1e-3  # Algorithm 3's window rests when its centre moves less than this, in pixels
+TOLERANCE = 1e-3  # in pixels: Algorithm 3 stops when the window's centre moves by less
 MAX_ITER = 100
-LEAST_BANDWIDTH = 1e-6
-RING = 0.5  # surroundings of a window: this part of its size on every side
+MIN_BANDWIDTH = 1e-6
+RING = 0.5  # width of a window's surroundings, as a share of the window's size
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +42,9 @@ class Cluster:
     Attributes
     ----------
     color : tuple of int
-        Mean of its pixels, RGB.
+        Mean RGB colour of its pixels.
     share : float
-        Part of the window's pixels.
+        Share of the window's pixels.
     mask : ndarray of bool, shape (height, width)
         Its pixels in the frame.
     """
@@ -60,14 +60,14 @@ class Tracker:
     Parameters
     ----------
     bandwidth : float or sequence of 3 floats, optional
-        Sides of a colour cell. In CIE Lab by default, (20, 8, 8); in RGB, 16, with `adapt` "paper"
-        or None.
+        Size of a colour cell. By default (20, 8, 8) in CIE Lab; if `adapt` is "paper" or None, 16
+        in RGB.
     adapt : {"robust", "paper"} or None
-        How the tracker goes on. "robust" weighs object against surroundings and learns both. The
-        others are Algorithm 3 to the letter: "paper" with its optional update of the cells, None
-        with fixed cells.
+        How the tracker learns. "robust" weighs the object against its surroundings and learns
+        both. The others are exactly Algorithm 3: "paper" with its optional update of the cells,
+        None with fixed cells.
     scale : bool
-        Whether the window's size follows the object's. Only with "robust".
+        Whether the size of the window follows the object. Only with "robust".
 
     Examples
     --------
@@ -91,13 +91,15 @@ class Tracker:
         scale: bool = True,
     ) -> None:
         if adapt not in ("robust", "paper", None):
-            raise InvalidInputError(f'adapt must be "robust", "paper" or None, got {adapt!r}')
+            raise InvalidInputError.for_parameter("adapt", '"robust", "paper" or None', adapt)
         default = LAB_BANDWIDTH if adapt == "robust" else RGB_BANDWIDTH
         sides = as_bandwidth(default if bandwidth is None else bandwidth, 3)
-        if sides.min() < LEAST_BANDWIDTH:
-            raise InvalidInputError(
-                f"bandwidth must be at least {LEAST_BANDWIDTH:g}, or no two colours share a cell; "
-                f"got {bandwidth!r}"
+        if sides.min() < MIN_BANDWIDTH:
+            raise InvalidInputError.for_parameter(
+                "bandwidth",
+                f"at least {MIN_BANDWIDTH:g}",
+                bandwidth,
+                advice="in smaller cells no two colours meet",
             )
         self._sides = (float(sides[0]), float(sides[1]), float(sides[2]))
         self._adapt, self._scale = adapt, bool(scale)
@@ -108,23 +110,23 @@ class Tracker:
     def init(
         self, frame: ArrayLike, window: Sequence[float], clusters: Sequence[int] | None = None
     ) -> None:
-        """Start with an object.
+        """Start to track an object.
 
         Parameters
         ----------
         frame : array-like of uint8, shape (height, width, 3)
-            RGB; any strides, and not copied. A BGR frame is ``frame[..., ::-1]``.
+            RGB, with any strides; it is not copied. Pass a BGR frame as ``frame[..., ::-1]``.
         window : (x, y, w, h)
-            Around the object, in pixels; what is outside the frame is cut off.
+            A window around the object, in pixels; parts outside the frame are cut off.
         clusters : sequence of int, optional
-            Which of `clusters` the object consists of. By default all that stand out against
-            the surroundings.
+            Indices of the `clusters` that make up the object. By default all that are more frequent
+            in the window than around it.
         """
         pixels = _as_frame(frame)
         box = _as_window(window, pixels)
-        chosen = self._chosen(pixels, box, clusters)
+        object_pixels = self._object_pixels(pixels, box, clusters)
         engine = self._new_engine()
-        engine.init(pixels, box, chosen)
+        engine.init(pixels, box, object_pixels)
         self._engine, self._frame, self._window = engine, pixels, box
 
     def update(self, frame: ArrayLike) -> tuple[bool, Window]:
@@ -133,23 +135,23 @@ class Tracker:
         Returns
         -------
         ok : bool
-            False when the object seems to have gone; the window is then the best guess.
+            False if the object seems to be lost; the window is then the best guess.
         window : (x, y, w, h)
-            Always inside the frame, and of at least one pixel.
+            The object's window, always inside the frame and of at least one pixel.
         """
         engine, last = self._started()
         pixels = _as_frame(frame)
         if pixels.shape != last.shape:
             raise InvalidInputError(
-                f"all frames must have one size, {_size(last)}, got {_size(pixels)}; "
-                "call init for another video"
+                f"all frames must have the same size, {_size(last)}, got {_size(pixels)}; "
+                "call init to start another video"
             )
         ok, self._window = engine.update(pixels)
         self._frame = pixels
         return ok, self._window
 
     def clusters(self, frame: ArrayLike, window: Sequence[float]) -> list[Cluster]:
-        """List the clusters of the colours in a window, heaviest first.
+        """List the colour clusters in a window, largest first.
 
         Examples
         --------
@@ -166,14 +168,14 @@ class Tracker:
         box = _as_window(window, pixels)
         modes, labels = self._cluster(pixels, box)
         inside = _crop(pixels, box)
-        found = []
+        clusters = []
         for k in range(len(modes)):
             mask = np.zeros(pixels.shape[:2], np.bool_)
             _crop(mask, box)[:] = labels == k
             mean = np.rint(inside[labels == k].mean(axis=0))
             color = (int(mean[0]), int(mean[1]), int(mean[2]))
-            found.append(Cluster(color, float((labels == k).mean()), mask))
-        return found
+            clusters.append(Cluster(color, float((labels == k).mean()), mask))
+        return clusters
 
     @property
     def window(self) -> Window:
@@ -183,40 +185,40 @@ class Tracker:
 
     @property
     def score(self) -> float:
-        """How sure it is of the last frame, from 0 to 1; 1 after `init`.
+        """Confidence in the last frame's window, from 0 to 1; 1 after `init`.
 
-        By default, how much the window looks and stands out as the object did, with a short memory:
-        `ok` is a score of at least 0.35. In Algorithm 3, the share of the pixels followed, of
-        that in the first frame.
+        By default, the similarity of the window to the object and its contrast to the surroundings,
+        averaged over the last frames: `ok` is a score of at least 0.35. In Algorithm 3, the share
+        of tracked pixels in the window, relative to the first frame.
         """
         return self._started()[0].score()
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """The colour cells followed: array of shape (n_cells, 3).
+        """The colour cells of the object: array of shape (n_cells, 3).
 
-        Of RGB in Algorithm 3; of CIE Lab by default, where cell ``k`` is centred at ``k`` times
-        the bandwidth.
+        They are cells of RGB in Algorithm 3, and of CIE Lab by default, where cell ``k`` is centred
+        at ``k`` times the bandwidth.
         """
         return self._started()[0].cells()
 
     @property
     def mask(self) -> NDArray[np.bool_]:
-        """The pixels followed in the last frame: array of shape (height, width).
+        """The tracked pixels of the last frame: array of shape (height, width).
 
-        Computed when asked for, from the frame that was handed in: if its memory has been
-        overwritten since, from what is there now.
+        It is computed on access from the array of the last frame, which is not copied: if the array
+        has been overwritten since, the mask describes its present content.
         """
         engine, frame = self._started()
         out = np.zeros(frame.shape[:2], np.uint8)
         engine.mask(frame, out)
         return out.view(np.bool_)
 
-    # -- within -------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------
 
     def _started(self) -> tuple[_kernel.ColourTracker | _kernel.CellFollower, NDArray[np.uint8]]:
         if self._engine is None or self._frame is None:
-            raise InvalidInputError("the tracker has no object yet; call init(frame, window) first")
+            raise InvalidInputError("the tracker has not started: call init(frame, window) first")
         return self._engine, self._frame
 
     def _new_engine(self) -> _kernel.ColourTracker | _kernel.CellFollower:
@@ -235,27 +237,29 @@ class Tracker:
         modes, labels = Recipe(self._sides).checked(3).fit(points, n_threads=1)
         return modes, labels.reshape(inside.shape[:2])
 
-    def _chosen(
+    def _object_pixels(
         self, frame: NDArray[np.uint8], box: Window, clusters: Sequence[int] | None
     ) -> NDArray[np.uint8] | None:
-        """Mark the object's pixels in the window; None where the kernel weighs them all."""
+        """Mark the object's pixels in the window; return None if the kernel weighs all pixels."""
         if clusters is None and self._adapt == "robust":
             return None
         modes, labels = self._cluster(frame, box)
         if clusters is None:
-            wanted = self._standing_out(frame, box, modes)
+            indices = self._distinctive_clusters(frame, box, modes)
         else:
-            wanted = _as_choice(clusters, len(modes))
-        return np.isin(labels, wanted).astype(np.uint8)
+            indices = _as_cluster_indices(clusters, len(modes))
+        return np.isin(labels, indices).astype(np.uint8)
 
-    def _standing_out(self, frame: NDArray[np.uint8], box: Window, modes: Modes) -> list[int]:
-        """Pick the clusters more frequent in the window than around it, or at least the best."""
+    def _distinctive_clusters(
+        self, frame: NDArray[np.uint8], box: Window, modes: Modes
+    ) -> list[int]:
+        """Return the clusters that are more frequent in the window than around it, at least one."""
         ring = _ring(frame, box)
-        here = modes.weights / modes.weights.sum()
+        inside = modes.weights / modes.weights.sum()
         labels = modes.label(self._features(ring), cluster_all=False, n_threads=1)
-        there = np.bincount(labels[labels >= 0], minlength=len(modes)) / max(len(ring), 1)
-        better = np.flatnonzero(here > there)
-        return better.tolist() or [int(np.argmax(here / np.maximum(there, 1e-12)))]
+        around = np.bincount(labels[labels >= 0], minlength=len(modes)) / max(len(ring), 1)
+        distinctive = np.flatnonzero(inside > around)
+        return distinctive.tolist() or [int(np.argmax(inside / np.maximum(around, 1e-12)))]
 
 
 @lru_cache(maxsize=8)
@@ -270,45 +274,51 @@ def _size(frame: NDArray[np.uint8]) -> str:
 def _as_frame(frame: ArrayLike) -> NDArray[np.uint8]:
     if on_gpu(frame):
         raise InvalidInputError(
-            "frames must be in the host's memory, got one on a GPU; frame.get() copies it"
+            "frames must be in host memory, got one on a GPU; copy it with frame.get()"
         )
     pixels = np.asarray(frame)
     if pixels.dtype != np.uint8:
         raise InvalidInputError(f"frames must be uint8, 0 to 255, got dtype {pixels.dtype}")
     if pixels.ndim != 3 or pixels.shape[2] != 3 or 0 in pixels.shape:
-        grey = pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] == 1)
-        hint = "; colours are what is followed, a grey frame has none" if grey else ""
+        is_grey = pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] == 1)
+        advice = "; the tracker follows colours, which a grey frame lacks" if is_grey else ""
         raise InvalidInputError(
-            f"frames must be RGB of shape (height, width, 3), got {pixels.shape}{hint}"
+            f"frames must be RGB of shape (height, width, 3), got {pixels.shape}{advice}"
         )
     return pixels
 
 
 def _as_window(window: Sequence[float], frame: NDArray[np.uint8]) -> Window:
-    """Check a window, round it to pixels and cut off what is outside the frame."""
+    """Check a window, round it to pixels and cut it to the frame."""
     try:
         values = [float(value) for value in window]
     except (TypeError, ValueError):
         values = []
     if len(values) != 4 or not all(map(math.isfinite, values)):
-        raise InvalidInputError(f"a window is four numbers x, y, w, h; got {window!r}")
+        raise InvalidInputError.for_parameter("window", "four numbers x, y, w, h", window)
     x, y, w, h = map(round, values)
     if w < 1 or h < 1:
-        raise InvalidInputError(f"a window must be at least 1 pixel wide and high, got {window!r}")
+        raise InvalidInputError.for_parameter("window", "at least 1 pixel wide and high", window)
     left, top = max(x, 0), max(y, 0)
     right, bottom = min(x + w, frame.shape[1]), min(y + h, frame.shape[0])
     if left >= right or top >= bottom:
-        raise InvalidInputError(f"window {window!r} is outside the frame of {_size(frame)} pixels")
+        raise InvalidInputError.for_parameter(
+            "window", f"at least partly inside the frame of {_size(frame)} pixels", window
+        )
     return left, top, right - left, bottom - top
 
 
-def _as_choice(clusters: Sequence[int], n: int) -> list[int]:
-    wanted = np.atleast_1d(np.asarray(clusters))
-    if wanted.size == 0:
-        raise InvalidInputError("clusters is empty: name at least one to follow, or None for all")
-    if wanted.dtype.kind not in "iu" or wanted.min() < 0 or wanted.max() >= n:
-        raise InvalidInputError(f"clusters must be whole numbers from 0 to {n - 1}, got {clusters}")
-    return [int(k) for k in wanted]
+def _as_cluster_indices(clusters: Sequence[int], n: int) -> list[int]:
+    indices = np.atleast_1d(np.asarray(clusters))
+    if indices.size == 0:
+        raise InvalidInputError.for_parameter(
+            "clusters", "None or at least one cluster to track", clusters
+        )
+    if indices.dtype.kind not in "iu" or indices.min() < 0 or indices.max() >= n:
+        raise InvalidInputError.for_parameter(
+            "clusters", f"whole numbers from 0 to {n - 1}", clusters
+        )
+    return [int(k) for k in indices]
 
 
 def _crop(frame: NDArray[Any], box: Window) -> NDArray[Any]:
@@ -317,7 +327,7 @@ def _crop(frame: NDArray[Any], box: Window) -> NDArray[Any]:
 
 
 def _ring(frame: NDArray[np.uint8], box: Window) -> NDArray[np.uint8]:
-    """Return the pixels around a window, as a table."""
+    """Return the pixels around a window, as a table of colours."""
     x, y, w, h = box
     margin = max(1, round(RING * math.sqrt(w * h)))
     left, top = max(x - margin, 0), max(y - margin, 0)

@@ -1,18 +1,33 @@
-"""A window on a frame, and the table of where one went.
+"""Windows in frames: their overlap, and the table of a tracked object's windows.
 
-Nothing is imported here: the command line names the columns in its help.
+This module imports nothing, because the help of the command line shows the columns.
 """
 
 from __future__ import annotations
 
-__all__ = ["COLUMNS", "Window", "row"]
+__all__ = ["COLUMNS", "Window", "overlap", "row"]
 
 Window = tuple[int, int, int, int]  # x, y, width, height
 COLUMNS = "frame,x,y,w,h,ok,score"
 
 
+def overlap(a: Window, b: Window) -> float:
+    """Compute the intersection over union of two windows: 1 if they are equal, 0 if disjoint.
+
+    Examples
+    --------
+    >>> from meanshiftpp.clips import overlap
+    >>> overlap((0, 0, 10, 10), (5, 0, 10, 10))
+    0.3333333333333333
+    """
+    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    intersection = max(width, 0) * max(height, 0)
+    return intersection / (a[2] * a[3] + b[2] * b[3] - intersection)
+
+
 def row(frame: int, window: Window, ok: bool, score: float) -> str:
-    """Write what was found in a frame as a line of the table, below `COLUMNS`.
+    """Format the result in a frame as a line of the table below `COLUMNS`.
 
     Examples
     --------

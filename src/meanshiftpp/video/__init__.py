@@ -1,4 +1,4 @@
-"""Video: frames in and out, and segments that keep their label from frame to frame."""
+"""Video: frames in and out, and segmentation with labels that persist from frame to frame."""
 
 from meanshiftpp.video.frames import Frames, read_frames, write_frames
 from meanshiftpp.video.segmenter import VideoSegmenter

@@ -1,7 +1,7 @@
-"""Frames in and out: videos, folders of pictures, cameras.
+"""Read frames from videos, folders of pictures and cameras, and write videos.
 
-Reading goes through PyAV, which brings FFmpeg along; writing gives H.264 that every player knows. A
-frame is an array of RGB bytes, upright, whatever the file holds.
+PyAV, which includes FFmpeg, decodes videos and writes H.264 that every player supports. A frame is
+an array of RGB bytes, turned upright.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ __all__ = ["VIDEO_FORMATS", "Frames", "frame_files", "is_video", "read_frames", 
 
 Frame = NDArray[np.uint8]  # (height, width, 3)
 
-VIDEO_FORMATS = (".mp4", ".m4v", ".mov", ".mkv")  # those written; read is what FFmpeg reads
-_OTHERS = (".avi", ".webm", ".mpg", ".mpeg", ".wmv", ".flv", ".ogv", ".3gp", ".ts", ".mts", ".m2ts")
-_FOLDER_FPS = Fraction(25)
-_BT709, _HIGH_DEFINITION = 1, 720  # the matrix of colours in video of so many lines and more
-_H264 = ("libx264", "libopenh264", "h264")
+VIDEO_FORMATS = (".mp4", ".m4v", ".mov", ".mkv")  # for reading and writing; the others are read
+_INPUTS = (".avi", ".webm", ".mpg", ".mpeg", ".wmv", ".flv", ".ogv", ".3gp", ".ts", ".mts", ".m2ts")
+_DEFAULT_FPS = Fraction(25)
+_BT709, _BT709_MIN_HEIGHT = 1, 720  # the usual colour matrix of videos with at least 720 lines
+_H264_ENCODERS = ("libx264", "libopenh264", "h264")
 
 
 class Frames:
-    """Frames to go through once; made by `read_frames`.
+    """Frames that can be iterated over once, as returned by `read_frames`.
 
     Attributes
     ----------
     fps : Fraction
-        Frames a second.
+        Frames per second.
     size : tuple of int
         Width and height.
     count : int or None
-        How many frames there are, as far as that is known before reading them.
+        The number of frames, if it is known before reading them.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Frames:
         try:
             first = next(frames, None)
             if first is None:
-                raise InvalidInputError(f"{name} has no frames")
+                raise InvalidInputError("has no frames", place=name)
         except BaseException:
             close()
             raise
@@ -94,7 +94,7 @@ class Frames:
         self.close()
 
     def close(self) -> None:
-        """Give the file or the camera back."""
+        """Close the file or the camera."""
         self._close()
 
 
@@ -104,13 +104,13 @@ def read_frames(source: str | os.PathLike[str] | int) -> Frames:
     Parameters
     ----------
     source : path or int
-        A video file; a folder, whose pictures are taken in the order of their names; or the number
+        A video file; a folder, whose pictures are read in the order of their names; or the number
         of a camera.
 
     Returns
     -------
     Frames
-        To be iterated over once; a context manager that closes what was opened.
+        An iterable for a single pass, and a context manager that closes the source.
 
     Examples
     --------
@@ -133,43 +133,44 @@ def read_frames(source: str | os.PathLike[str] | int) -> Frames:
     try:
         container = av.open(str(path))
     except (av.FFmpegError, ValueError) as error:
-        what = "is empty" if path.stat().st_size == 0 else "is no video, or is damaged"
-        raise InvalidInputError(f"{str(path)!r} {what}: {_words(error)}") from error
+        problem = "is empty" if path.stat().st_size == 0 else "is not a video, or is damaged"
+        raise InvalidInputError(f"{problem}: {_reason(error)}", place=repr(str(path))) from error
     return _stream(container, repr(str(path)), endless=False)
 
 
 def frame_files(path: str | os.PathLike[str]) -> list[Path]:
-    """Give the files that frames are read from: the pictures of a folder, else the video itself."""
-    where = Path(path)
-    if not where.is_dir():
-        return [where]
-    return sorted(p for p in where.iterdir() if p.suffix.lower() in picture.PICTURE_FORMATS)
+    """Return the files that frames are read from: the pictures of a folder, or the video."""
+    source = Path(path)
+    if not source.is_dir():
+        return [source]
+    return sorted(p for p in source.iterdir() if p.suffix.lower() in picture.PICTURE_FORMATS)
 
 
 def is_video(path: str | os.PathLike[str]) -> bool:
-    """Tell by its name whether a file is a video."""
-    return Path(path).suffix.lower() in (*VIDEO_FORMATS, *_OTHERS)
+    """Return whether a file is a video, by its suffix."""
+    return Path(path).suffix.lower() in (*VIDEO_FORMATS, *_INPUTS)
 
 
 @contextmanager
 def write_frames(
     path: str | os.PathLike[str], fps: float | Fraction, size: tuple[int, int]
 ) -> Iterator[Callable[[Frame], None]]:
-    """Write a video, frame after frame: H.264 in 4:2:0, as every player wants it.
+    """Write a video frame by frame, as H.264 in 4:2:0, which every player supports.
 
     Parameters
     ----------
     path : path
-        A .mp4, .m4v, .mov or .mkv file. It takes this name when all frames are written.
+        A .mp4, .m4v, .mov or .mkv file. It gets this name after all frames are written.
     fps : float or Fraction
-        Frames a second.
+        Frames per second.
     size : tuple of int
-        Width and height of the frames. H.264 wants both even: an odd one gets its last line twice.
+        Width and height of the frames. H.264 needs even numbers: with an odd one, the last row or
+        column is repeated.
 
     Yields
     ------
     write : callable
-        Takes one frame, RGB bytes of shape (height, width, 3).
+        Writes one frame, RGB bytes of shape (height, width, 3).
 
     Examples
     --------
@@ -195,25 +196,30 @@ def write_frames(
                 yield write
                 container.mux(stream.encode(None))
         except av.FFmpegError as error:
-            raise FileAccessError(f"cannot write {str(path)!r}: {_words(error)}") from error
+            raise FileAccessError(f"cannot write {str(path)!r}: {_reason(error)}") from error
         if not written:
-            raise InvalidInputError(f"no frames for {str(path)!r}")
+            raise InvalidInputError(
+                f"a video must have at least one frame, got no frames for {str(path)!r}"
+            )
 
 
-# -- reading ----------------------------------------------------------------------------------
+# -- reading -----------------------------------------------------------------------------------
 
 
 def _camera(number: int) -> Frames:
-    where, kind = f"/dev/video{number}", "v4l2"
+    device, driver = f"/dev/video{number}", "v4l2"
     if sys.platform == "darwin":
-        where, kind = str(number), "avfoundation"
+        device, driver = str(number), "avfoundation"
     elif not sys.platform.startswith("linux"):
-        raise FileAccessError("a camera by its number is known on Linux and macOS only")
+        raise FileAccessError(
+            f"cameras can be opened by number on Linux and macOS only, got {number}; "
+            "pass a video file"
+        )
     av = need("av", "video")
     try:
-        container = av.open(where, format=kind)
+        container = av.open(device, format=driver)
     except (av.FFmpegError, ValueError) as error:
-        raise FileAccessError(f"there is no camera {number}: {_words(error)}") from error
+        raise FileAccessError(f"cannot open camera {number}: {_reason(error)}") from error
     return _stream(container, f"camera {number}", endless=True)
 
 
@@ -228,65 +234,69 @@ def _folder(path: Path) -> Frames:
             size = size or frame.shape
             if frame.shape != size:
                 raise InvalidInputError(
-                    f"{str(file)!r} is {frame.shape[1]} x {frame.shape[0]} pixels, "
-                    f"frames before it {size[1]} x {size[0]}"
+                    f"must have {size[1]} x {size[0]} pixels like the frames before it, "
+                    f"got {frame.shape[1]} x {frame.shape[0]}",
+                    place=repr(str(file)),
                 )
             yield frame
 
-    return Frames(f"folder {str(path)!r}", frames(), _FOLDER_FPS, len(files))
+    return Frames(f"folder {str(path)!r}", frames(), _DEFAULT_FPS, len(files))
 
 
 def _stream(container: Any, name: str, endless: bool) -> Frames:
     if not container.streams.video:
         container.close()
-        raise InvalidInputError(f"{name} has no video in it, or only a part of one")
+        raise InvalidInputError("has no video stream, or is cut off", place=name)
     stream = container.streams.video[0]
     stream.thread_type = "AUTO"
-    fps = stream.average_rate or stream.guessed_rate or _FOLDER_FPS
+    fps = stream.average_rate or stream.guessed_rate or _DEFAULT_FPS
     expected = 0 if endless else stream.frames
     frames = _decoded(container, stream, name, expected)
     return Frames(name, frames, Fraction(fps), expected or None, container.close)
 
 
 def _decoded(container: Any, stream: Any, name: str, expected: int) -> Iterator[Frame]:
-    av, seen = need("av", "video"), 0
+    av, n_read = need("av", "video"), 0
     try:
         for frame in container.decode(stream):
             yield _upright(frame)
-            seen += 1
+            n_read += 1
     except av.FFmpegError as error:
         raise InvalidInputError(
-            f"{name} is damaged after {seen} frames: {_words(error)}"
+            f"is damaged after {n_read} frames: {_reason(error)}", place=name
         ) from error
-    # Headers may count a frame or two that are never shown; more than that are missing.
-    if seen and seen < expected - max(2, expected // 50):
-        raise InvalidInputError(f"{name} is cut off: it has {seen} of {expected} frames")
+    # Headers of whole files may count a frame or two that players never show.
+    if n_read and n_read < expected - max(2, expected // 50):
+        raise InvalidInputError(f"is cut off: it has {n_read} of {expected} frames", place=name)
 
 
 def _upright(frame: Any) -> Frame:
-    """Give a decoded frame as RGB bytes, turned as the file says."""
+    """Convert a decoded frame to RGB bytes, rotated by the file's metadata."""
     source = None
-    if frame.colorspace not in (1, 4, 5, 6, 7, 9) and frame.height >= _HIGH_DEFINITION:
-        source = _BT709  # where a file does not say, this is what it means
+    if frame.colorspace not in (1, 4, 5, 6, 7, 9) and frame.height >= _BT709_MIN_HEIGHT:
+        source = _BT709  # the convention for files that do not name their matrix
     pixels: Frame = frame.to_ndarray(format="rgb24", src_colorspace=source)
     return np.rot90(pixels, frame.rotation // 90) if frame.rotation % 360 else pixels
 
 
-# -- writing ----------------------------------------------------------------------------------
+# -- writing -----------------------------------------------------------------------------------
 
 
 def _muxing(target: Path) -> dict[str, str]:
-    """Put the index first, so that playing can begin before all is loaded."""
+    """Return options that put the index first, so that playback can start while loading."""
     return {} if target.suffix.lower() == ".mkv" else {"movflags": "faststart"}
 
 
 def _encoder(av: Any, container: Any, fps: float | Fraction, size: tuple[int, int]) -> Any:
-    name = next((name for name in _H264 if name in av.codecs_available), None)
+    name = next((name for name in _H264_ENCODERS if name in av.codecs_available), None)
     if name is None:
-        raise InvalidInputError("this build of PyAV has no H.264 encoder: pip install av")
+        raise InvalidInputError(
+            "writing a video needs an H.264 encoder, and this build of PyAV has none; "
+            "install the wheel: pip install av"
+        )
     rate = Fraction(fps).limit_denominator(1001)
     if rate <= 0:
-        raise InvalidInputError(f"fps must be above 0, got {fps}")
+        raise InvalidInputError.for_parameter("fps", "above 0", fps)
     stream = container.add_stream(name, rate=rate)
     stream.width, stream.height = (side + side % 2 for side in size)
     stream.pix_fmt = "yuv420p"
@@ -308,5 +318,6 @@ def _as_yuv(av: Any, frame: Frame, size: tuple[int, int]) -> Any:
     return rgb.reformat(format="yuv420p", dst_colorspace=_BT709)
 
 
-def _words(error: Exception) -> str:
+def _reason(error: Exception) -> str:
+    """Return the reason of an FFmpeg error without its number and path; other errors in full."""
     return getattr(error, "strerror", None) or str(error)

@@ -1,12 +1,14 @@
-"""Segmentation of moving pictures, with labels and colours that keep still.
+"""Segment videos with labels and colours that persist from frame to frame.
 
-Frames segmented one by one flicker: noise tips borders that are weak. What steadies them here:
+Frames that are segmented independently flicker, because noise changes weak borders. Four measures
+keep the segmentation stable:
 
-- A pixel that stands still is averaged over the last frames; one that moves is taken as it is.
-- Clusters are sought in a grid that sums up the past frames, which fade.
-- Regions are cut with hysteresis: parts that were one region stay one until the border between them
-  is strong, and regions that were apart stay apart until it has all but gone.
-- What is found is matched with the frame before, so that labels stay, and colours change slowly.
+- Pixels that stand still are averaged over the last frames; moving pixels are used unchanged.
+- Clusters are searched in a grid that also holds the past frames, with decreasing weight.
+- Regions are cut with hysteresis: a region splits only when the border inside it is strong, and two
+  regions merge only when the border between them has nearly disappeared.
+- The segments of a frame are matched with those of the frame before, so that they keep their
+  labels, and colours change slowly.
 """
 
 from __future__ import annotations
@@ -31,16 +33,16 @@ __all__ = ["VideoSegmenter"]
 
 Labels = NDArray[np.int32]
 
-STILL = 24.0  # a pixel that changed less in each of R, G and B stood still
-SLACK = 2.0  # borders join at this part of the level they part at, and the other way round
-_VOTE = 0.25  # part of a piece that must have stood still for its past to count
-_OVERLAP = 0.25  # part of a region that must lie on the region it continues
-_ALIKE = 60.0  # and how far the colours of the two may be from each other
-_EASE = 0.3  # how fast the colour of a label follows
+STILL_CHANGE = 24.0  # a pixel that changed by less in each of R, G and B stands still
+HYSTERESIS = 2.0  # regions split at this multiple of the cut level, and merge at its inverse
+_MIN_STILL_SHARE = 0.25  # of a piece's pixels, for its region in the frame before to count
+_MIN_OVERLAP = 0.25  # share of a region that lies on the region whose label it gets
+_MAX_COLOUR_CHANGE = 60.0  # in R, G and B, between a region and the one whose label it gets
+_COLOUR_RATE = 0.3  # how fast the colour of a label follows its region, per frame
 
 
 class VideoSegmenter:
-    """Segments frame after frame; the same thing keeps its label and its colour.
+    """Segment a video frame by frame; an object keeps its label and its colour.
 
     Parameters
     ----------
@@ -48,13 +50,13 @@ class VideoSegmenter:
         As in `meanshiftpp.segment`, but `space` may not be None, and without regions the default
         bandwidth is fixed: 24 in RGB, 8 in Lab and HSV, 10 in Luv.
     memory : float
-        Over how many frames, about, what stands still is averaged. 1 takes each frame for itself.
+        Approximate number of frames over which still pixels are averaged. 1 segments each frame
+        independently.
 
     Attributes
     ----------
     colors : ndarray of shape (n_labels, 3)
-        The colour of every label given so far, RGB from 0 to 255, as `meanshiftpp.draw.fill`
-        takes it.
+        The colour of every label used so far, RGB from 0 to 255, as for `meanshiftpp.draw.fill`.
 
     Examples
     --------
@@ -84,9 +86,9 @@ class VideoSegmenter:
         n_threads: int | None = None,
     ) -> None:
         if space not in SPACES:
-            raise InvalidInputError(f"space must be one of {', '.join(SPACES)}, got {space!r}")
+            raise InvalidInputError.for_parameter("space", f"one of {', '.join(SPACES)}", space)
         if not memory >= 1:
-            raise InvalidInputError(f"memory must be at least 1 frame, got {memory!r}")
+            raise InvalidInputError.for_parameter("memory", "at least 1 frame", memory)
         as_positive(detail, "detail")
         if spatial is not None:
             as_positive(spatial, "spatial")
@@ -94,10 +96,10 @@ class VideoSegmenter:
         self._bandwidth, self._regions = bandwidth, regions
         self._detail, self._min_size, self._memory = detail, min_size, memory
         self.colors: NDArray[np.float64] = np.empty((0, 3))
-        self._calm: NDArray[np.float32] | None = None  # the picture, averaged where it is still
+        self._average: NDArray[np.float32] | None = None  # of the frames, where they stand still
         self._labels: Labels | None = None
         self._modes: Modes | None = None
-        self._mode_names: Labels = np.empty(0, np.int32)
+        self._mode_labels: Labels = np.empty(0, np.int32)
 
     def update(self, frame: NDArray[np.uint8]) -> Labels:
         """Segment the next frame.
@@ -105,13 +107,13 @@ class VideoSegmenter:
         Parameters
         ----------
         frame : ndarray of uint8, shape (height, width, 3)
-            RGB, all frames of one size.
+            RGB; all frames must have the same size.
 
         Returns
         -------
         ndarray of int32, shape (height, width)
-            A label has the meaning it had in the frames before. Labels are not ordered by size, and
-            a region that something passes in front of may be in two parts for a while.
+            Labels have the same meaning as in the frames before. They are not ordered by size, and
+            a region may be in two parts for a while if an object passes in front of it.
         """
         frame = np.asarray(frame)
         if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3 or not frame.size:
@@ -121,73 +123,77 @@ class VideoSegmenter:
             )
         if self._labels is not None and frame.shape[:2] != self._labels.shape:
             raise InvalidInputError(
-                f"this frame has shape {frame.shape[:2]}, those before {self._labels.shape}"
+                f"all frames must have the same shape, {self._labels.shape}, "
+                f"got {frame.shape[:2]}; use a new VideoSegmenter for another video"
             )
-        picture, still = self._calmed(frame)
+        picture, still = self._average_still_pixels(frame)
         if self._regions:
-            found = self._find_regions(picture, still)
-            means = region_colors(picture, found)
-            names = self._named(self._overlapping_regions(found, means), len(means))
+            segments = self._find_regions(picture, still)
+            means = region_colors(picture, segments)
+            labels = self._assign_labels(self._match_regions(segments, means), len(means))
         else:
-            modes, found = self._find_clusters(picture)
-            means = region_colors(picture, found)
-            names = self._named(self._nearest_modes(modes), len(modes))
-            self._modes, self._mode_names = modes, names
-        self._labels = names[found]
-        self._ease_colors(names, means)
+            modes, segments = self._find_clusters(picture)
+            means = region_colors(picture, segments)
+            labels = self._assign_labels(self._match_modes(modes), len(modes))
+            self._modes, self._mode_labels = modes, labels
+        self._labels = labels[segments]
+        self._update_colors(labels, means)
         return self._labels.copy()
 
-    # -- within -------------------------------------------------------------------------------
+    # -- segments of a frame ------------------------------------------------------------------
 
-    def _calmed(self, frame: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-        """Average what stands still; return the picture and where it does."""
-        if self._calm is None:
-            self._calm = frame.astype(np.float32)
+    def _average_still_pixels(
+        self, frame: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+        """Return the frame with its still pixels averaged over time, and where they are."""
+        if self._average is None:
+            self._average = frame.astype(np.float32)
             return frame, np.ones(frame.shape[:2], bool)
-        change = frame - self._calm
+        change = frame - self._average
         size = np.abs(change).max(axis=2)
-        # The more a pixel has changed, the less its past counts: no ghosts behind what moves.
-        weight = np.maximum(1 / self._memory, np.minimum(size / (STILL * 4 / 3), 1) ** 2)
-        self._calm += change * weight[..., None].astype(np.float32)
-        return np.rint(self._calm).astype(np.uint8), size < STILL
+        # A pixel's past counts less the more it changed, so moving objects leave no ghosts.
+        weight = np.maximum(1 / self._memory, np.minimum(size / (STILL_CHANGE * 4 / 3), 1) ** 2)
+        self._average += change * weight[..., None].astype(np.float32)
+        return np.rint(self._average).astype(np.uint8), size < STILL_CHANGE
 
     def _find_regions(self, picture: NDArray[np.uint8], still: NDArray[np.bool_]) -> Labels:
-        """Segment the picture, with hysteresis.
+        """Segment the picture with hysteresis.
 
-        The pieces of a fine cut are joined where they were one region before, as far as a coarse
-        cut joins them. A piece asks those of its pixels that stood still which region they were in;
-        one that moved belongs to what the cut between the two finds.
+        Pieces of a fine cut are joined if they were in one region before and a coarse cut joins
+        them. The still pixels of a piece vote for the region that they were in; a piece without
+        enough votes is in the region of the cut between the two.
         """
-        slack = SLACK if self._memory > 1 else 1.0
-        tree = hierarchy(picture, self._bandwidth, max_level=slack / self._detail, **self._options)
-        found = tree.cut(self._detail, min_size=self._min_size)
-        if self._labels is None or slack == 1:
-            return found
-        fine = tree.cut(self._detail * slack, min_size=self._min_size)
-        coarse = tree.cut(self._detail / slack, min_size=self._min_size)
-        n, names = int(fine.max()) + 1, len(self.colors)
-        piece, name, votes = _overlaps(fine[still], self._labels[still])
-        rising = np.argsort(votes, kind="stable")
-        piece, name, votes = piece[rising], name[rising], votes[rising]
-        counted = votes >= _VOTE * np.bincount(fine.ravel())[piece]
-        kind = names + _values_of(fine, found, n)
-        kind[piece[counted]] = name[counted]  # of several, the last: the one with most votes
-        roof = _values_of(fine, coarse, n)
-        _, joined = np.unique(roof * np.int64(kind.max() + 1) + kind, return_inverse=True)
+        factor = HYSTERESIS if self._memory > 1 else 1.0
+        tree = hierarchy(picture, self._bandwidth, max_level=factor / self._detail, **self._options)
+        regions = tree.cut(self._detail, min_size=self._min_size)
+        if self._labels is None or factor == 1:
+            return regions
+        fine = tree.cut(self._detail * factor, min_size=self._min_size)
+        coarse = tree.cut(self._detail / factor, min_size=self._min_size)
+        n = int(fine.max()) + 1
+        piece, label, votes = _overlaps(fine[still], self._labels[still])
+        order = np.argsort(votes, kind="stable")
+        piece, label, votes = piece[order], label[order], votes[order]
+        enough = votes >= _MIN_STILL_SHARE * np.bincount(fine.ravel())[piece]
+        group = len(self.colors) + _label_of_pieces(fine, regions, n)
+        group[piece[enough]] = label[enough]  # the label with most votes comes last, and stays
+        bound = _label_of_pieces(fine, coarse, n)
+        _, joined = np.unique(bound * np.int64(group.max() + 1) + group, return_inverse=True)
         return np.asarray(joined, np.int32)[fine]
 
     def _find_clusters(self, picture: NDArray[np.uint8]) -> tuple[Modes, Labels]:
-        """Seek the modes of this picture and of what has not yet faded of those before."""
+        """Find the modes of this picture together with the faded grid of the ones before."""
         space, spatial = self._options["space"], self._options["spatial"]
         threads = thread_count(self._options["n_threads"])
         points: NDArray[Any] = picture.reshape(-1, 3)
         if space != "rgb":
             points = _kernel.convert_colours(points, space, 255.0, threads)
-        sides = [self._bandwidth or CLUSTER_BANDWIDTH[space]] * 3
+        sizes = [self._bandwidth or CLUSTER_BANDWIDTH[space]] * 3
         if spatial is not None:
-            axes = np.indices(picture.shape[:2], np.float32).reshape(2, -1).T
-            points, sides = np.hstack([points.astype(np.float32), axes]), [*sides, spatial, spatial]
-        recipe = Recipe(sides).checked(len(sides))
+            coordinates = np.indices(picture.shape[:2], np.float32).reshape(2, -1).T
+            points = np.hstack([points.astype(np.float32), coordinates])
+            sizes = [*sizes, spatial, spatial]
+        recipe = Recipe(sizes).checked(len(sizes))
         grid = recipe.bin(Chunk(points), n_threads=threads)
         if self._modes is not None:
             grid += self._modes.grid.faded(1 - 1 / (2 * self._memory - 1))
@@ -195,60 +201,62 @@ class VideoSegmenter:
         labels = recipe.label(modes, points, n_threads=threads)
         return modes, labels.reshape(picture.shape[:2])
 
-    def _overlapping_regions(
-        self, found: Labels, means: NDArray[np.float64]
+    # -- labels over time ---------------------------------------------------------------------
+
+    def _match_regions(
+        self, regions: Labels, means: NDArray[np.float64]
     ) -> Iterable[tuple[int, int]]:
-        """Pair regions with those of the frame before that they lie on, largest overlap first."""
+        """Pair regions with the labels before that they overlap, largest overlap first."""
         if self._labels is None:
             return ()
-        new, old, overlap = _overlaps(found, self._labels)
-        enough = overlap >= _OVERLAP * np.bincount(found.ravel())[new]
-        alike = np.abs(means[new] - self.colors[old]).max(axis=1) <= _ALIKE
+        new, old, overlap = _overlaps(regions, self._labels)
+        enough = overlap >= _MIN_OVERLAP * np.bincount(regions.ravel())[new]
+        alike = np.abs(means[new] - self.colors[old]).max(axis=1) <= _MAX_COLOUR_CHANGE
         order = np.argsort(-overlap, kind="stable")
         order = order[(enough & alike)[order]]
         return zip(new[order].tolist(), old[order].tolist(), strict=True)
 
-    def _nearest_modes(self, modes: Modes) -> Iterable[tuple[int, int]]:
-        """Pair modes with those before that are less than a cell away, heaviest modes first."""
+    def _match_modes(self, modes: Modes) -> Iterable[tuple[int, int]]:
+        """Pair modes with the labels of modes before within one cell, heaviest modes first."""
         if self._modes is None:
             return ()
         from scipy.spatial import KDTree  # slow to import
 
-        there = KDTree(self._modes.cells + self._modes.fractions)
-        far, which = there.query(
-            modes.cells + modes.fractions, k=min(4, there.n), distance_upper_bound=1.0
+        before = KDTree(self._modes.cells + self._modes.fractions)
+        distances, indices = before.query(
+            modes.cells + modes.fractions, k=min(4, before.n), distance_upper_bound=1.0
         )
-        near = np.isfinite(far).reshape(len(modes), -1)
-        which = which.reshape(near.shape)
-        return ((a, int(self._mode_names[which[a, j]])) for a, j in np.argwhere(near).tolist())
+        near = np.isfinite(distances).reshape(len(modes), -1)
+        indices = indices.reshape(near.shape)
+        return ((a, int(self._mode_labels[indices[a, j]])) for a, j in np.argwhere(near).tolist())
 
-    def _named(self, partners: Iterable[tuple[int, int]], n: int) -> Labels:
-        """Hand labels on from pair to pair, each once; who gets none is given a new one."""
-        names, taken = np.full(n, -1, np.int32), set()
-        for new, old in partners:
-            if names[new] < 0 and old not in taken:
-                names[new] = old
-                taken.add(old)
-        unnamed = names < 0
-        names[unnamed] = len(self.colors) + np.arange(unnamed.sum(), dtype=np.int32)
-        return names
+    def _assign_labels(self, pairs: Iterable[tuple[int, int]], n: int) -> Labels:
+        """Return a label for each of `n` segments: that of its first free partner, or a new one."""
+        labels, used = np.full(n, -1, np.int32), set()
+        for segment, label in pairs:
+            if labels[segment] < 0 and label not in used:
+                labels[segment] = label
+                used.add(label)
+        missing = labels < 0
+        labels[missing] = len(self.colors) + np.arange(missing.sum(), dtype=np.int32)
+        return labels
 
-    def _ease_colors(self, names: Labels, means: NDArray[np.float64]) -> None:
-        """Let the colour of each label that is seen follow what is seen."""
-        colors = np.full((max(len(self.colors), int(names.max()) + 1), 3), np.nan)
+    def _update_colors(self, labels: Labels, means: NDArray[np.float64]) -> None:
+        """Move the colour of each label in the frame towards the mean colour of its segment."""
+        colors = np.full((max(len(self.colors), int(labels.max()) + 1), 3), np.nan)
         colors[: len(self.colors)] = self.colors
-        seen = names[: len(means)]
-        old = colors[seen]
-        eased = np.where(np.isnan(old), means, old + _EASE * (means - old))
-        colors[seen] = np.where(np.isnan(means), old, eased)
+        visible = labels[: len(means)]
+        old = colors[visible]
+        moved = np.where(np.isnan(old), means, old + _COLOUR_RATE * (means - old))
+        colors[visible] = np.where(np.isnan(means), old, moved)
         self.colors = colors
 
 
 def _overlaps(a: Labels, b: Labels) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
-    """Count the pixels of each pair of labels that occurs: labels in `a`, labels in `b`, pixels."""
+    """Return the pairs of labels that share pixels: label in `a`, label in `b`, pixel count."""
     width = int(b.max(initial=0)) + 1
     codes = a.ravel() * np.int64(width) + b.ravel()
-    if int(a.max(initial=0)) * width < 4 * codes.size:  # a table is faster than sorting
+    if int(a.max(initial=0)) * width < 4 * codes.size:  # counting is then faster than sorting
         pixels = np.bincount(codes)
         codes = np.flatnonzero(pixels)
         pixels = pixels[codes]
@@ -257,8 +265,8 @@ def _overlaps(a: Labels, b: Labels) -> tuple[NDArray[Any], NDArray[Any], NDArray
     return codes // width, codes % width, pixels
 
 
-def _values_of(pieces: Labels, labels: Labels, n: int) -> NDArray[np.int64]:
-    """Look up the label of each piece; pieces lie within labels."""
-    values = np.zeros(n, np.int64)
-    values[pieces.ravel()] = labels.ravel()
-    return values
+def _label_of_pieces(pieces: Labels, labels: Labels, n: int) -> NDArray[np.int64]:
+    """Return the label of each of `n` pieces, none of which crosses a border between labels."""
+    label_of = np.zeros(n, np.int64)
+    label_of[pieces.ravel()] = labels.ravel()
+    return label_of

@@ -1,4 +1,4 @@
-"""What tests of `meanshiftpp segment` share: a small picture, and the command on it."""
+"""Helpers for tests of `meanshiftpp segment`: a small picture, and a way to run the command."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def run(*arguments: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
+def left_over(folder: Path) -> list[str]:
+    """Return the temporary files that are left in a folder."""
+    return [path.name for path in folder.rglob(".*")]
+
+
 def image(seed: int = 0) -> np.ndarray:
     values = np.full((60, 80, 3), (190.0, 200.0, 180.0))
     values[36:] = 70, 60, 50
@@ -25,7 +30,7 @@ def image(seed: int = 0) -> np.ndarray:
 
 
 def geotiff(path: Path, values: np.ndarray, **tags: object) -> Path:
-    """A .tif of bands (channels last) with the "no data" that GDAL writes."""
+    """Write a .tif of bands (channels last) with the "no data" tag of GDAL."""
     extra = [(42113, "s", 0, str(tags.pop("nodata")), True)] if "nodata" in tags else []
     layout = {"photometric": "minisblack", "planarconfig": "contig"} if values.ndim == 3 else {}
     tifffile.imwrite(path, values, extratags=extra, metadata=None, **layout | tags)

@@ -1,4 +1,4 @@
-"""What pictures can be like: how they are read, and what `meanshiftpp segment` makes of them."""
+"""Picture files of every kind: how they are read, and how `meanshiftpp segment` treats them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from meanshiftpp import picture, segment
 from meanshiftpp.errors import InvalidInputError
 
 
-def test_a_photograph_is_turned_upright(tmp_path):
+def test_a_photograph_is_read_upright(tmp_path):
     exif = Image.Exif()
     exif[0x112] = 6
     Image.fromarray(image()).save(tmp_path / "lying.jpg", exif=exif)
     assert picture.read(tmp_path / "lying.jpg").values.shape == (80, 60, 3)
 
 
-def test_modes_of_pictures(tmp_path):
+def test_every_mode_of_pillow_is_read(tmp_path):
     whole = Image.fromarray(image())
     for mode, suffix, shape, dtype in [
         ("L", ".png", (60, 80), np.uint8),
@@ -60,20 +60,20 @@ def test_transparent_pixels_stay_transparent(tmp_path):
     assert run(tmp_path / "a.png", "-o", tmp_path / "out.png", "--overlay")[0] == 0
     out = picture.read(tmp_path / "out.png").values
     assert np.array_equal(out[..., 3], rgba[..., 3])
-    assert (out[rgba[..., 3] == 0] == 0).all(), "not even under the mask"
+    assert (out[rgba[..., 3] == 0] == 0).all(), "colours must not survive under the mask"
     assert run(tmp_path / "a.png", "-o", tmp_path / "out.jpg", "--overlay")[0] == 0
     assert (picture.read(tmp_path / "out.jpg").values[:8, :8] > 240).all()
 
 
 @pytest.mark.parametrize("kind", [bool, np.uint8, np.uint16])
-def test_a_scan_in_which_0_is_white_is_no_negative(tmp_path, kind):
+def test_a_scan_with_white_as_0_is_inverted(tmp_path, kind):
     ink = np.eye(40, dtype=bool).astype(kind) * kind(np.iinfo(kind).max if kind is not bool else 1)
     tifffile.imwrite(tmp_path / "scan.tif", ink, photometric="miniswhite")
     black = picture.read(tmp_path / "scan.tif").values == 0
     assert np.array_equal(black, np.eye(40, dtype=bool))
 
 
-def test_tiffs_with_bands_and_slices(tmp_path):
+def test_tiffs_with_bands_and_slices_are_segmented(tmp_path):
     bands = np.dstack([image(), image(1)])
     tifffile.imwrite(tmp_path / "bands.tif", bands, photometric="minisblack", planarconfig="contig")
     assert run(tmp_path / "bands.tif", "-o", tmp_path / "out.png")[0] == 0
@@ -86,9 +86,9 @@ def test_tiffs_with_bands_and_slices(tmp_path):
     assert run(tmp_path / "volume.tif", "-o", tmp_path / "v.tif", "--labels")[0] == 0
     labels = picture.read(tmp_path / "v.tif").values
     assert np.array_equal(labels, segment(volume, channel_axis=None) + 1)
-    code, _, words = run(tmp_path / "volume.tif", "-o", tmp_path / "v.png")
+    code, _, stderr = run(tmp_path / "volume.tif", "-o", tmp_path / "v.png")
     assert code == 1
-    assert "write its labels" in words
+    assert "write its labels" in stderr
 
 
 @pytest.mark.parametrize(
@@ -108,55 +108,55 @@ def test_pixels_without_data_are_masked(tmp_path, dtype, nodata, bands):
     values = np.dstack([image(seed) for seed in range(2)])[..., :bands].clip(1, 255).astype(dtype)
     values = values / np.dtype(dtype).type(255) if dtype.startswith("f") else values
     values = values * 100 if dtype.endswith("16") else values
-    there = np.ones((60, 80), bool)
-    there[:20, :30] = there[50:, 70:] = False
+    has_data = np.ones((60, 80), bool)
+    has_data[:20, :30] = has_data[50:, 70:] = False
     values[:20, :30] = values[50:, 70:, -1] = np.dtype(dtype).type(float(nodata))
     values = values[..., 0] if bands == 1 else values
     path = geotiff(tmp_path / "a.tif", values, nodata=nodata)
-    assert np.array_equal(picture.read(path).mask, there)
-    code, _, words = run(path, "-o", tmp_path / "out.tif", "--labels")
-    assert (code, words) == (0, "")
+    assert np.array_equal(picture.read(path).mask, has_data)
+    code, _, stderr = run(path, "-o", tmp_path / "out.tif", "--labels")
+    assert (code, stderr) == (0, "")
     labels = picture.read(tmp_path / "out.tif").values
-    assert np.array_equal(labels, segment(values, mask=there, start_label=1))
-    assert np.array_equal(labels > 0, there)
+    assert np.array_equal(labels, segment(values, mask=has_data, start_label=1))
+    assert np.array_equal(labels > 0, has_data)
     assert labels.max() > 1
     assert run(path, "-o", tmp_path / "out.png")[0] == 0
-    shown = picture.read(tmp_path / "out.png").values
-    assert np.array_equal(shown[..., 3] > 0, there)
-    assert len(np.unique(shown[there], axis=0)) > 2, "what is masked has no part in the stretch"
+    drawn = picture.read(tmp_path / "out.png").values
+    assert np.array_equal(drawn[..., 3] > 0, has_data)
+    assert len(np.unique(drawn[has_data], axis=0)) > 2, "masked pixels must not count"
 
 
-def test_12_bits_are_said_to_be_dark_and_shown_bright(tmp_path):
+def test_12_bits_warn_and_are_drawn_bright(tmp_path):
     path = geotiff(tmp_path / "a.tif", image().astype(np.uint16) * 16, photometric="rgb")
-    code, _, words = run(path, "-o", tmp_path / "out.png")
+    code, _, stderr = run(path, "-o", tmp_path / "out.png")
     assert code == 0
-    assert words.startswith(f"{path}: the image's values go up to ")
-    assert words.endswith("or take --space none\n")
-    assert words.count("\n") == 1
-    code, _, words = run(path, "-o", tmp_path / "out.png", "--space", "none")
-    assert (code, words) == (0, "")
-    shown = picture.read(tmp_path / "out.png").values
-    assert shown.max() > 200
-    assert shown.min() < 60
+    assert stderr.startswith(f"{path}: the picture is nearly black: its largest value is ")
+    assert stderr.endswith("or use --space none\n")
+    assert stderr.count("\n") == 1
+    code, _, stderr = run(path, "-o", tmp_path / "out.png", "--space", "none")
+    assert (code, stderr) == (0, "")
+    drawn = picture.read(tmp_path / "out.png").values
+    assert drawn.max() > 200
+    assert drawn.min() < 60
 
 
-def test_a_mask_in_the_file_and_no_data_among_coded_colours(tmp_path):
-    there = np.ones((60, 80), bool)
-    there[:20, :30] = False
+def test_mask_pages_and_no_data_in_colour_maps_are_masked(tmp_path):
+    has_data = np.ones((60, 80), bool)
+    has_data[:20, :30] = False
     with tifffile.TiffWriter(tmp_path / "mask.tif") as file:
         file.write(image(), photometric="rgb", metadata=None)
-        file.write(there, photometric="mask", subfiletype=4, metadata=None)
-    codes = np.where(there, image()[..., 0] // 32 + 1, 0).astype(np.uint8)
+        file.write(has_data, photometric="mask", subfiletype=4, metadata=None)
+    codes = np.where(has_data, image()[..., 0] // 32 + 1, 0).astype(np.uint8)
     colours = np.zeros((3, 256), np.uint16)
-    colours[:, 1:9] = np.linspace(0, 65535, 8)  # code 1 is as black as "no data"
+    colours[:, 1:9] = np.linspace(0, 65535, 8)  # index 1 is as black as "no data"
     geotiff(tmp_path / "codes.tif", codes, nodata=0, photometric="palette", colormap=colours)
     for name in ("mask.tif", "codes.tif"):
         photo = picture.read(tmp_path / name)
         assert photo.values.shape == (60, 80, 3)
-        assert np.array_equal(photo.mask, there)
+        assert np.array_equal(photo.mask, has_data)
 
 
-def test_what_is_no_data_of_the_file_is_not_looked_for(tmp_path):
+def test_no_data_values_outside_the_type_are_ignored(tmp_path):
     for nodata in ("-9999", "300", "nan", "1e30", "none of it"):
         path = geotiff(tmp_path / "a.tif", image(), nodata=nodata)
         assert picture.read(path).mask is None, nodata
@@ -164,7 +164,7 @@ def test_what_is_no_data_of_the_file_is_not_looked_for(tmp_path):
 
 
 @pytest.mark.parametrize("planar", ["contig", "separate"])
-def test_a_fourth_band_is_alpha_only_if_the_file_says_so(tmp_path, planar):
+def test_a_fourth_band_is_alpha_only_if_the_file_declares_it(tmp_path, planar):
     nir = np.where(np.arange(80) < 40, 0, 200).astype(np.uint8)
     four = np.dstack([image(), np.broadcast_to(nir, (60, 80))])
     stored = four if planar == "contig" else np.moveaxis(four, -1, 0)
@@ -183,7 +183,7 @@ def test_a_fourth_band_is_alpha_only_if_the_file_says_so(tmp_path, planar):
     assert expected["unspecified"].min() == 1
 
 
-def test_alpha_beside_any_number_of_bands_is_a_mask(tmp_path):
+def test_alpha_next_to_any_number_of_bands_is_a_mask(tmp_path):
     alpha = np.full((60, 80, 1), 255, np.uint8)
     alpha[:20, :30] = 0
     for bands, kinds in [(1, ["unassalpha"]), (4, ["unspecified", "unassalpha"])]:
@@ -200,11 +200,11 @@ def test_alpha_beside_any_number_of_bands_is_a_mask(tmp_path):
         assert np.array_equal(picture.read(tmp_path / "out.png").values, expected)
 
 
-def test_a_packing_that_would_lose_a_band_is_refused(tmp_path):
-    """Without imagecodecs tifffile knows no LZW; Pillow does, but not for four bands."""
-    rasterio = pytest.importorskip("rasterio", reason="writes LZW")
+def test_a_compression_that_would_lose_a_band_raises(tmp_path):
+    """Without imagecodecs tifffile cannot read LZW; Pillow can, but not with four bands."""
+    rasterio = pytest.importorskip("rasterio", reason="rasterio writes LZW")
     if importlib.util.find_spec("imagecodecs"):
-        pytest.skip("imagecodecs is here, and reads all bands")
+        pytest.skip("imagecodecs is installed and reads all bands")
     from rasterio.errors import NotGeoreferencedWarning
 
     for dtype, photometric in (("uint8", "RGB"), ("uint16", "MINISBLACK")):
@@ -215,13 +215,15 @@ def test_a_packing_that_would_lose_a_band_is_refused(tmp_path):
             path = tmp_path / "a.tif"
             with rasterio.open(path, "w", "GTiff", **shape, photometric=photometric) as file:
                 file.write(values)
-        with pytest.raises(InvalidInputError, match=r"packed with LZW.* pip install imagecodecs"):
+        with pytest.raises(
+            InvalidInputError, match=r"compressed with LZW.* pip install imagecodecs"
+        ):
             picture.read(path)
 
 
 @pytest.mark.parametrize("by", ["transform", "points"])
-def test_labels_lie_where_the_raster_lies(tmp_path, by):
-    rasterio = pytest.importorskip("rasterio", reason="reads the place back")
+def test_labels_have_the_position_of_the_raster(tmp_path, by):
+    rasterio = pytest.importorskip("rasterio", reason="rasterio reads the position")
     from rasterio.control import GroundControlPoint
 
     place = {"crs": "EPSG:32633"}
@@ -250,24 +252,32 @@ def test_labels_lie_where_the_raster_lies(tmp_path, by):
             assert np.array_equal(labels.read(1) > 0, given.read_masks(1) > 0)
 
 
-def test_nan_is_masked_and_said(tmp_path):
+def test_nan_is_masked_with_a_warning(tmp_path):
     values = (image() / 255).astype(np.float32)
     values[:20, :30, 1] = np.nan
     values[40, 40] = np.inf
     path = geotiff(tmp_path / "a.tif", values, photometric="rgb")
-    code, _, words = run(path, "-o", tmp_path / "out.png", "--labels")
+    code, _, stderr = run(path, "-o", tmp_path / "out.png", "--labels")
     assert code == 0
-    assert words == f"{path}: 601 of 4,800 pixels are NaN or infinite, and masked\n"
+    assert stderr == f"{path}: masked 601 of 4,800 pixels, which are NaN or infinite\n"
     labels = picture.read(tmp_path / "out.png").values
-    there = np.isfinite(values).all(axis=2)
-    assert np.array_equal(labels, segment(values, mask=there, start_label=1))
-    with pytest.warns(UserWarning, match="601 of 4,800 pixels are NaN or infinite"):
+    has_data = np.isfinite(values).all(axis=2)
+    assert np.array_equal(labels, segment(values, mask=has_data, start_label=1))
+    with pytest.warns(UserWarning, match="601 of 4,800 pixels, which are NaN or infinite"):
         picture.read(path)
     for nodata in ("nan", 7):
         path = geotiff(tmp_path / "b.tif", np.full_like(values, float(nodata)), nodata=nodata)
-        code, _, words = run(path, "-o", tmp_path / "none.png")
+        code, _, stderr = run(path, "-o", tmp_path / "none.png")
         assert code == 1
-        assert (
-            words == f"error: {str(path)!r} has no pixel with data: there is nothing to segment\n"
-        )
+        expected = f"{str(path)!r} has no pixel with data, so there is nothing to segment"
+        assert stderr == f"error: {expected}\n"
         assert not (tmp_path / "none.png").exists()
+
+
+def test_values_out_of_range_name_the_option(tmp_path):
+    path = geotiff(tmp_path / "a.tif", image() / np.float32(100), photometric="rgb")
+    code, _, stderr = run(path, "-o", tmp_path / "out.png")
+    assert code == 1
+    assert stderr.startswith(f"error: {path}: values must be between 0 and 1 for floats")
+    assert stderr.endswith("or use --space none\n")
+    assert run(path, "-o", tmp_path / "out.png", "--space", "none")[0] == 0

@@ -1,4 +1,4 @@
-"""`meanshiftpp segment`: every output, many files, and what happens to the bad ones."""
+"""`meanshiftpp segment`: every kind of output, many files, and files that fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tifffile
 from PIL import Image
-from tests.apps.cli.pictures import geotiff, image, run
+from tests.apps.cli.pictures import geotiff, image, left_over, run
 from typer.testing import CliRunner
 
 from meanshiftpp import palette, picture, segment
@@ -30,14 +30,14 @@ def photo(tmp_path) -> Path:
 
 @pytest.fixture
 def bad(tmp_path) -> dict[str, Path]:
-    """Files that are no pictures, by what is wrong with them."""
+    """Return files that are not pictures, by the problem with them."""
     Image.fromarray(image()).save(tmp_path / "whole.jpg")
     whole = (tmp_path / "whole.jpg").read_bytes()
     tifffile.imwrite(tmp_path / "whole.tif", image())
     contents = {
         "truncated.jpg": whole[: len(whole) // 2],
         "truncated.tif": (tmp_path / "whole.tif").read_bytes()[:5000],
-        "text.jpg": b"no picture at all",
+        "text.jpg": b"not a picture",
         "empty.png": b"",
         "unknown.xyz": b"?" * 100,
         "bomb.png": bomb(),
@@ -51,7 +51,7 @@ def bad(tmp_path) -> dict[str, Path]:
 
 
 def bomb() -> bytes:
-    """A small .png that says it is 50,000 pixels wide and high."""
+    """Return a small .png that declares 50,000 x 50,000 pixels."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         check = struct.pack(">I", zlib.crc32(kind + data))
@@ -62,14 +62,10 @@ def bomb() -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
 
 
-def left_over(folder: Path) -> list[str]:
-    return [p.name for p in folder.rglob(".*")]
-
-
 # -- one photograph --------------------------------------------------------------------------------
 
 
-def test_regions_in_their_mean_colour(tmp_path, photo):
+def test_regions_are_drawn_in_their_mean_colour(tmp_path, photo):
     code, text, _ = run(photo, "-o", tmp_path / "out.png")
     assert code == 0
     labels = segment(image())
@@ -81,7 +77,7 @@ def test_regions_in_their_mean_colour(tmp_path, photo):
     assert left_over(tmp_path) == []
 
 
-def test_outlines_on_the_photograph(tmp_path, photo):
+def test_outlines_are_drawn_on_the_photograph(tmp_path, photo):
     assert run(photo, "-o", tmp_path / "out.png", "--overlay")[0] == 0
     expected = overlay(image(), segment(image()))
     assert np.array_equal(picture.read(tmp_path / "out.png").values, expected)
@@ -95,20 +91,20 @@ def test_label_images_have_16_bits(tmp_path, photo, suffix):
     assert np.array_equal(labels, segment(image(), start_label=1))
 
 
-def test_more_labels_than_16_bits(tmp_path):
+def test_more_labels_than_16_bits_need_a_tif(tmp_path):
     y, x = np.mgrid[:300, :300]
     labels = y * 300 + x + 1
     picture.write_labels(tmp_path / "many.tif", labels)
     back = picture.read(tmp_path / "many.tif").values
     assert back.dtype == np.uint32
     assert np.array_equal(back, labels)
-    with pytest.raises(InvalidInputError, match=r"65,535 labels, these are 90,000: write a \.tif"):
+    with pytest.raises(InvalidInputError, match=r"65,535 labels, got 90,000; write a \.tif"):
         picture.write_labels(tmp_path / "many.png", labels)
     assert not (tmp_path / "many.png").exists()
 
 
-def test_a_folder_of_labels_takes_the_format_they_need(tmp_path):
-    """Every pixel its own cluster: more than a .png holds."""
+def test_labels_in_a_folder_get_the_format_they_need(tmp_path):
+    """Every pixel is its own cluster, so there are more than a .png holds."""
     rng = np.random.default_rng(0)
     noise = rng.integers(0, 2**16, (270, 270, 3)).astype(np.uint16)
     tifffile.imwrite(tmp_path / "noise.tif", noise)
@@ -117,36 +113,36 @@ def test_a_folder_of_labels_takes_the_format_they_need(tmp_path):
     labels = picture.read(tmp_path / "out" / "noise.tif").values
     assert labels.dtype == np.uint32
     assert labels.max() > 65_535
-    code, _, words = run(tmp_path / "noise.tif", "-o", tmp_path / "out.png", *options)
+    code, _, stderr = run(tmp_path / "noise.tif", "-o", tmp_path / "out.png", *options)
     assert code == 1
-    assert "write a .tif" in words
-    code, _, words = run(tmp_path / "noise.tif", "-o", f"{tmp_path}/", *options)
+    assert "write a .tif" in stderr
+    code, _, stderr = run(tmp_path / "noise.tif", "-o", f"{tmp_path}/", *options)
     assert code == 1
-    assert "would be written over" in words
+    assert "would overwrite" in stderr
     assert np.array_equal(tifffile.imread(tmp_path / "noise.tif"), noise)
 
 
-def test_the_palette_as_a_strip_and_as_json(tmp_path, photo):
+def test_the_palette_is_a_strip_and_json(tmp_path, photo):
     code, text, _ = run(photo, "-o", tmp_path / "out.png", "--palette", "--json")
     assert code == 0
-    found = palette(image())
-    (said,) = json.loads(text)["files"]
-    assert (said["what"], said["found"]) == ("colors", len(found))
-    assert [each["values"] for each in said["palette"]] == found.colors.tolist()
-    assert [each["share"] for each in said["palette"]] == found.shares.tolist()
-    first = said["palette"][0]["color"]
-    assert first == "#" + bytes(found.colors[0].tolist()).hex()
+    expected = palette(image())
+    (file,) = json.loads(text)["files"]
+    assert (file["what"], file["found"]) == ("colors", len(expected))
+    assert [each["values"] for each in file["palette"]] == expected.colors.tolist()
+    assert [each["share"] for each in file["palette"]] == expected.shares.tolist()
+    first = file["palette"][0]["color"]
+    assert first == "#" + bytes(expected.colors[0].tolist()).hex()
     strip = picture.read(tmp_path / "out.png").values
-    assert strip[5, 5].tolist() == found.colors[0].tolist()
-    wide = (strip[5] == found.colors[0]).all(axis=1).mean()
-    assert wide == pytest.approx(found.shares[0], abs=0.01)
+    assert strip[5, 5].tolist() == expected.colors[0].tolist()
+    wide = (strip[5] == expected.colors[0]).all(axis=1).mean()
+    assert wide == pytest.approx(expected.shares[0], abs=0.01)
     assert first in run(photo, "-o", tmp_path / "out.png", "--palette")[1]
 
 
 @pytest.mark.parametrize("dtype", ["uint16", "int32", "float32"])
 @pytest.mark.parametrize("bands", [1, 3, 6])
-def test_the_palette_of_a_raster_is_stretched_as_its_picture(tmp_path, dtype, bands):
-    """By the image, where hardly a pixel is bright: not by the few colours of the palette."""
+def test_the_palette_of_a_raster_is_stretched_like_its_picture(tmp_path, dtype, bands):
+    """The limits come from the image, with few bright pixels, not from the palette."""
     values = np.full((60, 80, bands), 300, dtype)
     values[:, 40:] = 500
     values[:4, :4] = 7000
@@ -156,21 +152,21 @@ def test_the_palette_of_a_raster_is_stretched_as_its_picture(tmp_path, dtype, ba
     options = ("--palette", "--space", "none", "-b", "20", "--json")
     code, text, _ = run(path, "-o", tmp_path / "out.png", *options)
     assert code == 0
-    found = json.loads(text)["files"][0]["palette"]
-    assert [each["color"] for each in found] == ["#ffffff", "#000000", "#ffffff"]
+    expected = json.loads(text)["files"][0]["palette"]
+    assert [each["color"] for each in expected] == ["#ffffff", "#000000", "#ffffff"]
     assert run(path, "-o", tmp_path / "out.png", "--clusters", *options[1:])[0] == 0
-    shown = picture.read(tmp_path / "out.png").values
-    assert shown[30, 20].tolist() == [0, 0, 0, 255]
-    assert shown[30, 60].tolist() == [255, 255, 255, 255]
+    drawn = picture.read(tmp_path / "out.png").values
+    assert drawn[30, 20].tolist() == [0, 0, 0, 255]
+    assert drawn[30, 60].tolist() == [255, 255, 255, 255]
 
 
 def test_json_is_one_object(tmp_path, photo):
-    code, text, words = run(photo, "-o", tmp_path / "out.png", "--json", "--threads", 1)
+    code, text, stderr = run(photo, "-o", tmp_path / "out.png", "--json", "--threads", 1)
     assert code == 0
-    assert words == ""
-    said = json.loads(text)
-    assert said["failed"] == []
-    (file,) = said["files"]
+    assert stderr == ""
+    report = json.loads(text)
+    assert report["failed"] == []
+    (file,) = report["files"]
     assert file["file"] == str(photo)
     assert file["output"] == str(tmp_path / "out.png")
     assert file["size"] == [80, 60]
@@ -196,7 +192,7 @@ def test_options_reach_the_function(tmp_path, photo):
 
 
 @pytest.mark.parametrize("suffix", [".jpg", ".webp", ".bmp", ".tif"])
-def test_other_formats_out(tmp_path, photo, suffix):
+def test_other_formats_are_written(tmp_path, photo, suffix):
     assert run(photo, "-o", tmp_path / f"out{suffix}")[0] == 0
     assert picture.read(tmp_path / f"out{suffix}").values.shape == (60, 80, 3)
 
@@ -204,7 +200,7 @@ def test_other_formats_out(tmp_path, photo, suffix):
 # -- many files ------------------------------------------------------------------------------------
 
 
-def test_many_go_to_a_folder_or_by_a_pattern(tmp_path):
+def test_many_results_go_to_a_folder_or_a_pattern(tmp_path):
     for i in range(3):
         Image.fromarray(image(i)).save(tmp_path / f"p{i}.jpg")
     files = [tmp_path / f"p{i}.jpg" for i in range(3)]
@@ -226,66 +222,66 @@ def test_many_go_to_a_folder_or_by_a_pattern(tmp_path):
     assert len(json.loads(text)["files"]) == 3
 
 
-def test_a_batch_goes_on_and_reports_what_failed(tmp_path, photo, bad):
+def test_a_batch_reports_failures_and_continues(tmp_path, photo, bad):
     Image.fromarray(image(5)).save(tmp_path / "zebra.png")
     (tmp_path / "bare").mkdir()
-    (tmp_path / "bare" / "notes.txt").write_text("no picture")
+    (tmp_path / "bare" / "notes.txt").write_text("not a picture")
     names = [photo, *bad.values(), tmp_path / "none.jpg", tmp_path / "bare", tmp_path / "zebra.png"]
-    code, text, words = run(*names, "-o", tmp_path / "out", "--json")
+    code, text, stderr = run(*names, "-o", tmp_path / "out", "--json")
     assert code == 1
-    said = json.loads(text)
-    assert [Path(each["file"]).name for each in said["files"]] == ["photo.png", "zebra.png"]
+    report = json.loads(text)
+    assert [Path(each["file"]).name for each in report["files"]] == ["photo.png", "zebra.png"]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["photo.png", "zebra.png"]
-    errors = {Path(each["file"]).name: each["error"] for each in said["failed"]}
+    errors = {Path(each["file"]).name: each["error"] for each in report["failed"]}
     for name, expected in {
         "truncated.jpg": "is damaged: image file is truncated",
         "truncated.tif": "is damaged",
-        "text.jpg": "is no picture in a format known here",
+        "text.jpg": "is not a picture in a known format",
         "empty.png": "is empty",
-        "unknown.xyz": "is no picture in a format known here",
-        "bomb.png": "2,500,000,000 pixels would be unpacked, and Pillow's limit is",
-        "broken.mp4": "is no video, or is damaged",
+        "unknown.xyz": "is not a picture in a known format",
+        "bomb.png": "2,500,000,000 pixels, more than Pillow's limit of",
+        "broken.mp4": "is not a video, or is damaged",
         "none.jpg": "No such file",
-        "bare": "no pictures in folder",
+        "bare": "contains no pictures or videos",
     }.items():
         assert expected in errors.pop(name)
     assert errors == {}
-    for each in said["failed"]:
-        assert f"error: {each['error']}" in words
+    for each in report["failed"]:
+        assert f"error: {each['error']}" in stderr
         assert each["file"] in each["error"]
-    assert "9 of 11 files failed" in words
-    assert "Traceback" not in words
+    assert "9 of 11 files failed" in stderr
+    assert "Traceback" not in stderr
     assert left_over(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["truncated.jpg", "bomb.png", "broken.mp4"])
-def test_one_bad_file_is_one_line_and_1(tmp_path, bad, name):
+def test_one_bad_file_is_one_line_and_exit_code_1(tmp_path, bad, name):
     suffix = ".mp4" if name.endswith("mp4") else ".png"
-    (tmp_path / f"out{suffix}").write_bytes(b"what was there")
-    code, text, words = run(bad[name], "-o", tmp_path / f"out{suffix}")
+    (tmp_path / f"out{suffix}").write_bytes(b"old content")
+    code, text, stderr = run(bad[name], "-o", tmp_path / f"out{suffix}")
     assert code == 1
     assert text == ""
-    assert words.startswith("error: ")
-    assert len(words.splitlines()) == 1
-    assert (tmp_path / f"out{suffix}").read_bytes() == b"what was there"
+    assert stderr.startswith("error: ")
+    assert len(stderr.splitlines()) == 1
+    assert (tmp_path / f"out{suffix}").read_bytes() == b"old content"
     assert left_over(tmp_path) == []
 
 
-def test_no_file_is_written_over_an_input_or_another_result(tmp_path, photo):
+def test_results_do_not_overwrite_inputs_or_each_other(tmp_path, photo):
     before = photo.read_bytes()
-    code, _, words = run(photo, "-o", f"{tmp_path}/")
+    code, _, stderr = run(photo, "-o", f"{tmp_path}/")
     assert code == 1
-    assert "would be written over" in words
+    assert "would overwrite" in stderr
     assert photo.read_bytes() == before
     (tmp_path / "other").mkdir()
     Image.fromarray(image(7)).save(tmp_path / "other" / "photo.jpg")
-    code, text, words = run(photo, tmp_path / "other", "-o", tmp_path / "out", "--json")
+    code, text, stderr = run(photo, tmp_path / "other", "-o", tmp_path / "out", "--json")
     assert code == 1
-    assert "over the result of" in words
+    assert "overwrite the result of" in stderr
     assert len(json.loads(text)["files"]) == 1
 
 
-def test_wrong_usage_is_2(tmp_path, photo):
+def test_wrong_usage_has_exit_code_2(tmp_path, photo):
     out = tmp_path / "out.png"
     for arguments in [
         (photo,),
@@ -309,7 +305,7 @@ def test_wrong_usage_is_2(tmp_path, photo):
     assert not out.exists()
 
 
-def test_outputs_that_cannot_be(tmp_path, photo):
+def test_impossible_outputs_have_exit_code_1(tmp_path, photo):
     (tmp_path / "file").write_text("")
     (tmp_path / "empty").mkdir()
     for arguments, expected in [
@@ -317,94 +313,20 @@ def test_outputs_that_cannot_be(tmp_path, photo):
         ((photo, "-o", tmp_path / "out.xyz"), "must end in .png"),
         ((photo, "-o", tmp_path / "out.jpg", "--labels"), "must end in .png, .tif or .tiff"),
         ((photo, "-o", tmp_path / "out"), "must end in"),
-        ((photo, tmp_path / "b.png", "-o", tmp_path / "file" / "x"), "cannot make the folder"),
-        ((photo, "-o", tmp_path / "file" / "{name}.png"), "cannot make the folder"),
-        ((tmp_path / "empty", "-o", tmp_path / "out"), "no pictures in folder"),
+        ((photo, tmp_path / "b.png", "-o", tmp_path / "file" / "x"), "cannot create the folder"),
+        ((photo, "-o", tmp_path / "file" / "{name}.png"), "cannot create the folder"),
+        ((tmp_path / "empty", "-o", tmp_path / "out"), "contains no pictures or videos"),
     ]:
-        code, _, words = run(*arguments)
+        code, _, stderr = run(*arguments)
         assert code == 1, arguments
-        assert expected in words
+        assert expected in stderr
 
 
-# -- videos ----------------------------------------------------------------------------------------
-
-
-def frames(n: int = 6) -> list[np.ndarray]:
-    out = []
-    for i in range(n):
-        values = image(i)
-        values[20:32, 40 + 4 * i : 52 + 4 * i] = 30, 60, 200
-        out.append(values)
-    return out
-
-
-@pytest.fixture
-def clip(tmp_path) -> Path:
-    pytest.importorskip("av", reason="PyAV reads and writes videos")
-    from meanshiftpp.video.segmenter import write_frames
-
-    with write_frames(tmp_path / "clip.mp4", 12, (80, 60)) as write:
-        for each in frames():
-            write(each)
-    return tmp_path / "clip.mp4"
-
-
-@pytest.mark.parametrize("options", [(), ("--overlay",), ("--clusters",), ("--detail", "3")])
-def test_a_video_becomes_a_video(tmp_path, clip, options):
-    from meanshiftpp.video.segmenter import read_frames
-
-    code, text, _ = run(clip, "-o", tmp_path / "out.mp4", *options, "--json")
-    assert code == 0
-    (said,) = json.loads(text)["files"]
-    assert (said["frames"], said["size"]) == (6, [80, 60])
-    with read_frames(tmp_path / "out.mp4") as back:
-        assert (back.size, back.fps) == ((80, 60), 12)
-        assert len(list(back)) == 6
-    assert left_over(tmp_path) == []
-
-
-def test_videos_and_photographs_together(tmp_path, clip, photo):
-    code, text, _ = run(clip, photo, "-o", tmp_path / "out")
-    assert code == 0
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["clip.mp4", "photo.png"]
-    assert "6 frames" in text
-
-
-def test_a_folder_of_frames_becomes_a_video(tmp_path):
-    pytest.importorskip("av", reason="PyAV reads and writes videos")
-    from meanshiftpp.video.segmenter import read_frames
-
-    (tmp_path / "frames").mkdir()
-    for i, each in enumerate(frames(4)):
-        Image.fromarray(each).save(tmp_path / "frames" / f"{i:03}.png")
-    assert run(tmp_path / "frames", "-o", tmp_path / "out.mp4")[0] == 0
-    with read_frames(tmp_path / "out.mp4") as back:
-        assert len(list(back)) == 4
-
-
-def test_what_a_video_cannot_be(tmp_path, clip):
-    for arguments, expected in [
-        (("-o", tmp_path / "out.png", "--labels"), "--labels is for pictures"),
-        (("-o", tmp_path / "out.png", "--palette"), "--palette is for pictures"),
-        (("-o", tmp_path / "out.png"), "must end in .mp4"),
-        (("-o", tmp_path / "out.mp4", "--space", "none"), "space must be one of"),
-    ]:
-        code, _, words = run(clip, *arguments)
-        assert code == 1
-        assert expected in words
-    cut = tmp_path / "cut.mp4"
-    cut.write_bytes(clip.read_bytes()[:-400])
-    code, _, words = run(cut, "-o", tmp_path / "out.mp4")
-    assert code == 1
-    assert not (tmp_path / "out.mp4").exists()
-    assert left_over(tmp_path) == []
-
-
-# -- the program -----------------------------------------------------------------------------------
+# -- optional packages and the demo ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("missing", "extra"), [("PIL", "image"), ("av", "video")])
-def test_what_is_not_installed_is_named_with_its_line(tmp_path, missing, extra):
+def test_a_missing_extra_is_reported_with_its_install_command(tmp_path, missing, extra):
     source = tmp_path / ("a.mp4" if missing == "av" else "a.png")
     source.write_bytes(b"anything")
     target = tmp_path / f"out{source.suffix}"
@@ -432,7 +354,7 @@ def test_the_demo_segments_a_photograph(tmp_path, monkeypatch):
     assert picture.read(tmp_path / "photograph.png").values.shape[2] == 3
 
 
-def test_without_scikit_image_the_demo_says_what_is_missing(tmp_path, monkeypatch):
+def test_without_scikit_image_the_demo_reports_the_missing_package(tmp_path, monkeypatch):
     from meanshiftpp.apps import demo
 
     small = demo.gaussians(20_000)

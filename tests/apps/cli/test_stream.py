@@ -363,7 +363,10 @@ def test_errors_of_grids_are_one_line_and_exit_with_1(tmp_path, points):
     half, one, flat, text = (tmp_path / name for name in ("half", "one", "flat", "text"))
     for arguments, expected in [
         (("grid", "merge", half, one, "-o", tmp_path / "o"), "in Python (Grid.coarsen)"),
-        (("grid", "merge", one, flat, "-o", tmp_path / "o"), "flat has 2 features, but 3 were expected"),
+        (
+            ("grid", "merge", one, flat, "-o", tmp_path / "o"),
+            "flat has 2 features",
+        ),
         (("grid", "merge", one, text, "-o", tmp_path / "o"), "is not a grid file"),
         (("grid", "info", tmp_path / "none"), "No such file"),
         (("grid", "info", text), "text is not a grid file\n"),

@@ -12,6 +12,8 @@ import typer
 
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 
+_CONVERGENCE_ADVICE = "use a larger --bandwidth, or raise --max-iter or --tol"
+
 # The options that stand for parameters of Python functions in error messages.
 OPTIONS = {
     "adapt": "--adapt",
@@ -145,13 +147,10 @@ def error_text(error: MeanShiftPPError | MemoryError) -> str:
     return str(error) or "out of memory"
 
 
-def _warning_text(warning: Warning | str) -> str:
-    """Return the text of a warning, with options in place of Python parameters."""
-    parameters = getattr(warning, "parameters", ())
-    if not parameters:
-        return str(warning)
-    options = " or ".join(OPTIONS[parameter] for parameter in parameters)
-    return f"{warning.problem}; raise {options}"  # type: ignore[union-attr]
+def warning_text(warning: Warning | str, advice: str) -> str:
+    """Return the text of a warning; one about convergence gets the advice of the command."""
+    problem = getattr(warning, "problem", None)
+    return str(warning) if problem is None else f"{problem}; {advice}"
 
 
 @contextmanager
@@ -167,7 +166,7 @@ def _report_warnings() -> Iterator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        text = " ".join(_warning_text(message).split())
+        text = " ".join(warning_text(message, _CONVERGENCE_ADVICE).split())
         if text not in printed:
             printed.add(text)
             print_stderr(f"warning: {text}")

@@ -1,0 +1,83 @@
+"""Plan the jobs of `meanshiftpp segment`: each input file, and the file its result goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import typer
+
+from meanshiftpp.errors import FileAccessError
+
+
+class Style(StrEnum):
+    """Kinds of output."""
+
+    fill = "fill"
+    overlay = "overlay"
+    labels = "labels"
+    palette = "palette"
+
+
+@dataclass(frozen=True)
+class Job:
+    """An input file and the file for its result."""
+
+    source: Path
+    target: Path
+    free_suffix: bool  # the user named a folder only, so the format can be changed
+
+
+def plan_jobs(sources: list[Path], output: str, style: Style) -> list[Job]:
+    """Return a job for each input file, and create the folders of the results."""
+    from meanshiftpp.video.frames import VIDEO_FORMATS, is_video
+
+    out = Path(output)
+    if len(sources) == 1 and sources[0].is_dir() and out.suffix.lower() in VIDEO_FORMATS:
+        return [Job(sources[0], out, False)]  # a folder of frames becomes one video
+    files = list(_input_files(sources))
+    if "{name}" in output:
+        targets = [Path(output.replace("{name}", file.stem)) for file in files]
+        _make_folders({target.parent for target in targets})
+        return [Job(file, target, False) for file, target in zip(files, targets, strict=True)]
+    if len(files) == 1 and sources == files and not output.endswith("/") and not out.is_dir():
+        return [Job(files[0], out, False)]
+    if out.suffix and not out.is_dir():
+        raise typer.BadParameter(
+            f"expected a folder, or a path with {{name}} in it, for several files; got {output!r}",
+            param_hint="'--output'",
+        )
+    _make_folders([out])
+    video_suffix = ".mp4" if style in (Style.fill, Style.overlay) else ".png"
+    suffixes = [video_suffix if is_video(file) else ".png" for file in files]
+    return [
+        Job(file, out / (file.stem + suffix), True)
+        for file, suffix in zip(files, suffixes, strict=True)
+    ]
+
+
+def media_files(folder: Path) -> list[Path]:
+    """Return the pictures and videos in a folder, sorted by name."""
+    from meanshiftpp.images.picture import PICTURE_FORMATS
+    from meanshiftpp.video.frames import is_video
+
+    files = sorted(folder.iterdir())
+    return [file for file in files if file.suffix.lower() in PICTURE_FORMATS or is_video(file)]
+
+
+def _input_files(sources: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files, with folders expanded; an empty folder stays and fails as a job."""
+    for source in sources:
+        yield from (source.is_dir() and media_files(source)) or [source]
+
+
+def _make_folders(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileAccessError(
+                f"cannot create the folder {str(folder)!r}: {error.strerror}"
+            ) from error

@@ -1,0 +1,260 @@
+"""Run the jobs of `meanshiftpp segment`: segment each file and write its result.
+
+A job that fails is recorded with its error, and the others go on.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from meanshiftpp.apps.cli.console import error_text, progress, warning_text
+from meanshiftpp.apps.cli.image_jobs import Job, Style, media_files
+from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from meanshiftpp.images.picture import Picture
+
+_SCALE_ADVICE = "scale the picture's values, or use --space none"
+
+
+@dataclass(frozen=True)
+class Task:
+    """The segmentation and the kind of output, the same for all files."""
+
+    style: Style
+    regions: bool
+    options: dict[str, Any]  # for `segment`, `palette` and `VideoSegmenter`
+    region_options: dict[str, Any]  # for `segment` and `VideoSegmenter`
+
+    @property
+    def noun(self) -> str:
+        """The name of the segments."""
+        return "regions" if self.regions else "clusters"
+
+
+@dataclass
+class Result:
+    """The result of a file; the fields are the keys of the JSON output."""
+
+    file: str
+    output: str
+    size: list[int]
+    what: str  # regions, clusters or colors
+    found: int
+    seconds: float
+    frames: int | None = None
+    palette: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Report:
+    """The outcome of all jobs."""
+
+    results: list[Result] = field(default_factory=list)
+    failed: list[dict[str, str]] = field(default_factory=list)  # file and error
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Batch:
+    """The state shared by the jobs of a run."""
+
+    task: Task
+    bar: Any  # the progress bar
+    protected: dict[Path, Path]  # files not to overwrite, and the inputs that they are or come from
+
+    def check_target(self, target: Path) -> Path:
+        """Check that a result can be written without overwriting an input or another result."""
+        from meanshiftpp._support.files import check_writable
+
+        other = self.protected.get(target.resolve())
+        if other is not None:
+            overwritten = str(other)
+            if target.resolve() != other.resolve():
+                overwritten = f"the result of {other}"
+            raise InvalidInputError(
+                f"its result would overwrite {overwritten}; choose another --output"
+            )
+        check_writable(target)
+        return target
+
+
+def run_jobs(jobs: list[Job], task: Task) -> Report:
+    """Run all jobs; return the results, the failures with their errors, and the warnings."""
+    report = Report()
+    with progress() as bar:
+        batch = Batch(task, bar, {job.source.resolve(): job.source for job in jobs})
+        count = bar.add_task("segmenting", total=len(jobs))
+        for job in jobs:
+            try:
+                with _recorded_warnings(job, report):
+                    result = _run_job(job, batch)
+                report.results.append(result)
+                batch.protected[Path(result.output).resolve()] = job.source
+            except (MeanShiftPPError, MemoryError) as error:
+                report.failed.append({"file": str(job.source), "error": _error_text(job, error)})
+            bar.advance(count)
+    return report
+
+
+def _run_job(job: Job, batch: Batch) -> Result:
+    from meanshiftpp.video.frames import is_video
+
+    is_folder = job.source.is_dir()
+    if is_folder and not media_files(job.source):
+        place = f"folder {str(job.source)!r}"
+        raise InvalidInputError("contains no pictures or videos", place=place)
+    batch.check_target(job.target)
+    return (_segment_video if is_folder or is_video(job.source) else _segment_photo)(job, batch)
+
+
+# -- messages ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def _recorded_warnings(job: Job, report: Report) -> Iterator[None]:
+    """Record warnings, to print them after the progress bar is removed."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    report.warnings += [_warning_text(job, each.message) for each in caught]
+
+
+def _error_text(job: Job, error: MeanShiftPPError | MemoryError) -> str:
+    """Word an error for the command line: with the file, and with options for parameters."""
+    if isinstance(error, FileAccessError):
+        return str(error)  # it names the file, which may be the input or the output
+    if isinstance(error, InvalidInputError):
+        if error.place is not None:
+            return str(error)
+        if error.parameter == "image":
+            values = f"values must be {error.expected}, got {error.got}"
+            return f"{job.source}: {values}; {_SCALE_ADVICE}"
+    return f"{job.source}: {error_text(error)}"
+
+
+def _warning_text(job: Job, warning: Warning | str) -> str:
+    """Word a warning for the command line."""
+    from meanshiftpp.images.picture import PictureWarning
+    from meanshiftpp.images.pixels import DarkImageWarning
+
+    if isinstance(warning, PictureWarning):
+        return str(warning)
+    if isinstance(warning, DarkImageWarning):
+        peak = f"its largest value is {warning.peak:,} of {warning.white:,}"
+        return f"{job.source}: the picture is nearly black: {peak}; {_SCALE_ADVICE}"
+    return f"{job.source}: {warning_text(warning, 'use a larger --bandwidth')}"
+
+
+# -- pictures ----------------------------------------------------------------------------------
+
+
+def _segment_photo(job: Job, batch: Batch) -> Result:
+    from meanshiftpp._support.files import known_suffix
+    from meanshiftpp.images import draw, picture
+    from meanshiftpp.images.segmentation import segment
+
+    task = batch.task
+    is_label_image = task.style is Style.labels
+    known_suffix(job.target, picture.LABEL_FORMATS if is_label_image else picture.PICTURE_FORMATS)
+    photo = picture.read(job.source)
+    if task.style is Style.palette:
+        return _find_palette(job, photo, task)
+    options = {**task.options, **_layout(photo)}
+    start = perf_counter()
+    labels = segment(photo.values, regions=task.regions, **options, **task.region_options)
+    seconds = perf_counter() - start
+    n_found, target = int(labels.max()) + 1, job.target
+    if is_label_image:
+        if job.free_suffix and (n_found >= 2**16 or labels.ndim > 2 or photo.place):
+            target = batch.check_target(target.with_suffix(".tif"))
+        picture.write_labels(target, labels + 1, photo.place)
+    else:
+        limits = draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
+        rgb = draw.as_rgb(photo.values, photo.channel_axis, limits=limits)
+        picture.write(target, _drawn(rgb, labels, draw.region_colors(rgb, labels), task))
+    return _result(job, target, labels.shape, task.noun, n_found, seconds)
+
+
+def _find_palette(job: Job, photo: Picture, task: Task) -> Result:
+    from meanshiftpp.images import draw, picture
+    from meanshiftpp.images.segmentation import palette
+
+    start = perf_counter()
+    colors = palette(photo.values, **{**task.options, **_layout(photo)})
+    seconds = perf_counter() - start
+    limits = draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
+    colours = draw.as_rgb(colors.colors[None], limits=limits)[0]
+    picture.write(job.target, draw.palette_strip(colours, colors.shares))
+    result = _result(job, job.target, photo.shape, "colors", len(colors), seconds)
+    result.palette = [
+        {"color": f"#{bytes(colour).hex()}", "values": values, "share": share}
+        for colour, values, share in zip(
+            colours.tolist(), colors.colors.tolist(), colors.shares.tolist(), strict=True
+        )
+    ]
+    return result
+
+
+def _layout(photo: Picture) -> dict[str, Any]:
+    """Return the options of `segment` that depend on the file."""
+    layout = {"channel_axis": photo.channel_axis, "mask": photo.mask}
+    return {**layout, "space": None} if photo.bands else layout
+
+
+# -- videos ------------------------------------------------------------------------------------
+
+
+def _segment_video(job: Job, batch: Batch) -> Result:
+    from meanshiftpp._support.files import known_suffix
+    from meanshiftpp.video.frames import VIDEO_FORMATS, read_frames, write_frames
+    from meanshiftpp.video.segmenter import VideoSegmenter
+
+    task, bar = batch.task, batch.bar
+    if task.style in (Style.labels, Style.palette):
+        raise InvalidInputError(f"--{task.style} works on pictures only, and this is a video")
+    known_suffix(job.target, VIDEO_FORMATS)
+    segmenter = VideoSegmenter(regions=task.regions, **task.options, **task.region_options)
+    seconds, n_frames = 0.0, 0
+    with read_frames(job.source) as clip, write_frames(job.target, clip.fps, clip.size) as write:
+        count = bar.add_task(job.source.name, total=clip.count)
+        for frame in clip:
+            start = perf_counter()
+            labels = segmenter.update(frame)
+            seconds += perf_counter() - start
+            write(_drawn(frame, labels, segmenter.colors, task))
+            n_frames += 1
+            bar.advance(count)
+        bar.remove_task(count)
+    n_found = len(segmenter.colors)
+    result = _result(job, job.target, clip.size[::-1], task.noun, n_found, seconds)
+    result.frames = n_frames
+    return result
+
+
+# -- both --------------------------------------------------------------------------------------
+
+
+def _drawn(
+    rgb: NDArray[np.uint8], labels: NDArray[np.int32], colors: NDArray[np.float64], task: Task
+) -> NDArray[np.uint8]:
+    from meanshiftpp.images import draw
+
+    if task.style is Style.overlay:
+        return draw.overlay(rgb, labels)
+    return draw.fill(labels, colors, lines=task.regions)
+
+
+def _result(
+    job: Job, target: Path, shape: tuple[int, ...], noun: str, n_found: int, seconds: float
+) -> Result:
+    return Result(str(job.source), str(target), list(shape[::-1]), noun, n_found, seconds)

@@ -1,0 +1,125 @@
+"""Video segmentation: labels that persist while objects move."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from tests.video.scenes import BOX, frame
+
+from meanshiftpp import Grid
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.video.segmenter import VideoSegmenter
+
+
+@pytest.mark.parametrize("regions", [True, False])
+def test_a_moving_object_keeps_its_label_and_colour(regions):
+    segmenter = VideoSegmenter(regions=regions)
+    history = []
+    for i, x in enumerate(range(8, 60, 4)):
+        labels = segmenter.update(frame(x, seed=i))
+        assert labels.shape == (72, 96)
+        assert labels.dtype == np.int32
+        history.append([labels[32, x + 12], labels[4, 4], labels[68, 4]])
+        assert np.abs(segmenter.colors[history[-1][0]] - BOX).max() < 12
+    assert len({tuple(labels) for labels in history}) == 1
+    assert len(set(history[0])) == 3
+
+
+@pytest.mark.parametrize("regions", [True, False])
+def test_labels_do_not_flicker_in_noise(regions):
+    """In a still, noisy scene, far fewer labels change than with independent frames."""
+
+    def changes(memory: float) -> float:
+        segmenter = VideoSegmenter(regions=regions, memory=memory, detail=6.0)
+        noise = 16 if regions else 25
+        labels = [segmenter.update(frame(30, noise=noise, seed=i)) for i in range(16)]
+        return float(np.mean([(a != b).mean() for a, b in pairwise(labels[6:])]))
+
+    assert changes(4.0) < 0.5 * changes(1.0)
+
+
+def test_the_first_frame_is_segmented_as_an_image():
+    from meanshiftpp import segment
+
+    image = frame(30)
+    assert np.array_equal(VideoSegmenter().update(image), segment(image))
+    clusters = VideoSegmenter(regions=False).update(image)
+    assert np.array_equal(clusters, segment(image, regions=False))
+    spatial = VideoSegmenter(40, regions=False, space="rgb", spatial=30).update(image)
+    expected = segment(image, 40, regions=False, space="rgb", spatial=30)
+    assert np.array_equal(spatial, expected)
+
+
+def test_without_memory_frames_have_the_regions_of_images():
+    from meanshiftpp import segment
+
+    segmenter = VideoSegmenter(memory=1)
+    for i, x in enumerate((10, 40, 20)):
+        labels = segmenter.update(frame(x, seed=i))
+        alone = segment(frame(x, seed=i))
+        pairs = np.unique(np.stack([labels.ravel(), alone.ravel()]), axis=1)
+        assert pairs.shape[1] == alone.max() + 1 == len(np.unique(labels))
+
+
+def test_a_new_scene_gets_new_labels():
+    segmenter = VideoSegmenter()
+    for i in range(4):
+        before = segmenter.update(frame(20, seed=i))
+    other = np.full((72, 96, 3), (20, 90, 30), np.uint8)
+    other[:, 60:] = 240, 220, 90
+    after = segmenter.update(other)
+    assert len(np.unique(after)) == 2
+    assert set(np.unique(after)).isdisjoint(np.unique(before))
+    assert np.allclose(segmenter.colors[after[0, 0]], (20, 90, 30))
+
+
+def test_a_passing_object_takes_no_label_from_others():
+    segmenter = VideoSegmenter()
+    empty = frame(-40)
+    first = segmenter.update(empty)
+    segmenter.update(frame(30))
+    again = segmenter.update(empty)
+    assert np.array_equal(np.unique(first), np.unique(again))
+
+
+def test_results_do_not_depend_on_threads():
+    runs = []
+    for n in (1, 2, 8):
+        segmenter = VideoSegmenter(n_threads=n, detail=4.0)
+        runs.append([segmenter.update(frame(x, noise=14)) for x in range(8, 40, 8)])
+    assert np.array_equal(runs[0], runs[1])
+    assert np.array_equal(runs[0], runs[2])
+
+
+def test_the_returned_labels_can_be_changed():
+    segmenter = VideoSegmenter()
+    labels = segmenter.update(frame(20))
+    expected = labels.copy()
+    labels[:] = 99
+    assert np.array_equal(segmenter.update(frame(20)), expected)
+
+
+def test_invalid_frames_and_options_raise():
+    segmenter = VideoSegmenter()
+    segmenter.update(frame(10))
+    for bad, message in [
+        (frame(10)[:50], r"same shape, \(72, 96\), got \(50, 96\)"),
+        (frame(10)[..., 0], "RGB bytes"),
+        (frame(10) / 255, "float64"),
+        (np.zeros((0, 5, 3), np.uint8), "RGB bytes"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            segmenter.update(bad)
+    for options, message in [
+        ({"space": "cmyk"}, "space"),
+        ({"space": None}, "space"),
+        ({"memory": 0.5}, "memory"),
+        ({"memory": float("nan")}, "memory"),
+        ({"detail": 0.0}, "detail"),
+        ({"detail": "high"}, "detail must be a positive number, got 'high'"),
+        ({"spatial": -1}, "spatial must be a positive number, got -1"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            VideoSegmenter(**options)
