@@ -105,11 +105,11 @@ def regions() -> None:
 
 def tracking() -> None:
     """Draw the frames that `meanshiftpp demo` shows, a little smaller."""
-    from meanshiftpp.apps import demo
+    from meanshiftpp.apps.demo import clips
 
     with tempfile.TemporaryDirectory() as folder:
         strips = Path(folder) / "tracking.png"
-        demo._strips([demo._track(name) for name in demo.SHOWN_FRAMES], strips)
+        clips.draw([clips.track(name) for name in clips.SHOWN_FRAMES], strips)
         jpeg(resized(np.asarray(Image.open(strips)), 1120), "tracking.jpg")
 
 

@@ -421,9 +421,9 @@ def test_what_is_not_installed_is_named_with_its_line(tmp_path, missing, extra):
 
 def test_the_demo_segments_a_photograph(tmp_path, monkeypatch):
     pytest.importorskip("skimage", reason="the photograph of the demo comes with scikit-image")
-    from meanshiftpp.apps import demo
+    from meanshiftpp.apps.samples import gaussians
 
-    small = demo.gaussians(20_000)
+    small = gaussians(20_000)
     monkeypatch.setattr("meanshiftpp.apps.demo.gaussians", lambda: small)
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path)])
     assert result.exit_code == 0
@@ -433,9 +433,9 @@ def test_the_demo_segments_a_photograph(tmp_path, monkeypatch):
 
 
 def test_without_scikit_image_the_demo_says_what_is_missing(tmp_path, monkeypatch):
-    from meanshiftpp.apps import demo
+    from meanshiftpp.apps.samples import gaussians
 
-    small = demo.gaussians(20_000)
+    small = gaussians(20_000)
     monkeypatch.setattr("meanshiftpp.apps.demo.gaussians", lambda: small)
     monkeypatch.setitem(sys.modules, "skimage.data", None)
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path)])
