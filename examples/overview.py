@@ -13,7 +13,7 @@ from skimage import data
 from sklearn.datasets import load_sample_image
 
 from meanshiftpp import MeanShiftPP, Tracker, segment
-from meanshiftpp.apps.demo import gaussians
+from meanshiftpp.apps.samples import gaussians
 from meanshiftpp.clips import occlusion
 from meanshiftpp.draw import fill, region_colors
 from meanshiftpp.plot import PALETTE

@@ -295,7 +295,7 @@ def test_5_the_search_with_enough_cells_to_keep_all_threads_busy(d: int, h: floa
         assert np.array_equal(fitted, labels)
 
 
-# Law 6: a fine grid gives the coarser one, up to rounding of the fixed point.
+# Law 6: the coarse grid follows from the fine one, up to rounding of the fixed point.
 
 
 @many

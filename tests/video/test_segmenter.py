@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from tests.video.scenes import BOX, frame
 
-from meanshiftpp import Grid
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.video.segmenter import VideoSegmenter
 

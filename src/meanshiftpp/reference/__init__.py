@@ -1,8 +1,8 @@
 """The algorithms of the paper in plain Python, and the oracles of the tests.
 
 Read :mod:`meanshiftpp.reference.algorithms` first: Algorithms 1, 2 and 3 as the paper prints them.
-:mod:`meanshiftpp.reference.oracles` adds what the package computes beyond the paper. Nothing here
-imports another part of the package, and the tests compare the fast code with it.
+:mod:`meanshiftpp.reference.oracles` adds weights, periods, wider windows, grids and prediction. The
+tests compare the fast code with this package, which imports no other part of `meanshiftpp`.
 """
 
 from meanshiftpp.reference.algorithms import mean_shift, mean_shift_pp, track

@@ -1,4 +1,4 @@
-"""Oracles: what the package computes beyond the paper, in NumPy, for the tests to compare with.
+"""Oracles of the tests: the package's extensions of the paper, in NumPy.
 
 `general_mean_shift_pp` is Algorithm 2 with weights, periodic features and windows of more cells;
 with the default options it is :func:`meanshiftpp.reference.mean_shift_pp`. `grid_of_points` is the

@@ -285,9 +285,9 @@ def test_python_dash_m(tmp_path, points):
 
 
 def test_demo(tmp_path, monkeypatch):
-    from meanshiftpp.apps import demo
+    from meanshiftpp.apps.samples import gaussians
 
-    small = demo.gaussians(120_000)
+    small = gaussians(120_000)
     monkeypatch.setattr("meanshiftpp.apps.demo.gaussians", lambda: small)
     code, text, _ = run("demo", "--out", tmp_path / "pictures")
     assert code == 0
@@ -299,7 +299,7 @@ def test_demo(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     code, _, words = run("demo", "--out", tmp_path / "file" / "pictures")
     assert code == 1
-    assert words.startswith("error: cannot make the folder")
+    assert words.startswith("error: cannot create the folder")
 
 
 def test_column_names_are_only_names(tmp_path):

@@ -343,9 +343,9 @@ def test_a_missing_extra_is_reported_with_its_install_command(tmp_path, missing,
 
 def test_the_demo_segments_a_photograph(tmp_path, monkeypatch):
     pytest.importorskip("skimage", reason="the photograph of the demo comes with scikit-image")
-    from meanshiftpp.apps import demo
+    from meanshiftpp.apps.samples import gaussians
 
-    small = demo.gaussians(20_000)
+    small = gaussians(20_000)
     monkeypatch.setattr("meanshiftpp.apps.demo.gaussians", lambda: small)
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path)])
     assert result.exit_code == 0
@@ -355,9 +355,9 @@ def test_the_demo_segments_a_photograph(tmp_path, monkeypatch):
 
 
 def test_without_scikit_image_the_demo_reports_the_missing_package(tmp_path, monkeypatch):
-    from meanshiftpp.apps import demo
+    from meanshiftpp.apps.samples import gaussians
 
-    small = demo.gaussians(20_000)
+    small = gaussians(20_000)
     monkeypatch.setattr("meanshiftpp.apps.demo.gaussians", lambda: small)
     monkeypatch.setitem(sys.modules, "skimage.data", None)
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path)])

@@ -22,9 +22,9 @@ from meanshiftpp.apps.cli.console import (
     duration,
     pluralize,
     print_stderr,
+    print_table,
     progress,
     report_errors,
-    print_table,
 )
 from meanshiftpp.apps.cli.options import AsJson, parse_bandwidth
 from meanshiftpp.errors import InvalidInputError

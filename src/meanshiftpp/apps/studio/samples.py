@@ -104,7 +104,7 @@ def hills(width: int = 1200, height: int = 800) -> NDArray[np.uint8]:
 
 def _write_table(name: str, path: Path) -> None:
     if name == "million":
-        from meanshiftpp.apps.demo import gaussians
+        from meanshiftpp.apps.samples import gaussians
 
         np.save(path, gaussians()[0])
         return
