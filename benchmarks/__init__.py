@@ -1,33 +1,34 @@
-"""How fast is it, measured so that the answer can be trusted.
+"""Reproducible measurements of speed, memory and quality.
 
-    make bench                      # everything, about ten minutes on two cores
-    python -m benchmarks --quick    # small sizes, to see that it runs
-    python -m benchmarks --large    # and 1e8 points, 1.2 GB
-    python -m benchmarks n memory   # some of it
+    make bench                      # the speed benchmarks, about ten minutes on two cores
+    python -m benchmarks --quick    # the same with small sizes, to check that they run
+    python -m benchmarks --large    # additionally 1e8 points, 1.2 GB
+    python -m benchmarks n memory   # only some of them
 
-Every contender works on the same arrays, drawn from the same seed, and they take turns: what the
-machine does meanwhile hits all of them. Each peer has a process of its own, so that its imports,
-threads and memory disturb no other; `X.sum()`, which is reading the data once and so the floor, is
-taken in turns with ours in one process. A time is reported only for an answer that was checked.
+All contenders work on the same arrays, drawn from the same seed, and take turns, so that
+background load affects all of them alike. Each peer runs in a separate process, so that its
+imports, threads and memory do not disturb the others. `X.sum()`, which reads the data once and is
+therefore the floor, takes turns with meanshiftpp in one process. A time is reported only if the
+result passed its checks.
 
-That is `speed`. Each of the others is a command of its own, `python -m benchmarks.NAME`, which says
-with `--help` what it is given; most are the source of a table in the documents.
+`python -m benchmarks` runs `speed`. The others are commands, `python -m benchmarks.NAME`, with
+their own `--help`; most of them produce a table of the documentation.
 
-    speed       time, memory and starting up, against peers: what `python -m benchmarks` runs
-    paper       the paper's experiments in one report, `make paper`
-    bsds        segmentations of BSDS500 against what people drew
-    tracking    trackers on films with a box for every frame
-    images      colour clusters of photographs against a copy of them, OpenCV's mean shift, slic
-    bandwidth   the automatic bandwidth against the best there is, on real tables
+    speed       time, memory and start-up, compared with peers: `python -m benchmarks`
+    paper       the paper's experiments in one report: `make paper`
+    bsds        segmentations of BSDS500, compared with human drawings
+    tracking    trackers on sequences with a box for every frame
+    images      colour clusters of photographs: an image copy, OpenCV's mean shift and SLIC
+    bandwidth   the automatic bandwidth and the best possible one, on real tables
     tolerance   the evidence for the default of `tol`, on real tables
-    origin      how much depends on where the cells begin
-    density     GridDensity against scikit-learn's KernelDensity
-    rate        the theorem's rate, measured
-    scale       files of any size against only reading them
+    origin      how much the clusters depend on the origin of the grid
+    density     GridDensity and scikit-learn's KernelDensity
+    rate        the convergence rate of the paper's theorem
+    scale       clustering Parquet files of any size, compared with only reading them
     engines     one process, Dask and Spark on the same files
-    gpu         the GPU against reading the data once, and against the CPU
-    studio      the studio in a browser: from a slider's event to the painted picture
+    gpu         the GPU, compared with reading the data once and with the CPU
+    studio      the studio in a browser: from a slider event to the painted picture
 
-    common      what several of them use: data, notes, measures, tables, axes
-    results/    where they write, if nothing else is said; not in the repository
+    common      shared code: data, metrics, timing, tables, plots
+    results/    the default output folder; git ignores it
 """

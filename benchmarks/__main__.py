@@ -1,6 +1,6 @@
-"""Run benchmarks; print tables and what became of the goals; write JSON, Markdown and pictures.
+"""Run the speed benchmarks; print tables and goals; write JSON, Markdown and plots.
 
-A wrong answer ends its benchmark and makes the exit status 1. A missed goal is only printed.
+A wrong result ends its benchmark, and the exit status is 1. A missed goal is only reported.
 """
 
 from __future__ import annotations
@@ -16,117 +16,128 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.common import RESULTS, machine
-from benchmarks.speed import report, suite, upkeep
-from benchmarks.speed.checks import WrongAnswerError
-from benchmarks.speed.contenders import NOTHING
-from benchmarks.speed.lanes import Row
-from benchmarks.speed.suite import FULL, QUICK, Result, Say, Scale
+from benchmarks.common import machine
+from benchmarks.common.command_line import add_output_option
+from benchmarks.speed import memory_benchmark, report, startup_benchmark, time_benchmarks
+from benchmarks.speed.checks import WrongResultError
+from benchmarks.speed.contenders import NO_CASE
+from benchmarks.speed.presets import FULL, QUICK, Preset
+from benchmarks.speed.results import Measurement, OnMeasurement, Result
 
-BENCHMARKS: dict[str, Callable[[Scale, Say], Result]] = {
-    "floor": suite.floor,
-    "peers": suite.peers,
-    "small": suite.small,
-    "n": suite.sweep_n,
-    "d": suite.sweep_d,
-    "h": suite.sweep_h,
-    "threads": suite.threads,
-    "memory": upkeep.memory,
-    "startup": upkeep.startup,
-    "large": suite.large,
+BENCHMARKS: dict[str, Callable[[Preset, OnMeasurement], Result]] = {
+    "floor": time_benchmarks.floor,
+    "peers": time_benchmarks.peers,
+    "small": time_benchmarks.small,
+    "n": time_benchmarks.sweep_n,
+    "d": time_benchmarks.sweep_d,
+    "h": time_benchmarks.sweep_h,
+    "threads": time_benchmarks.threads,
+    "memory": memory_benchmark.memory,
+    "startup": startup_benchmark.startup,
+    "large": time_benchmarks.large,
 }
 LARGE = 100_000_000
+TEXT_COLUMNS = ("work", "goal", "how", "contender", "note", "points", "")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line; give the exit status."""
+    """Run from the command line and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
-    parser.add_argument("--quick", action="store_true", help="small sizes; most goals not judged")
+    names_help = f"some of: {', '.join(BENCHMARKS)} (default: all)"
+    parser.add_argument("names", nargs="*", metavar="NAME", help=names_help)
+    parser.add_argument("--quick", action="store_true", help="small sizes; skips most goals")
     parser.add_argument("--large", action="store_true", help="also 1e8 points (1.2 GB)")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="folder for the results")
-    given = parser.parse_args(arguments)
-    unknown = [name for name in given.names if name not in BENCHMARKS]
+    add_output_option(parser, "-o", "--output")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in BENCHMARKS]
     if unknown:
-        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
-    if given.quick and given.large:
+        parser.error(f"unknown benchmark {', '.join(unknown)}; choose from {', '.join(BENCHMARKS)}")
+    if options.quick and options.large:
         parser.error("--quick and --large exclude each other")
-    if "large" in given.names and not given.large:
-        parser.error("the benchmark large needs --large")
-    scale = QUICK if given.quick else FULL
-    if given.large:
-        scale = replace(scale, large=True, sizes=(*scale.sizes, LARGE))
-    names = given.names or [name for name in BENCHMARKS if name != "large" or given.large]
-    flags = ["--quick"] * given.quick + ["--large"] * given.large
-    options = " ".join([*flags, *given.names])  # without the folder: results hold no path
-    return run(names, scale, given.output, options)
+    if "large" in options.names and not options.large:
+        parser.error("the benchmark 'large' needs --large")
+    preset = QUICK if options.quick else FULL
+    if options.large:
+        preset = replace(preset, sizes=(*preset.sizes, LARGE))
+    names = options.names or [name for name in BENCHMARKS if name != "large" or options.large]
+    flags = ["--quick"] * options.quick + ["--large"] * options.large
+    command = " ".join([*flags, *options.names])  # without the folder: results contain no path
+    return run(names, preset, options.output, command)
 
 
-def run(names: Sequence[str], scale: Scale, folder: Path, options: str = "") -> int:
-    """Run benchmarks, print and write what they found."""
-    screen, progress = console(), console(stderr=True)
-    where = machine.describe()
+def run(names: Sequence[str], preset: Preset, folder: Path, command: str = "") -> int:
+    """Run benchmarks, print and write their results, and return the exit status."""
+    screen, progress = make_console(), make_console(stderr=True)
+    facts = machine.describe()
     results: list[Result] = []
     failures: dict[str, str] = {}
     for number, name in enumerate(names, 1):
-        head = f"[bold]{name}[/] ({number} of {len(names)})"
-        progress.print(head)
+        heading = f"[bold]{name}[/] ({number} of {len(names)})"
+        progress.print(heading)
         start = perf_counter()
-        with progress.status(head):
+        with progress.status(heading):
             try:
-                results.append(BENCHMARKS[name](scale, teller(progress)))
-            except WrongAnswerError as wrong:
-                failures[name] = str(wrong)
-                progress.print(f"WRONG ANSWER: {wrong}", style="bold red", markup=False)
+                results.append(BENCHMARKS[name](preset, measurement_printer(progress)))
+            except WrongResultError as error:
+                failures[name] = str(error)
+                progress.print(f"WRONG RESULT: {error}", style="bold red", markup=False)
         progress.print(f"  [dim]{perf_counter() - start:.0f} s[/]")
-    drawn = [drawn_result(result, folder) for result in results]
-    report.write(folder, drawn, failures, where, options)
-    for result in drawn:
-        show(screen, result.title, report.table(result), result.notes)
-    header, lines = report.goals_table(drawn)
-    show(screen, "Goals", (header[:-1], [line[:-1] for line in lines]), [])  # how is in the page
-    screen.print(f"Results and pictures are in {folder.name}/", style="dim")
-    for name, reason in failures.items():
-        screen.print(f"WRONG ANSWER in {name}: {reason}", style="bold red", markup=False)
+    results = [with_plot(result, folder) for result in results]
+    report.write(folder, results, failures, facts, command)
+    print_results(screen, results, failures)
+    screen.print(f"Results and plots are in {folder.name}/", style="dim")
     return 1 if failures else 0
 
 
-def console(stderr: bool = False) -> Console:
-    """Make a console that leaves lines whole where nobody's window is too narrow for them."""
-    wide = Console(stderr=stderr, highlight=False)
-    return wide if wide.is_terminal else Console(stderr=stderr, highlight=False, width=180)
+def make_console(stderr: bool = False) -> Console:
+    """Return a console that is 180 columns wide if the output is not a terminal."""
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=180)
 
 
-def teller(progress: Console) -> Say:
-    """Make what says in a line how a contender did."""
+def measurement_printer(progress: Console) -> OnMeasurement:
+    """Return a callback that prints one line for each measurement."""
 
-    def say(row: Row) -> None:
-        time = report.duration(row.median)
-        runs = f"median of {len(row.times)}" if len(row.times) > 1 else ""
+    def print_line(row: Measurement) -> None:
+        case = "" if row.case is NO_CASE else f"{row.case!s:40}"
         threads = f"{row.case.threads} threads" if row.case.threads else ""
-        size = "" if row.bytes is None else f"{row.bytes / 2**20:,.1f} MiB"
-        case = "" if row.case is NOTHING else f"{row.case!s:40}"
-        words = (f"{row.contender:>14}", case, threads, size or time, "" if size else runs)
-        progress.print("  " + "  ".join(filter(None, (*words, row.note))), markup=False)
+        if row.bytes is None:
+            figure = report.duration(row.median)
+            runs = f"median of {len(row.times)}" if len(row.times) > 1 else ""
+        else:
+            figure, runs = f"{row.bytes / 2**20:,.1f} MiB", ""
+        parts = (f"{row.contender:>14}", case, threads, figure, runs, row.note)
+        progress.print("  " + "  ".join(filter(None, parts)), markup=False)
 
-    return say
+    return print_line
 
 
-def drawn_result(result: Result, folder: Path) -> Result:
+def with_plot(result: Result, folder: Path) -> Result:
+    """Draw the plot of a result if it has one, and record that."""
     from benchmarks.speed import plots
 
     return replace(result, extra=result.extra | {"picture": plots.draw(result, folder)})
 
 
-def show(screen: Console, title: str, content: report.Table, notes: Sequence[str]) -> None:
+def print_results(screen: Console, results: Sequence[Result], failures: dict[str, str]) -> None:
+    for result in results:
+        print_table(screen, result.title, report.table(result), result.notes)
+    header, rows = report.goals_table(results)
+    print_table(screen, "Goals", (header[:-1], [row[:-1] for row in rows]))  # "how" is too wide
+    for name, reason in failures.items():
+        screen.print(f"WRONG RESULT in {name}: {reason}", style="bold red", markup=False)
+
+
+def print_table(
+    screen: Console, title: str, content: report.Table, notes: Sequence[str] = ()
+) -> None:
     header, rows = content
-    grid = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for name in header:
-        words = name in ("work", "goal", "how", "contender", "note", "points", "")
-        grid.add_column(name, justify="left" if words else "right")
+        table.add_column(name, justify="left" if name in TEXT_COLUMNS else "right")
     for row in rows:
-        grid.add_row(*(cell.replace("[", r"\[") for cell in row))
-    screen.print(grid)
+        table.add_row(*(cell.replace("[", r"\[") for cell in row))
+    screen.print(table)
     for note in notes:
         screen.print(f"  {note}", style="dim", markup=False)
 

@@ -1,67 +1,57 @@
-"""The automatic bandwidth held against the best there is, and what a sweep costs.
+"""Compare the automatic bandwidth with the best possible one, and time a sweep.
 
     python -m benchmarks.bandwidth FOLDER           # about ten minutes on two cores
     python -m benchmarks.bandwidth FOLDER --quick   # fewer bandwidths, smaller arrays
 
-For every .csv and .csv.gz in the folder (a header; the last column is a label, which only the
-scores see) it prints, and writes to bandwidth.md and bandwidth.json, ARI and AMI of
+For every .csv and .csv.gz in the folder (a header; the label, used only for scoring, in the last
+column) it prints, and writes to bandwidth.md and bandwidth.json, ARI and AMI of
 
     automatic     MeanShiftPP()
     tuned         the best of many bandwidths for each score, one for all features, as in the paper
-    proportional  the same with bandwidths in proportion to the features' spreads
-    scikit-learn  MeanShift(); tables over 10,000 rows: fitted to 2,000 of them, the rest predicted
-    paper         what it prints for MeanShift++ (Table 2)
+    proportional  the same with bandwidths in proportion to the spreads of the features
+    scikit-learn  MeanShift(); tables over 10,000 rows: fitted to 2,000 rows, predicted for all
+    paper         the paper's values for MeanShift++ (Table 2)
 
-then the same for generated mixtures, and times.
+followed by the same for synthetic mixtures, and by times.
 """
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import json
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from statistics import median
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.common import RESULTS, machine
-from benchmarks.common.data import Data, draw
+from benchmarks.common import machine
+from benchmarks.common.command_line import add_output_option, command_parser
+from benchmarks.common.csv_tables import find_tables, read_table, table_name
+from benchmarks.common.reporting import markdown_table, write_report
+from benchmarks.common.synthetic import Data, draw
+from benchmarks.common.timing import median_times
+from benchmarks.paper.published import TABLE as PUBLISHED
 from meanshiftpp import Grid, MeanShiftPP, seek, select_bandwidth, sweep
 from meanshiftpp.bandwidth.spread import gradient_reference, scale_of_points
 
-PAPER = {
-    "balance_scale": (0.0883, 0.2268),
-    "confidence": (0.2080, 0.2455),
-    "geyser": (0.1229, 0.2409),
-    "iris": (0.5681, 0.7316),
-    "lupus": (0.1827, 0.2134),
-    "prnn_synth": (0.2093, 0.2912),
-    "skin": (0.3270, 0.4240),
-    "sleepdata": (0.1181, 0.1028),
-    "slope": (0.2777, 0.3877),
-    "transplant": (0.7687, 0.7175),
-    "user_knowledge": (0.3398, 0.4086),
-    "vinnie": (0.4594, 0.3666),
-    "wall_robot": (0.1788, 0.3239),
-}
+PAPER = {row.name: (row.ari.value, row.ami.value) for row in PUBLISHED}
 CONTENDERS = ("automatic", "tuned", "proportional", "scikit-learn", "paper")
-SMALL, LARGE = 2_000, 100_000  # rows: how many bandwidths can be tried
-FINEST = 200  # parts of the widest feature
-PEER_ROWS, PEER_SAMPLE, PEER_MIXTURE = 10_000, 2_000, 1_500
+METHODS = ("auto", "stability", "lscv", "rule")
+SMALL, LARGE = 2_000, 100_000  # rows; they decide how many bandwidths are tried
+FINEST = 200  # the smallest bandwidth is the widest feature divided by this
+ROUNDING = 5e-5  # of the paper's four digits
+MEAN_SHIFT_MAX_ROWS, MEAN_SHIFT_SAMPLE, MEAN_SHIFT_MAX_MIXTURE = 10_000, 2_000, 1_500
 
 Score = tuple[float, float]  # ARI and AMI
 
 
 @dataclass
-class Line:
-    """A data set, and the scores of all contenders."""
+class TableScores:
+    """A data set and the scores of all contenders."""
 
     name: str
     n: int
@@ -71,243 +61,239 @@ class Line:
     clusters: int
     scores: dict[str, Score | None] = field(default_factory=dict)
 
-    def share(self, of: str, which: int = 0) -> float:
-        """Part of another's score that the automatic choice reaches."""
-        return self.scores["automatic"][which] / self.scores[of][which]
+    def share(self, contender: str, which: int = 0) -> float:
+        """Return the score of the automatic bandwidth as a part of another contender's."""
+        return self.scores["automatic"][which] / self.scores[contender][which]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.bandwidth",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the tables are")
-    parser.add_argument("--quick", action="store_true", help="to see that it runs")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
-    given = parser.parse_args(arguments)
-    files = (p for p in given.folder.glob("*.csv*") if p.name.endswith((".csv", ".csv.gz")))
-    paths = sorted(files, key=lambda path: path.stat().st_size)  # news early
-    if not paths:
-        parser.error(f"{given.folder} has no .csv or .csv.gz")
-    lines = [told(compare(path.name.partition(".")[0], *read(path), given.quick)) for path in paths]
-    mixed = [mixture(seed) for seed in range(6 if given.quick else 36)]
-    taken = times(1_000_000 if given.quick else 10_000_000, 5 if given.quick else 9)
-    given.out.mkdir(parents=True, exist_ok=True)
-    page = report(lines, mixed, taken)
-    (given.out / "bandwidth.md").write_text(page, encoding="utf-8")
-    facts = {"machine": machine.describe(), "tables": [asdict(line) for line in lines]}
-    facts |= {"mixtures": mixed, "times": taken}
-    (given.out / "bandwidth.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    parser = command_parser("bandwidth", __doc__)
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="folder with the tables")
+    parser.add_argument("--quick", action="store_true", help="small, to check that it runs")
+    add_output_option(parser)
+    options = parser.parse_args(arguments)
+    try:
+        paths = find_tables(options.folder)
+    except FileNotFoundError as error:
+        parser.error(str(error))
+    paths.sort(key=lambda path: path.stat().st_size)  # small tables first, for early output
+    results = []
+    for path in paths:
+        results.append(compare(table_name(path), *read_table(path), options.quick))
+        print(summary(results[-1]), flush=True)
+    mixtures = [mixture(seed) for seed in range(6 if options.quick else 36)]
+    times = measure_times(*((1_000_000, 5) if options.quick else (10_000_000, 9)))
+    page = report(results, mixtures, times)
+    facts = {"machine": machine.describe(), "tables": [asdict(result) for result in results]}
+    facts |= {"mixtures": mixtures, "times": times}
+    write_report(options.out, "bandwidth", page, facts)
     print(page)
     return 0
 
 
-def told(line: Line) -> Line:
-    scores = (f"{name} {_pair(line.scores[name])}" for name in CONTENDERS)
-    print(f"{line.name}: {', '.join(scores)}", flush=True)
-    return line
+def summary(result: TableScores) -> str:
+    scores = (f"{name} {_format_score(result.scores[name])}" for name in CONTENDERS)
+    return f"{result.name}: {', '.join(scores)}"
 
 
-def read(path: Path) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Read the features and the label."""
-    unpacked = gzip.open if path.suffix == ".gz" else open
-    with unpacked(path, "rt", encoding="utf-8") as file:
-        features = file.readline().count(",")
-        rows = [line.rstrip().rsplit(",", 1) for line in file]
-    X = np.fromstring(",".join(row[0] for row in rows), sep=",").reshape(-1, features)
-    return X, np.unique([row[1] for row in rows], return_inverse=True)[1]
+# -- scores ----------------------------------------------------------------------------------------
 
 
-# -- scores ------------------------------------------------------------------------------------
-
-
-def compare(name: str, X: NDArray[Any], truth: NDArray[np.intp], quick: bool) -> Line:
+def compare(name: str, X: NDArray[Any], truth: NDArray[np.intp], quick: bool) -> TableScores:
+    """Score every contender on one table."""
     model = MeanShiftPP().fit(X)
-    k, h = len(model.cluster_weights_), model.bandwidth_
-    line = Line(name, *X.shape, int(truth.max()) + 1, h.tolist(), k)
-    line.scores["automatic"] = scored(truth, model.labels_)
-    many = 30 if quick else 300 if len(X) <= LARGE else 40
-    line.scores["paper"] = PAPER.get(name)
-    line.scores["tuned"] = tuned(X, truth, many, line.scores["paper"])
+    clusters, h = len(model.cluster_weights_), model.bandwidth_
+    result = TableScores(name, *X.shape, int(truth.max()) + 1, h.tolist(), clusters)
+    result.scores["automatic"] = score(truth, model.labels_)
+    count = 30 if quick else 300 if len(X) <= LARGE else 40
+    result.scores["paper"] = PAPER.get(name)
+    result.scores["tuned"] = tuned_score(X, truth, count, result.scores["paper"])
     reference = scale_of_points(X).bandwidth(gradient_reference(X.shape[1], len(X)))
-    factors = np.geomspace(0.15 if len(X) <= LARGE else 0.3, 1.6, many)
-    line.scores["proportional"] = best(X, truth, [h, *(factors[:, None] * reference)])
-    line.scores["scikit-learn"] = scored(truth, peer(X))
-    return line
+    factors = np.geomspace(0.15 if len(X) <= LARGE else 0.3, 1.6, count)
+    result.scores["proportional"] = best_score(X, truth, [h, *(factors[:, None] * reference)])
+    result.scores["scikit-learn"] = score(truth, mean_shift_labels(X))
+    return result
 
 
-def tuned(X: NDArray[Any], truth: NDArray[np.intp], many: int, goal: Score | None) -> Score:
-    """Try one bandwidth for all features; more of them where they fall short of the paper."""
+def bandwidths_of_range(X: NDArray[Any], count: int) -> NDArray[np.float64]:
+    """Return bandwidths between 1/200 of the widest feature and the whole of it."""
     widest = float(np.ptp(X, axis=0).max())
-    found = best(X, truth, np.geomspace(widest / FINEST, widest, many))
-    if goal and len(X) <= SMALL and any(a < b - 5e-5 for a, b in zip(found, goal, strict=True)):
-        more = best(X, truth, np.geomspace(widest / FINEST, widest, 20 * many))
+    return np.geomspace(widest / FINEST, widest, count)
+
+
+def tuned_score(X: NDArray[Any], truth: NDArray[np.intp], count: int, goal: Score | None) -> Score:
+    """Try one bandwidth for all features; try 20 times as many if the paper's score is missed."""
+    found = best_score(X, truth, bandwidths_of_range(X, count))
+    missed = goal and any(a < b - ROUNDING for a, b in zip(found, goal, strict=True))
+    if missed and len(X) <= SMALL:
+        more = best_score(X, truth, bandwidths_of_range(X, 20 * count))
         found = max(found[0], more[0]), max(found[1], more[1])
     return found
 
 
-def best(X: NDArray[Any], truth: NDArray[np.intp], bandwidths: Iterable[Any]) -> Score:
-    """Try bandwidths; give the best ARI and the best AMI, which need not be of the same one."""
+def best_score(X: NDArray[Any], truth: NDArray[np.intp], bandwidths: Iterable[Any]) -> Score:
+    """Return the best ARI and the best AMI over bandwidths, possibly of different ones."""
     seen: dict[bytes, Score] = {}
     threads = 1 if len(X) <= LARGE else None
     for h in bandwidths:
-        labels = seek(Grid.from_points(X, h, n_threads=threads), n_threads=threads).label(X)
+        labels = cluster(X, h, threads)
         key = labels.tobytes()
         if key not in seen:
-            seen[key] = scored(truth, labels)
+            seen[key] = score(truth, labels)
     return max(ari for ari, _ in seen.values()), max(ami for _, ami in seen.values())
 
 
-def scored(truth: NDArray[np.intp], labels: NDArray[Any]) -> Score:
+def cluster(X: NDArray[Any], h: Any, n_threads: int | None = None) -> NDArray[np.int32]:
+    """Label points; a search that reaches the limit of steps counts as well."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        modes = seek(Grid.from_points(X, h, n_threads=n_threads), n_threads=n_threads)
+    return modes.label(X)
+
+
+def score(truth: NDArray[np.intp], labels: NDArray[Any]) -> Score:
+    """Return ARI and AMI, of evenly spaced rows if there are more than 100,000."""
     from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
-    every = -(-len(truth) // LARGE)  # of large tables, so many rows tell enough
-    truth, labels = truth[::every], labels[::every]
+    step = -(-len(truth) // LARGE)
+    truth, labels = truth[::step], labels[::step]
     ari = float(adjusted_rand_score(truth, labels))
     return ari, float(adjusted_mutual_info_score(truth, labels))
 
 
-def peer(X: NDArray[Any]) -> NDArray[Any]:
+def mean_shift_labels(X: NDArray[Any]) -> NDArray[Any]:
+    """Cluster with scikit-learn's defaults; a large table is fitted to a sample."""
     from sklearn.cluster import MeanShift
 
     rows = np.arange(len(X))
-    if len(X) > PEER_ROWS:
-        rows = np.random.default_rng(0).choice(len(X), PEER_SAMPLE, replace=False)
+    if len(X) > MEAN_SHIFT_MAX_ROWS:
+        rows = np.random.default_rng(0).choice(len(X), MEAN_SHIFT_SAMPLE, replace=False)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns of binning where it can do none
+        warnings.simplefilter("ignore")  # scikit-learn warns if binning has no effect
         return np.asarray(MeanShift().fit(X[rows]).predict(X))
 
 
-def mixture(seed: int, many: int = 100) -> dict[str, float]:
+def mixture(seed: int, count: int = 100) -> dict[str, float]:
     """Draw normal clusters with centres 4 to 9 standard deviations apart, and compare."""
     rng = np.random.default_rng([2021, seed])
     d, k, n = int(rng.integers(2, 6)), int(rng.integers(2, 9)), int(10 ** rng.uniform(2.5, 4.3))
-    apart = rng.uniform(4, 9)
-    box, centres = 1.2 * apart * k ** (1 / d), [np.zeros(d)]
+    distance = rng.uniform(4, 9)
+    box, centres = 1.2 * distance * k ** (1 / d), [np.zeros(d)]
     while len(centres) < k:
-        place = rng.uniform(0, box, d)
-        if np.linalg.norm(np.array(centres) - place, axis=1).min() > apart:
-            centres.append(place)
-        box *= 1.001  # there will be room
+        candidate = rng.uniform(0, box, d)
+        if np.linalg.norm(np.array(centres) - candidate, axis=1).min() > distance:
+            centres.append(candidate)
+        box *= 1.001  # ensures that there will be room
     truth = rng.choice(k, n, p=rng.dirichlet(np.full(k, 5.0)))
     X = np.array(centres)[truth] + rng.normal(size=(n, d)) * rng.uniform(0.7, 1.3, (k, d))[truth]
     X *= 10 ** rng.uniform(-2, 2, d)
     reference = scale_of_points(X).bandwidth(gradient_reference(d, n))
-    tuned = best(X, truth, np.geomspace(0.15, 1.6, many)[:, None] * reference)
+    tuned = best_score(X, truth, np.geomspace(0.15, 1.6, count)[:, None] * reference)
     found = {"n": n, "d": d, "classes": k, "tuned": tuned[0]}
-    for method in ("auto", "stability", "lscv", "rule"):
+    for method in METHODS:
         h = select_bandwidth(X, method=method)
-        found[method] = scored(truth, seek(Grid.from_points(X, h)).label(X))[0]
-    if n <= PEER_MIXTURE:
-        found["scikit-learn"] = scored(truth, peer(X))[0]
+        found[method] = score(truth, cluster(X, h))[0]
+    if n <= MEAN_SHIFT_MAX_MIXTURE:
+        found["scikit-learn"] = score(truth, mean_shift_labels(X))[0]
     return found
 
 
-# -- times -------------------------------------------------------------------------------------
+# -- times -----------------------------------------------------------------------------------------
 
 
-def times(n: int, turns: int) -> dict[str, float]:
-    """Take the times of a sweep and a choice, in turns with a fit."""
+def measure_times(n: int, rounds: int) -> dict[str, float]:
+    """Time a sweep and a choice of the bandwidth, each in turns with a fit."""
     from sklearn.cluster import estimate_bandwidth
 
     X, _ = draw(Data(n))
     step = 0.5
     fine = MeanShiftPP(step)
-    sweeps = race(
+    sweeps = median_times(
         {
             "fit": lambda: MeanShiftPP(1.0).fit(X),
             "fit at the step": lambda: fine.fit(X),
             "sweep": lambda: sweep(X, step * np.arange(1, 51)),
         },
-        turns,
+        rounds,
     )
-    few = X[:1_000_000]
-    chosen = select_bandwidth(few)
-    choices = race(
+    million = X[:1_000_000]
+    chosen = select_bandwidth(million)
+    choices = median_times(
         {
-            "fit of 1M": lambda: MeanShiftPP(chosen).fit(few),
-            "select_bandwidth of 1M": lambda: select_bandwidth(few),
+            "fit of 1M": lambda: MeanShiftPP(chosen).fit(million),
+            "select_bandwidth of 1M": lambda: select_bandwidth(million),
         },
-        turns,
+        rounds,
     )
     start = perf_counter()
     estimate_bandwidth(X[:20_000])
     return {"n": n, **sweeps, **choices, "estimate_bandwidth of 20k": perf_counter() - start}
 
 
-def race(calls: dict[str, Callable[[], Any]], turns: int) -> dict[str, float]:
-    taken: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(turns):
-        for name, call in calls.items():
-            start = perf_counter()
-            call()
-            taken[name].append(perf_counter() - start)
-    return {name: median(values) for name, values in taken.items()}
+# -- the report ------------------------------------------------------------------------------------
 
 
-# -- the page ----------------------------------------------------------------------------------
-
-
-def report(lines: list[Line], mixed: list[dict[str, float]], taken: dict[str, float]) -> str:
-    head = ("table", "n x d", "classes", "clusters", *CONTENDERS)
-    page = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-    for line in lines:
-        size = (line.name, f"{line.n:,} x {line.d}", str(line.classes), f"{line.clusters:,}")
-        page.append(f"| {' | '.join((*size, *(_pair(line.scores[c]) for c in CONTENDERS)))} |")
-    page += ["", "ARI / AMI.", "", *_shares(lines), *_mixed(mixed), *_taken(taken)]
+def report(
+    results: list[TableScores], mixtures: list[dict[str, float]], times: dict[str, float]
+) -> str:
+    """Return the report as Markdown."""
+    header = ["table", "n x d", "classes", "clusters", *CONTENDERS]
+    rows = []
+    for result in results:
+        size = f"{result.n:,} x {result.d}"
+        scores = (_format_score(result.scores[name]) for name in CONTENDERS)
+        rows.append([result.name, size, str(result.classes), f"{result.clusters:,}", *scores])
+    page = [*markdown_table((header, rows)), "", "Scores: ARI / AMI.", ""]
+    page += [*_share_lines(results), *_mixture_lines(mixtures), *_time_lines(times)]
     return "\n".join(page) + "\n"
 
 
-def _pair(score: Score | None) -> str:
+def _format_score(score: Score | None) -> str:
     return "" if score is None else " / ".join(f"{value:.3f}" for value in score)
 
 
-def _shares(lines: list[Line]) -> list[str]:
-    def wins(which: int) -> int:
-        scores = [line.scores for line in lines]
-        return sum(s["automatic"][which] > s["scikit-learn"][which] for s in scores)
-
-    def reached(which: int) -> list[str]:
-        known = [line for line in lines if line.scores["paper"]]
-        rounded = 5e-5  # the paper's digits
-        return [
-            line.name
-            for line in known
-            if line.scores["tuned"][which] < line.scores["paper"][which] - rounded
+def _share_lines(results: list[TableScores]) -> list[str]:
+    scores = [result.scores for result in results]
+    wins = [sum(s["automatic"][k] > s["scikit-learn"][k] for s in scores) for k in (0, 1)]
+    known = [result for result in results if result.scores["paper"]]
+    below = []
+    for k, kind in enumerate(("ARI", "AMI")):
+        names = [
+            result.name
+            for result in known
+            if result.scores["tuned"][k] < result.scores["paper"][k] - ROUNDING
         ]
-
-    shares = {of: np.mean([line.share(of) for line in lines]) for of in ("proportional", "tuned")}
-    capped = np.mean([min(line.share("tuned"), 1.0) for line in lines])
-    below = [f"{kind}: {', '.join(reached(i)) or 'none'}" for i, kind in enumerate(("ARI", "AMI"))]
+        below.append(f"{kind}: {', '.join(names) or 'none'}")
+    proportional = np.mean([result.share("proportional") for result in results])
+    tuned = np.array([result.share("tuned") for result in results])
     return [
-        f"- Mean share of the proportional best ARI: {shares['proportional']:.2f}",
-        f"- Mean share of the tuned ARI: {shares['tuned']:.2f} ({capped:.2f} counting none over 1)",
-        f"- Above scikit-learn's default: {wins(0)} of {len(lines)} in ARI, {wins(1)} in AMI",
+        f"- Mean share of the proportional best ARI: {proportional:.2f}",
+        f"- Mean share of the tuned ARI: {tuned.mean():.2f} "
+        f"({np.minimum(tuned, 1).mean():.2f} if each share is capped at 1)",
+        f"- Above scikit-learn's default: {wins[0]} of {len(results)} in ARI, {wins[1]} in AMI",
         f"- Tables on which the tuned score is below the paper's: {'; '.join(below)}",
     ]
 
 
-def _mixed(mixed: list[dict[str, float]]) -> list[str]:
-    said = []
-    for method in ("auto", "stability", "lscv", "rule", "scikit-learn"):
-        shares = [found[method] / found["tuned"] for found in mixed if method in found]
+def _mixture_lines(mixtures: list[dict[str, float]]) -> list[str]:
+    texts = []
+    for method in (*METHODS, "scikit-learn"):
+        shares = [found[method] / found["tuned"] for found in mixtures if method in found]
         if shares:
-            said.append(f"{method} {np.mean(shares):.2f}")
-    return [f"- {len(mixed)} mixtures, mean share of the best ARI: {', '.join(said)}"]
+            texts.append(f"{method} {np.mean(shares):.2f}")
+    return [f"- {len(mixtures)} mixtures, mean share of the best ARI: {', '.join(texts)}"]
 
 
-def _taken(taken: dict[str, float]) -> list[str]:
-    n = f"{taken['n']:,} x 3"
-    ratio = taken["sweep"] / taken["fit"]
-    fine = taken["sweep"] / taken["fit at the step"]
-    choice = taken["select_bandwidth of 1M"] / taken["fit of 1M"]
+def _time_lines(times: dict[str, float]) -> list[str]:
+    coarse_ratio = times["sweep"] / times["fit"]
+    fine_ratio = times["sweep"] / times["fit at the step"]
+    choice_ratio = times["select_bandwidth of 1M"] / times["fit of 1M"]
     return [
-        f"- {n}: sweep of 50 {taken['sweep'] * 1e3:.0f} ms, {ratio:.1f} x a fit in the middle of "
-        f"it and {fine:.1f} x a fit at its finest",
-        f"- 1M x 3: select_bandwidth {taken['select_bandwidth of 1M'] * 1e3:.1f} ms, "
-        f"{choice:.1f} x a fit; scikit-learn's estimate_bandwidth of 20k rows "
-        f"{taken['estimate_bandwidth of 20k']:.1f} s",
+        f"- {times['n']:,} x 3: sweep over 50 bandwidths {times['sweep'] * 1e3:.0f} ms, "
+        f"{coarse_ratio:.1f} x a fit at h=1 and {fine_ratio:.1f} x a fit at the smallest bandwidth",
+        f"- 1M x 3: select_bandwidth {times['select_bandwidth of 1M'] * 1e3:.1f} ms, "
+        f"{choice_ratio:.1f} x a fit; scikit-learn's estimate_bandwidth of 20k rows "
+        f"{times['estimate_bandwidth of 20k']:.1f} s",
     ]
 
 

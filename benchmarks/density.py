@@ -1,122 +1,120 @@
-"""GridDensity against scikit-learn's KernelDensity: how likely are points held out, and how fast.
+"""Compare GridDensity with scikit-learn's KernelDensity: held-out likelihood and speed.
 
     python -m benchmarks.density [--quick]
 
-Features are standardised with the training points, because KernelDensity has one bandwidth for
-all. A histogram may give a point held out a density of 0, and then there is no likelihood to
-average: so every estimate, scikit-learn's too, is mixed with 1% of a uniform density over the box
-of all points. "Tuned" is the best of nine bandwidths on a third set of points. Fitting and scoring
-are timed together, in turns on one thread (KernelDensity has no more): how many times as fast as
-KernelDensity, by medians.
+Features are standardised with the training points, because KernelDensity has one bandwidth for all
+of them. A histogram can assign density 0 to a held-out point, which makes the mean log-likelihood
+infinite; every estimate, scikit-learn's too, is therefore mixed with 1% of a uniform density over
+the bounding box of all points. "Tuned" is the best of nine bandwidths on a validation set. Fitting
+and scoring are timed together, in turns, on one thread (KernelDensity supports no more); the
+speed columns are ratios of medians, KernelDensity's time to that of GridDensity.
 """
 
 from __future__ import annotations
 
-import argparse
-import statistics
 from collections.abc import Callable, Iterator, Sequence
-from time import perf_counter
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_iris
 from sklearn.neighbors import KernelDensity
 
+from benchmarks.common.command_line import command_parser
+from benchmarks.common.reporting import markdown_row, markdown_table
+from benchmarks.common.timing import median_times
 from meanshiftpp import GridDensity
 
 FACTORS = np.geomspace(0.25, 4, 9)
+MIN_SECONDS = 0.05  # of one measurement: shorter calls are repeated
+HELD_OUT = 2000  # points of the validation set, and of the test set
 Reals = NDArray[np.float64]
 Model = GridDensity | KernelDensity
 
 
-def grid(X: Reals, resolution: int, factor: float = 1.0) -> Model:
+def fit_grid(X: Reals, factor: float = 1.0, *, resolution: int) -> Model:
     model = GridDensity(resolution=resolution, n_jobs=1)
     if factor != 1:
         model.set_params(bandwidth=model.fit(X).bandwidth_ * factor)
     return model.fit(X)
 
 
-def kernel(X: Reals, factor: float = 1.0) -> Model:
+def fit_kernel(X: Reals, factor: float = 1.0) -> Model:
     scott = len(X) ** (-1 / (X.shape[1] + 4))
     return KernelDensity(bandwidth=scott * factor).fit(X)
 
 
 CONTENDERS: dict[str, Callable[..., Model]] = {
-    "GridDensity()": lambda X, factor=1.0: grid(X, 0, factor),
-    "resolution=2": lambda X, factor=1.0: grid(X, 2, factor),
-    "KernelDensity": kernel,
+    "GridDensity()": partial(fit_grid, resolution=0),
+    "resolution=2": partial(fit_grid, resolution=2),
+    "KernelDensity": fit_kernel,
 }
 
 
-def likelihood(model: Model, X: Reals, box: float) -> float:
-    """Give the mean log-likelihood of points, 1% of it from a uniform density."""
+def mean_log_likelihood(model: Model, X: Reals, box: float) -> float:
+    """Return the mean log-likelihood of points under a mixture with 1% of a uniform density."""
     return float(np.log(0.99 * np.exp(model.score_samples(X)) + 0.01 / box).mean())
 
 
-def tuned(fit: Callable[..., Model], train: Reals, check: Reals, box: float) -> Model:
-    return max((fit(train, f) for f in FACTORS), key=lambda m: likelihood(m, check, box))
+def fit_tuned(fit: Callable[..., Model], train: Reals, validation: Reals, box: float) -> Model:
+    """Return the model whose bandwidth is best on the validation set."""
+    models = (fit(train, factor) for factor in FACTORS)
+    return max(models, key=lambda model: mean_log_likelihood(model, validation, box))
 
 
-def data(n: int) -> Iterator[tuple[str, Reals]]:
-    """Give the sets, each of up to n + 4,000 points."""
+def data_sets(n: int) -> Iterator[tuple[str, Reals]]:
+    """Yield names and points, at most n for training and 4,000 held out."""
     random = np.random.default_rng(0)
+    total = n + 2 * HELD_OUT
     for d in (1, 2, 3, 5):
         centres, spread = random.uniform(-6, 6, (5, d)), random.uniform(0.3, 1.5, 5)
-        which = random.integers(0, 5, n + 4000)
-        noise = random.normal(size=(n + 4000, d)) * spread[which, None]
-        yield f"5 normal clusters, d={d}", centres[which] + noise
-    yield "uniform in a square", random.uniform(0, 1, (n + 4000, 2))
-    yield "exponential, d=2", random.exponential(1, (n + 4000, 2))
+        cluster = random.integers(0, 5, total)
+        noise = random.normal(size=(total, d)) * spread[cluster, None]
+        yield f"5 normal clusters, d={d}", centres[cluster] + noise
+    yield "uniform in a square", random.uniform(0, 1, (total, 2))
+    yield "exponential, d=2", random.exponential(1, (total, 2))
     from skimage.data import astronaut
 
     pixels = astronaut().reshape(-1, 3)
-    yield "colours of a photograph", pixels[random.permutation(len(pixels))[: n + 4000]] * 1.0
+    yield "colours of a photograph", pixels[random.permutation(len(pixels))[:total]] * 1.0
     iris = load_iris().data
     yield "iris, d=4", iris[random.permutation(len(iris))]
 
 
 def split(X: Reals) -> tuple[Reals, Reals, Reals, float]:
-    """Give training, checking and test points, and the volume of the box around all."""
-    few = min(2000, len(X) // 5)
+    """Return training, validation and test points, and the volume of the box around all."""
+    few = min(HELD_OUT, len(X) // 5)
     train = X[2 * few :]
     X = (X - train.mean(axis=0)) / train.std(axis=0)
     return X[2 * few :], X[:few], X[few : 2 * few], float(np.prod(np.ptp(X, axis=0)))
 
 
-def times(train: Reals, test: Reals, rounds: int) -> dict[str, float]:
-    taken: dict[str, list[float]] = {name: [] for name in CONTENDERS}
-    for _ in range(rounds):
-        for name, fit in CONTENDERS.items():
-            start, calls = perf_counter(), 0
-            while not calls or perf_counter() - start < 0.05:  # a short call is repeated
-                fit(train).score_samples(test)
-                calls += 1
-            taken[name].append((perf_counter() - start) / calls)
-    return {name: statistics.median(those) for name, those in taken.items()}
+def fit_and_score(fit: Callable[..., Model], train: Reals, test: Reals) -> None:
+    fit(train).score_samples(test)
 
 
 def row(name: str, X: Reals, rounds: int) -> str:
-    train, check, test, box = split(X)
+    """Return the row of a data set: likelihoods, tuned likelihoods and speeds."""
+    train, validation, test, box = split(X)
     cells = [name, f"{len(train):,}"]
-    cells += [f"{likelihood(fit(train), test, box):.3f}" for fit in CONTENDERS.values()]
-    best = (tuned(fit, train, check, box) for fit in CONTENDERS.values())
-    cells += [f"{likelihood(model, test, box):.3f}" for model in best]
-    taken = times(train, test, rounds)
-    slow = taken.pop("KernelDensity")
-    cells += [f"{float(f'{slow / time:.1e}'):,.0f}x" for time in taken.values()]
-    return f"| {' | '.join(cells)} |"
+    cells += [f"{mean_log_likelihood(fit(train), test, box):.3f}" for fit in CONTENDERS.values()]
+    tuned = (fit_tuned(fit, train, validation, box) for fit in CONTENDERS.values())
+    cells += [f"{mean_log_likelihood(model, test, box):.3f}" for model in tuned]
+    calls = {n: partial(fit_and_score, fit, train, test) for n, fit in CONTENDERS.items()}
+    times = median_times(calls, rounds, min_seconds=MIN_SECONDS)
+    kernel_time = times.pop("KernelDensity")
+    cells += [f"{float(f'{kernel_time / time:.1e}'):,.0f}x" for time in times.values()]
+    return markdown_row(cells)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.density", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few points, to see that it runs")
+    parser = command_parser("density", __doc__)
+    parser.add_argument("--quick", action="store_true", help="few points, to check that it runs")
     quick = parser.parse_args(arguments).quick
-    heads = [*CONTENDERS, *(f"{name}, tuned" for name in CONTENDERS)]
-    heads += [f"{name}, speed" for name in [*CONTENDERS][:2]]
-    print(
-        f"| data | points | {' | '.join(heads)} |\n" + "|---" * (len(heads) + 2) + "|", flush=True
-    )
-    for name, X in data(500 if quick else 20_000):
+    header = ["data", "points", *CONTENDERS, *(f"{name}, tuned" for name in CONTENDERS)]
+    header += [f"{name}, speed" for name in [*CONTENDERS][:2]]
+    print("\n".join(markdown_table((header, []))), flush=True)
+    for name, X in data_sets(500 if quick else 20_000):
         print(row(name, X, 1 if quick else 3), flush=True)
     return 0
 

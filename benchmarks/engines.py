@@ -1,21 +1,25 @@
-"""Engines: one process, Dask and Spark on the same cores and the same Parquet files.
+"""Compare one process, Dask and Spark on the same cores and the same Parquet files.
 
     python -m benchmarks.engines                    # 20 million rows of 3 float32
     python -m benchmarks.engines --rows 1e8 --spark
-    python -m benchmarks.engines --keep-memory      # Dask's workers keep what they freed
+    python -m benchmarks.engines --keep-memory      # Dask's workers keep freed memory
 
-Each engine has as many threads as the one process: Dask two workers of one thread each (a real
-cluster of processes), Spark two tasks at a time. They are started and warmed up before; the rounds
-take turns. `fit` reads, bins and searches; `labels` reads again, labels, and counts those of the
-heaviest cluster. Every grid must be that of the one process, bit for bit, and so must every count.
-`memory` is `fit` on blocks that are in the workers' memory already, against one array in memory:
-there nothing hides what the engine itself costs. CPU seconds are those of all processes of an
-engine: they say how much more is done, also where a busy machine makes the clock unreliable.
+All engines have the same number of threads as the single process: Dask has two workers of one
+thread each (a real cluster of processes), Spark two tasks at a time. They are started and warmed
+up before the measurement, and take turns. The steps are:
+
+    fit      read, bin and search
+    labels   read again, label, and count the points of the heaviest cluster
+    memory   fit on blocks that are already in the workers' memory, compared with one array in
+             memory: this isolates the cost of the engine
+
+Every grid must have the same bits as that of the single process, and every count must be equal.
+CPU seconds are those of all processes of an engine: they measure the additional work even on a
+busy machine, where the wall clock is unreliable.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import warnings
@@ -30,7 +34,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import machine
-from benchmarks.speed.checks import WrongAnswerError
+from benchmarks.common.command_line import command_parser
+from benchmarks.speed.checks import WrongResultError
 from meanshiftpp import Grid, Modes, seek
 from meanshiftpp.io.streams import build_grid, open_points
 
@@ -38,51 +43,52 @@ COLUMNS = ["x", "y", "z"]
 BANDWIDTH = 0.5
 THREADS = 2
 FILE_ROWS = 1 << 22
-TRIM = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
-MOST_TIMES_ONE = 1.3  # the goal for Dask
+MALLOC_TRIM = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
+MAX_DASK_RATIO = 1.3  # goal: Dask, relative to one process
 
 Step = Callable[[], Any]
-Cost = tuple[float, float]  # seconds, and CPU seconds
-Engine = dict[str, Step]  # what it can do: fit gives a grid, labels a count, memory a grid
+Cost = tuple[float, float]  # seconds and CPU seconds
+Engine = dict[str, Step]  # fit and memory return a grid, labels returns a count
+Costs = dict[str, dict[str, list[Cost]]]  # by engine and step, one per round
 
 
 def draw(number: int, rows: int) -> np.ndarray:
-    """Rows of a mixture of five Gaussians, the same wherever they are drawn."""
+    """Draw rows of a mixture of five Gaussians, the same in every process."""
     rng = np.random.default_rng(number)
     points = rng.standard_normal((rows, 3), np.float32)
     points += rng.integers(0, 5, (rows, 1)).astype(np.float32) * 4
     return points
 
 
-def sizes(rows: int) -> list[int]:
+def file_sizes(rows: int) -> list[int]:
     return [min(FILE_ROWS, rows - start) for start in range(0, rows, FILE_ROWS)]
 
 
-def make(folder: Path, rows: int) -> None:
+def write_files(folder: Path, rows: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    for number, n in enumerate(sizes(rows)):
+    for number, n in enumerate(file_sizes(rows)):
         table = pa.table(list(draw(number, n).T), names=COLUMNS)
         pq.write_table(table, folder / f"{number:05}.parquet", row_group_size=1 << 20)
 
 
-def one_process(folder: Path, rows: int) -> Engine:
-    found: dict[str, Modes] = {}
-    whole = np.concatenate([draw(number, n) for number, n in enumerate(sizes(rows))])
+def single_process(folder: Path, rows: int) -> Engine:
+    fitted: dict[str, Modes] = {}
+    points = np.concatenate([draw(number, n) for number, n in enumerate(file_sizes(rows))])
 
     def fit() -> Grid:
         grid = build_grid(open_points(folder), BANDWIDTH, n_threads=THREADS)
-        found["modes"] = seek(grid, n_threads=THREADS)
+        fitted["modes"] = seek(grid, n_threads=THREADS)
         return grid
 
     def labels() -> int:
-        label = found["modes"].label
+        label = fitted["modes"].label
         parts = (label(chunk.points, n_threads=THREADS) for chunk in open_points(folder))
         return sum(int(np.count_nonzero(part == 0)) for part in parts)
 
     def memory() -> Grid:
-        grid = Grid.from_points(whole, BANDWIDTH, n_threads=THREADS)
+        grid = Grid.from_points(points, BANDWIDTH, n_threads=THREADS)
         seek(grid, n_threads=THREADS)
         return grid
 
@@ -90,7 +96,7 @@ def one_process(folder: Path, rows: int) -> Engine:
 
 
 @contextmanager
-def with_dask(folder: Path, rows: int, keep_memory: bool) -> Iterator[Engine]:
+def dask_engine(folder: Path, rows: int, keep_memory: bool) -> Iterator[Engine]:
     import dask
     import dask.array as da
     import dask.dataframe as dd
@@ -109,25 +115,26 @@ def with_dask(folder: Path, rows: int, keep_memory: bool) -> Iterator[Engine]:
     def labels() -> int:
         return int((model.labels_ == 0).sum().compute())
 
-    keep = {TRIM: 1 << 30} if keep_memory else {}
+    settings = {MALLOC_TRIM: 1 << 30} if keep_memory else {}
     with (
-        dask.config.set(keep),
+        dask.config.set(settings),
         LocalCluster(
             n_workers=THREADS, threads_per_worker=1, dashboard_address=":0", memory_limit=None
         ) as cluster,
         Client(cluster),
     ):
-        held = da.map_blocks(block, chunks=(tuple(sizes(rows)), (3,)), dtype=np.float32).persist()
-        wait(held)
+        chunks = (tuple(file_sizes(rows)), (3,))
+        in_memory = da.map_blocks(block, chunks=chunks, dtype=np.float32).persist()
+        wait(in_memory)
         yield {
             "fit": fit,
             "labels": labels,
-            "memory": lambda: MeanShiftPP(bandwidth=BANDWIDTH).fit(held).grid_,
+            "memory": lambda: MeanShiftPP(bandwidth=BANDWIDTH).fit(in_memory).grid_,
         }
 
 
 @contextmanager
-def with_spark(folder: Path, rows: int) -> Iterator[Engine]:
+def spark_engine(folder: Path) -> Iterator[Engine]:
     from pyspark.sql import SparkSession
 
     from meanshiftpp import spark
@@ -139,25 +146,25 @@ def with_spark(folder: Path, rows: int) -> Iterator[Engine]:
     session = SparkSession.builder.master(f"local[{THREADS}]").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     df = session.read.parquet(str(folder))
-    found: dict[str, Any] = {}
+    fitted: dict[str, Any] = {}
 
     def fit() -> Grid:
-        found["model"] = spark.fit(df, COLUMNS, BANDWIDTH)
-        return found["model"].grid
+        fitted["model"] = spark.fit(df, COLUMNS, BANDWIDTH)
+        return fitted["model"].grid
 
     def labels() -> int:
-        return int(found["model"].transform(df).where("label = 0").count())
+        return int(fitted["model"].transform(df).where("label = 0").count())
 
     yield {"fit": fit, "labels": labels}
     session.stop()
 
 
 def cpu_seconds() -> float:
-    """CPU time of this process and all that it started."""
+    """Return the CPU time of this process and all its descendants."""
     import psutil
 
-    here = psutil.Process()
-    times = [process.cpu_times() for process in (here, *here.children(recursive=True))]
+    process = psutil.Process()
+    times = [each.cpu_times() for each in (process, *process.children(recursive=True))]
     return sum(each.user + each.system for each in times)
 
 
@@ -167,66 +174,65 @@ def timed(step: Step) -> tuple[Cost, Any]:
     return (perf_counter() - start, cpu_seconds() - cpu), result
 
 
-def race(engines: dict[str, Engine], rounds: int) -> dict[str, dict[str, list[Cost]]]:
-    """Let the engines take turns, `rounds` and one to warm up; compare every answer."""
-    costs: dict[str, dict[str, list[Cost]]] = {name: {} for name in engines}
+def measure(engines: dict[str, Engine], rounds: int) -> Costs:
+    """Time the engines in turns after one round of warm-up; check every result."""
+    costs: Costs = {name: {} for name in engines}
     for turn in range(rounds + 1):
         expected: dict[str, Any] = {}
         for name, engine in engines.items():
-            for step, work in engine.items():
-                cost, answer = timed(work)
-                if expected.setdefault(step, answer) != answer:
-                    raise WrongAnswerError(f"{step}: {name} does not give what one process gives")
+            for step, call in engine.items():
+                cost, result = timed(call)
+                if expected.setdefault(step, result) != result:
+                    raise WrongResultError(f"{step}: {name} and one process have different results")
                 if turn:
                     costs[name].setdefault(step, []).append(cost)
     return costs
 
 
-def ratios(mine: list[Cost], others: list[Cost]) -> tuple[float, float]:
-    """Medians over the rounds of how much longer, and how much more work."""
-    pairs = list(zip(mine, others, strict=True))
-    wall, cpu = (median(m[k] / o[k] for m, o in pairs) for k in (0, 1))
+def ratios(costs: list[Cost], base: list[Cost]) -> tuple[float, float]:
+    """Return the medians over the rounds of the ratios of wall times and of CPU times."""
+    pairs = list(zip(costs, base, strict=True))
+    wall, cpu = (median(cost[k] / other[k] for cost, other in pairs) for k in (0, 1))
     return wall, cpu
 
 
-def report(costs: dict[str, dict[str, list[Cost]]], rows: int) -> None:
-    one = costs["one process"]
+def report(costs: Costs, rows: int) -> None:
+    """Print the medians, the ratios to one process, and the goal."""
+    single = costs["one process"]
     print(f"\n{'':8}{'':12} {'seconds':>9} {'M rows/s':>9} {'CPU s':>8} {'time':>7} {'work':>7}")
-    for step in one:
+    for step in single:
         for name, steps in costs.items():
             if step in steps:
                 wall, cpu = (median(cost[k] for cost in steps[step]) for k in (0, 1))
-                longer, more = ratios(steps[step], one[step])
+                wall_ratio, cpu_ratio = ratios(steps[step], single[step])
                 print(
                     f"{step:8}{name:12} {wall:9.2f} {rows / wall / 1e6:9.0f} {cpu:8.2f} "
-                    f"{longer:6.2f}x {more:6.2f}x"
+                    f"{wall_ratio:6.2f}x {cpu_ratio:6.2f}x"
                 )
-    ratio, _ = ratios(costs["Dask"]["fit"], one["fit"])
-    word = "met" if ratio <= MOST_TIMES_ONE else "MISSED"
-    print(f"\n{word}: Dask within {MOST_TIMES_ONE} times one process: {ratio:.2f} (fit)")
+    ratio, _ = ratios(costs["Dask"]["fit"], single["fit"])
+    verdict = "met" if ratio <= MAX_DASK_RATIO else "MISSED"
+    print(f"\n{verdict}: Dask within {MAX_DASK_RATIO} times one process: {ratio:.2f} (fit)")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.engines", description=__doc__)
-    parser.add_argument("--rows", type=float, default=2e7)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = command_parser("engines", __doc__)
+    parser.add_argument("--rows", type=float, default=2e7, help="rows of all files (2e7)")
+    parser.add_argument("--rounds", type=int, default=5, help="timed rounds (5)")
     parser.add_argument("--keep-memory", action="store_true", help="see docs/scale.md")
-    parser.add_argument("--spark", action="store_true", help="Spark too: needs Java")
-    parser.add_argument(
-        "--folder", type=Path, help="where the files are made; by default a new one"
-    )
-    given = parser.parse_args()
-    rows = int(given.rows)
+    parser.add_argument("--spark", action="store_true", help="also Spark, which needs Java")
+    parser.add_argument("--folder", type=Path, help="parent of the temporary folder for the files")
+    options = parser.parse_args()
+    rows = int(options.rows)
     print(*(f"{key}: {value}" for key, value in machine.describe().items()), sep="\n")
-    with TemporaryDirectory(dir=given.folder) as folder, ExitStack() as stack:
+    with TemporaryDirectory(dir=options.folder) as folder, ExitStack() as stack:
         path = Path(folder)
-        make(path, rows)
-        engines = {"one process": one_process(path, rows)}
-        engines["Dask"] = stack.enter_context(with_dask(path, rows, given.keep_memory))
-        if given.spark:
-            engines["Spark"] = stack.enter_context(with_spark(path, rows))
-        print(f"{rows:,} rows in {len(sizes(rows))} files, bandwidth {BANDWIDTH}, medians")
-        report(race(engines, given.rounds), rows)
+        write_files(path, rows)
+        engines = {"one process": single_process(path, rows)}
+        engines["Dask"] = stack.enter_context(dask_engine(path, rows, options.keep_memory))
+        if options.spark:
+            engines["Spark"] = stack.enter_context(spark_engine(path))
+        print(f"{rows:,} rows in {len(file_sizes(rows))} files, bandwidth {BANDWIDTH}, medians")
+        report(measure(engines, options.rounds), rows)
     return 0
 
 

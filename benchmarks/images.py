@@ -1,92 +1,90 @@
-"""Colour clusters of 8-bit photographs against a copy of the image, OpenCV's mean shift and slic.
+"""Time colour clusters of 8-bit photographs: an image copy, OpenCV's mean shift and SLIC.
 
     python -m benchmarks.images [PHOTO]
 
-One process, all contenders in turn, medians. Without a photograph, one that ships with
-scikit-image is enlarged to eight megapixels. Every answer is checked against plain MeanShift++.
+All contenders take turns in one process; medians are printed. Without a photograph, one from
+scikit-image is enlarged to eight megapixels. Every result is checked against plain MeanShift++.
 """
 
 from __future__ import annotations
 
-import argparse
-import statistics
-from collections.abc import Callable, Mapping
-from time import perf_counter
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from benchmarks.common.command_line import command_parser
+from benchmarks.common.timing import median_times
 from meanshiftpp import MeanShiftPP, segment
 
 BANDWIDTH = 24.0
+PIXELS = 8e6
+GOALS = {"cv2.pyrMeanShiftFiltering": 200, "slic": 50}  # times as fast
+COPY_GOAL = 8  # times as slow
 
 
-def times(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Give the median time of each in milliseconds, all taken in turn after a round to warm up."""
-    taken: dict[str, list[float]] = {name: [] for name in contenders}
-    for turn in range(rounds + 1):
-        for name, call in contenders.items():
-            start = perf_counter()
-            call()
-            if turn:
-                taken[name].append((perf_counter() - start) * 1e3)
-    return {name: statistics.median(times) for name, times in taken.items()}
-
-
-def clusters(image: NDArray[np.uint8]) -> NDArray[np.int32]:
+def colour_clusters(image: NDArray[np.uint8]) -> NDArray[np.int32]:
     return segment(image, BANDWIDTH, space="rgb", regions=False)
 
 
 def check(image: NDArray[np.uint8]) -> None:
+    """Check that the segmentation has the labels of MeanShiftPP."""
     expected = MeanShiftPP(bandwidth=BANDWIDTH).fit_predict(image.reshape(-1, 3).astype(float))
-    assert np.array_equal(clusters(image).ravel(), expected), "the labels are not MeanShift++'s"
+    assert np.array_equal(colour_clusters(image).ravel(), expected), (
+        "labels differ from MeanShiftPP"
+    )
 
 
-def small(rounds: int) -> None:
+def compare_with_peers(rounds: int) -> None:
+    """Time a photograph of 512 x 512 pixels against OpenCV and scikit-image."""
     import cv2
     from skimage import data, segmentation
 
     image = data.astronaut()
     check(image)
-    found = times(
+    times = median_times(
         {
-            "ours": lambda: clusters(image),
+            "ours": lambda: colour_clusters(image),
             "cv2.pyrMeanShiftFiltering": lambda: cv2.pyrMeanShiftFiltering(image, 16, BANDWIDTH),
             "slic": lambda: segmentation.slic(image, n_segments=100),
         },
         rounds,
+        warm_up=1,
     )
-    for name in ("cv2.pyrMeanShiftFiltering", "slic"):
-        goal = {"slic": 50}.get(name, 200)
+    for name, goal in GOALS.items():
         print(
-            f"512 x 512: {name} {found[name]:.1f} ms, ours {found['ours']:.2f} ms: "
-            f"{found[name] / found['ours']:.0f}x (goal {goal}x)"
+            f"512 x 512: {name} {times[name] * 1e3:.1f} ms, ours {times['ours'] * 1e3:.2f} ms: "
+            f"{times[name] / times['ours']:.0f}x (goal {goal}x)"
         )
 
 
-def large(photo: str | None, rounds: int) -> None:
+def compare_with_copy(photo: str | None, rounds: int) -> None:
+    """Time a photograph of 8 megapixels against a copy of the image."""
     from skimage import data
 
     source = Image.open(photo).convert("RGB") if photo else Image.fromarray(data.astronaut())
-    wide = round((8e6 * source.width / source.height) ** 0.5)
-    image = np.asarray(source.resize((wide, round(8e6 / wide))))
+    width = round((PIXELS * source.width / source.height) ** 0.5)
+    image = np.asarray(source.resize((width, round(PIXELS / width))))
     check(image)
-    found = times({"copy": image.copy, "ours": lambda: clusters(image)}, rounds)
+    calls = {"copy": image.copy, "ours": lambda: colour_clusters(image)}
+    times = median_times(calls, rounds, warm_up=1)
     print(
-        f"{image.shape[1]} x {image.shape[0]}: image.copy() {found['copy']:.2f} ms, "
-        f"ours {found['ours']:.2f} ms: {found['ours'] / found['copy']:.1f}x (goal at most 8x)"
+        f"{image.shape[1]} x {image.shape[0]}: image.copy() {times['copy'] * 1e3:.2f} ms, "
+        f"ours {times['ours'] * 1e3:.2f} ms: {times['ours'] / times['copy']:.1f}x "
+        f"(goal at most {COPY_GOAL}x)"
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("photo", nargs="?", help="a photograph; it is brought to 8 megapixels")
-    parser.add_argument("--rounds", type=int, default=15)
-    options = parser.parse_args()
-    small(options.rounds)
-    large(options.photo, options.rounds)
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = command_parser("images", __doc__)
+    parser.add_argument("photo", nargs="?", help="a photograph, resized to 8 megapixels")
+    parser.add_argument("--rounds", type=int, default=15, help="timed rounds (15)")
+    options = parser.parse_args(arguments)
+    compare_with_peers(options.rounds)
+    compare_with_copy(options.photo, options.rounds)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -1,18 +1,17 @@
-"""How much depends on where the cells begin, and what a higher resolution costs.
+"""Measure how much the clusters depend on the origin of the grid, and the cost of resolution.
 
     python -m benchmarks.origin [--photos FOLDER] [--points N]
 
-Data is clustered again and again, moved by a random part of a cell each time. If the origin did
-not matter, all partitions would be the same: the figure is the mean adjusted Rand index over all
-pairs of them. Data: mixtures of normal distributions in two to five dimensions, and the colours of
-photographs (three that come with scikit-image, or every .jpg of a folder), at several bandwidths.
-Times are processor times of a whole fit on one thread, over that at a resolution of 1 in the same
-round; the median is given.
+Each data set is clustered several times, shifted by a random part of a cell each time. If the
+origin did not matter, all partitions would be equal: the reported agreement is the mean adjusted
+Rand index over all pairs of them. The data are mixtures of normal distributions in two to five
+dimensions, and the colours of photographs (three from scikit-image, or every .jpg of a folder), at
+several bandwidths. Times are CPU times of a whole fit on one thread, divided by that at
+resolution 1 in the same round; the median is reported.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -23,12 +22,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common.partitions import compare
-from meanshiftpp.core.modes import fit_labels
+from benchmarks.common.clustering import fit_labels
+from benchmarks.common.command_line import command_parser
+from benchmarks.common.partition_metrics import compare
 
 RESOLUTIONS = (1, 2, 3, 4)
-ORIGINS = 8
-PIXELS = 250_000  # of a photograph, at most
+N_ORIGINS = 8
+MAX_PIXELS = 250_000  # of a photograph
 
 
 class Case(NamedTuple):
@@ -40,15 +40,15 @@ class Case(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.origin", description=__doc__)
-    parser.add_argument("--photos", type=Path, help="a folder with .jpg")
-    parser.add_argument("--points", type=int, default=20_000, help="in a mixture")
-    parser.add_argument("--origins", type=int, default=ORIGINS)
+    parser = command_parser("origin", __doc__)
+    parser.add_argument("--photos", type=Path, help="folder with .jpg files")
+    parser.add_argument("--points", type=int, default=20_000, help="points of a mixture (20000)")
+    parser.add_argument("--origins", type=int, default=N_ORIGINS, help=f"shifts ({N_ORIGINS})")
     options = parser.parse_args(arguments)
     print(f"{'':24}" + "".join(f"{f'r={r}':>18}" for r in RESOLUTIONS))
     for name, cases in (
         *((f"mixtures, d={d}", mixtures(d, options.points)) for d in (2, 3, 4, 5)),
-        ("photographs", colours(options.photos)),
+        ("photographs", photo_colours(options.photos)),
     ):
         results = np.array([measure(case, options.origins) for case in cases])
         agreement, ratio = results[:, 0].mean(axis=0), np.median(results[:, 1], axis=0)
@@ -58,27 +58,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def mixtures(d: int, n: int) -> Iterator[Case]:
-    """Normal distributions of unit variance, some apart and some not."""
+    """Yield mixtures of normal distributions of unit variance, some of them overlapping."""
     for seed in range(4):
         rng = np.random.default_rng([d, seed])
         k = (3, 6, 10, 15)[seed]
-        centers = rng.uniform(-6, 6, size=(k, d))
-        X = centers[rng.choice(k, size=n, p=rng.dirichlet(np.full(k, 5.0)))]
+        centres = rng.uniform(-6, 6, size=(k, d))
+        X = centres[rng.choice(k, size=n, p=rng.dirichlet(np.full(k, 5.0)))]
         X = X + rng.normal(size=(n, d))
         for h in (0.6, 0.9, 1.3):
             yield Case("mixture", X, h)
 
 
-def colours(folder: Path | None) -> Iterator[Case]:
-    """The colours of photographs, as bytes."""
-    for image in pictures(folder):
+def photo_colours(folder: Path | None) -> Iterator[Case]:
+    """Yield the colours of photographs, with values from 0 to 255."""
+    for image in photographs(folder):
         pixels = image.reshape(-1, 3)
-        pixels = pixels[:: max(1, len(pixels) // PIXELS)].astype(np.float64)
+        pixels = pixels[:: max(1, len(pixels) // MAX_PIXELS)].astype(np.float64)
         for h in (8.0, 16.0, 24.0):
             yield Case("photograph", pixels, h)
 
 
-def pictures(folder: Path | None) -> Iterator[NDArray[np.uint8]]:
+def photographs(folder: Path | None) -> Iterator[NDArray[np.uint8]]:
     if folder is None:
         from skimage import data
 
@@ -88,22 +88,22 @@ def pictures(folder: Path | None) -> Iterator[NDArray[np.uint8]]:
 
     paths = sorted(folder.glob("*.jpg"))
     if not paths:
-        raise FileNotFoundError(f"{folder} has no .jpg")
+        raise FileNotFoundError(f"expected .jpg files in {folder}; found none")
     for path in paths:
-        with Image.open(path) as picture:
-            yield np.asarray(picture.convert("RGB"))
+        with Image.open(path) as image:
+            yield np.asarray(image.convert("RGB"))
 
 
-def measure(case: Case, origins: int) -> tuple[list[float], list[float]]:
-    """For each resolution, the mean agreement of origins, and the time of a fit over that at 1."""
+def measure(case: Case, n_origins: int) -> tuple[list[float], list[float]]:
+    """Return, for each resolution, the agreement between origins and the relative time of a fit."""
     rng = np.random.default_rng(0)
     partitions: dict[int, list[NDArray[np.int32]]] = {r: [] for r in RESOLUTIONS}
     times: dict[int, list[float]] = {r: [] for r in RESOLUTIONS}
-    for _ in range(origins):
-        moved = case.X + rng.uniform(0, case.bandwidth, size=case.X.shape[1])
+    for _ in range(n_origins):
+        shifted = case.X + rng.uniform(0, case.bandwidth, size=case.X.shape[1])
         for r in RESOLUTIONS:
             start = process_time()
-            _, labels = fit_labels(moved, case.bandwidth, resolution=r, n_threads=1)
+            _, labels = fit_labels(shifted, case.bandwidth, resolution=r, n_threads=1)
             times[r].append(process_time() - start)
             partitions[r].append(labels)
     agreement = [

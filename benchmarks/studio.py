@@ -1,15 +1,15 @@
-"""The studio in a browser: from a slider's event to the painted picture, and ten tabs at once.
+"""Measure the studio in a browser: from a slider event to the painted picture, and ten tabs.
 
     python -m benchmarks.studio --photo PHOTO.jpg [--tabs 10] [--seconds 60]
 
-A real server and a real Chromium. The page itself takes the times: from the time stamp of the input
-event to a task after the frame in which its effect was painted (an upper bound: a frame is up to
-16 ms). A photograph is brought to 1 and to 12 megapixels. Without one, a picture is drawn.
+It uses a real server and a real Chromium. The page takes the times itself: from the time stamp of
+the input event to a task after the frame in which its effect was painted (an upper bound: a frame
+is up to 16 ms). The photograph is resized to 1 and to 12 megapixels; without one, a synthetic
+picture is used.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -17,24 +17,28 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 
 import numpy as np
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
+from benchmarks.common.command_line import command_parser
 from meanshiftpp.apps.studio.samples import hills
 
-FLAGS = [
+CHROMIUM_FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     *("--disable-background-timer-throttling", "--disable-renderer-backgrounding"),
     "--disable-backgrounding-occluded-windows",
 ]
+VIEWPORT = {"width": 1280, "height": 720}
 MOVES = 60
-PAUSE = 24  # ms between two events of a drag, about what a mouse gives
-# Moves a slider as a hand does, by the events that the browser would send.
+PAUSE = 24  # ms between two events of a drag, similar to a mouse
+MEMORY_INTERVAL = 500  # ms
+# Moves a slider with the events that a browser sends during a drag by hand.
 DRAG = """async ([id, moves, pause]) => {
     const slider = document.querySelector(id), times = window.studio.timings;
     times.length = 0;
@@ -47,10 +51,24 @@ DRAG = """async ([id, moves, pause]) => {
     await new Promise((done) => setTimeout(done, 1000));
     return times.map((each) => each.ms);
 }"""
+START_DRAGGING = """() => { window.dragging = setInterval(() => {
+    const slider = document.querySelector('#detail');
+    window.moved = (window.moved ?? 0) + 1;
+    slider.value = Math.round(100 + 80 * Math.sin(window.moved / 7));
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
+}, 30); }"""
+# Returns the error message, the number of moves, and whether the newest request is on the screen.
+STOP_DRAGGING = """async () => { clearInterval(window.dragging);
+    document.querySelector('#detail').dispatchEvent(new Event('change', { bubbles: true }));
+    await new Promise((done) => setTimeout(done, 3000));
+    const { requested, answered } = document.querySelector('#image').dataset;
+    const error = document.querySelector('#error').textContent;
+    return [error, window.moved, requested === answered]; }"""
+DRAGS = (("regions", "#detail"), ("clusters", "#bandwidth"), ("regions", "#bandwidth"))
 
 
-def photo_of(source: Path | None, megapixels: float, folder: Path) -> Path:
-    """Bring a photograph to a size."""
+def make_photo(source: Path | None, megapixels: float, folder: Path) -> Path:
+    """Write a photograph, or the synthetic picture, at a given size."""
     image = Image.open(source).convert("RGB") if source else Image.fromarray(hills())
     scale = (megapixels * 1e6 / (image.width * image.height)) ** 0.5
     image = image.resize((round(image.width * scale), round(image.height * scale)))
@@ -59,25 +77,27 @@ def photo_of(source: Path | None, megapixels: float, folder: Path) -> Path:
     return path
 
 
-def serve() -> tuple[subprocess.Popen[str], str]:
+def start_server() -> tuple[subprocess.Popen[str], str]:
+    """Start the studio; return its process and its address."""
     command = [sys.executable, "-m", "meanshiftpp", "studio", "--no-open"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, process.stdout.readline().strip()
 
 
-def loaded(page: Page, url: str, photo: Path) -> Page:
+def open_photo(page: Page, url: str, photo: Path) -> None:
+    """Open the studio with a photograph and wait for its result at full size."""
     page.set_default_timeout(120_000)
     page.goto(url)
     page.wait_for_selector("body[data-ready]")
     page.set_input_files("#file", photo)
     page.wait_for_selector('#image[data-full="true"]')
     page.wait_for_timeout(500)
-    return page
 
 
-def measured(page: Page, what: str, slider: str, look: str) -> list[float]:
-    page.check(f"input[name=what][value={what}]", force=True)
+def drag(page: Page, kind: str, slider: str, look: str) -> list[float]:
+    """Drag a slider and return the milliseconds from event to painted picture."""
+    page.check(f"input[name=what][value={kind}]", force=True)
     page.check(f"input[name=look][value={look}]", force=True)
     page.wait_for_timeout(1500)
     page.wait_for_selector('#image[data-full="true"]')
@@ -85,24 +105,19 @@ def measured(page: Page, what: str, slider: str, look: str) -> list[float]:
     return times
 
 
-def latencies(
-    browser: object, url: str, source: Path | None, folder: Path
+def measure_latencies(
+    browser: Browser, url: str, source: Path | None, folder: Path
 ) -> list[dict[str, object]]:
     rows = []
     for megapixels in (1, 12):
-        photo = photo_of(source, megapixels, folder)
-        page = browser.new_page(viewport={"width": 1280, "height": 720})  # type: ignore[attr-defined]
-        loaded(page, url, photo)
-        for what, slider in (
-            ("regions", "#detail"),
-            ("clusters", "#bandwidth"),
-            ("regions", "#bandwidth"),
-        ):
+        page = browser.new_page(viewport=VIEWPORT)
+        open_photo(page, url, make_photo(source, megapixels, folder))
+        for kind, slider in DRAGS:
             for look in ("overlay", "regions"):
-                times = measured(page, what, slider, look)
+                times = drag(page, kind, slider, look)
                 row = {
                     "megapixels": megapixels,
-                    "find": what,
+                    "find": kind,
                     "slider": slider[1:],
                     "show": look,
                     "painted": len(times),
@@ -116,82 +131,70 @@ def latencies(
     return rows
 
 
-def memory_of(pid: int) -> float:
-    """Resident megabytes of a process."""
+def resident_mib(pid: int) -> float:
+    """Return the resident memory of a process in MiB."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def tabs_at_once(
-    browser: object, url: str, photo: Path, tabs: int, seconds: float, pid: int
+def measure_tabs(
+    browser: Browser, url: str, photo: Path, tabs: int, seconds: float, pid: int
 ) -> dict[str, object]:
-    """Drag in all tabs for a while; the memory of the server and the newest wish of each tab."""
-    pages = [browser.new_page(viewport={"width": 1280, "height": 720}) for _ in range(tabs)]  # type: ignore[attr-defined]
+    """Drag in all tabs for a while; return server memory, errors and tabs that are up to date."""
+    pages = [browser.new_page(viewport=VIEWPORT) for _ in range(tabs)]
     errors: list[str] = []
     for page in pages:
         page.on("pageerror", lambda error: errors.append(str(error)))
-        loaded(page, url, photo)
-    start = """([moves]) => { window.dragging = setInterval(() => {
-        const slider = document.querySelector('#detail');
-        window.moved = (window.moved ?? 0) + 1;
-        slider.value = Math.round(100 + 80 * Math.sin(window.moved / 7));
-        slider.dispatchEvent(new Event('input', { bubbles: true }));
-    }, 30); }"""
+        open_photo(page, url, photo)
     for page in pages:
-        page.evaluate(start, [0])
+        page.evaluate(START_DRAGGING)
     begin, memory = monotonic(), []
     while monotonic() - begin < seconds:
-        pages[0].wait_for_timeout(500)
-        memory.append(round(memory_of(pid), 1))
-    stop = """async () => { clearInterval(window.dragging);
-        document.querySelector('#detail').dispatchEvent(new Event('change', { bubbles: true }));
-        await new Promise((done) => setTimeout(done, 3000));
-        const { requested, answered } = document.querySelector('#image').dataset;
-        const error = document.querySelector('#error').textContent;
-        return [error, window.moved, requested === answered]; }"""
-    ends = [page.evaluate(stop) for page in pages]
+        pages[0].wait_for_timeout(MEMORY_INTERVAL)
+        memory.append(round(resident_mib(pid), 1))
+    ends = [page.evaluate(STOP_DRAGGING) for page in pages]
     for page in pages:
         page.close()
-    first, last = memory[len(memory) // 4 : len(memory) // 2], memory[-len(memory) // 4 :]
+    quarter = len(memory) // 4
     return {
         "tabs": tabs,
         "seconds": seconds,
-        "errors": errors + [end[0] for end in ends if end[0]],
-        "moves": sum(end[1] for end in ends),
-        "tabs_that_show_the_newest": sum(end[2] for end in ends),
-        "memory_mb_second_quarter": statistics.median(first),
-        "memory_mb_last_quarter": statistics.median(last),
+        "errors": errors + [error for error, _, _ in ends if error],
+        "moves": sum(moves for _, moves, _ in ends),
+        "tabs_that_show_the_newest": sum(newest for _, _, newest in ends),
+        "memory_mb_second_quarter": statistics.median(memory[quarter : len(memory) // 2]),
+        "memory_mb_last_quarter": statistics.median(memory[-len(memory) // 4 :]),
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--photo", type=Path)
-    parser.add_argument("--tabs", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--json", type=Path, help="where the results go")
-    options = parser.parse_args()
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = command_parser("studio", __doc__)
+    parser.add_argument("--photo", type=Path, help="a photograph")
+    parser.add_argument("--tabs", type=int, default=10, help="tabs at once, 0 for none (10)")
+    parser.add_argument("--seconds", type=float, default=60, help="how long tabs drag (60)")
+    parser.add_argument("--json", type=Path, help="file for the results")
+    options = parser.parse_args(arguments)
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    process, url = serve()
+    process, url = start_server()
     try:
         with tempfile.TemporaryDirectory() as name, sync_playwright() as engine:
-            browser = engine.chromium.launch(executable_path=chromium, args=FLAGS)
-            rows = latencies(browser, url, options.photo, Path(name))
-            photo = photo_of(options.photo, 1, Path(name))
-            crowd = None
+            browser = engine.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
+            rows = measure_latencies(browser, url, options.photo, Path(name))
+            photo = make_photo(options.photo, 1, Path(name))
+            tabs = None
             if options.tabs:
-                crowd = tabs_at_once(
-                    browser, url, photo, options.tabs, options.seconds, process.pid
-                )
-                print(json.dumps(crowd))
+                load = (options.tabs, options.seconds)
+                tabs = measure_tabs(browser, url, photo, *load, process.pid)
+                print(json.dumps(tabs))
             browser.close()
             if options.json:
-                result = {"latency": rows, "tabs": crowd, "load": os.getloadavg()[0]}
+                result = {"latency": rows, "tabs": tabs, "load": os.getloadavg()[0]}
                 options.json.write_text(json.dumps(result, indent=2))
     finally:
         process.terminate()
         process.wait(20)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -1,10 +1,12 @@
-"""Segmentations of BSDS500 held against what people drew: `python -m benchmarks.bsds DATA_DIR`.
+"""Compare segmentations of BSDS500 with human drawings: `python -m benchmarks.bsds DATA_DIR`.
 
-    photos      the photographs and the regions drawn on them
-    segmenters  what is run on them: ours, the paper's own setting, the peers and their settings
-    journal     segment and score, in several processes; what was done is kept
-    race        times, in turns                evaluation  all of it, in order
-    report      JSON, Markdown, the screen     plots       pictures
+    photos       the photographs and the regions drawn on them
+    segmenters   the contenders: ours, the paper's, and the peers, each with a grid of settings
+    score_cache  segments and scores photographs in several processes; results stay in a file
+    timing       the contenders take turns
+    evaluation   the whole benchmark: choose settings, score all photographs, take times
+    report       JSON, Markdown, the screen
+    plots        figures
 
 From Python, to try an idea:
 

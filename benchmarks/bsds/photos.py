@@ -1,4 +1,4 @@
-"""The photographs of BSDS500 with the regions that people drew on them, read when asked for."""
+"""The photographs of BSDS500 and the regions that people drew on them, read on demand."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ PARTS = ("train", "val", "test")
 
 @dataclass(frozen=True)
 class Photo:
-    """A photograph, and where its truths are."""
+    """The path of a photograph and of its human segmentations."""
 
     path: Path
-    drawn: Path
+    truth_path: Path
 
     @property
     def name(self) -> str:
@@ -27,21 +27,21 @@ class Photo:
         """The pixels, (height, width, 3)."""
         from PIL import Image
 
-        with Image.open(self.path) as picture:
-            return np.asarray(picture.convert("RGB"))
+        with Image.open(self.path) as image:
+            return np.asarray(image.convert("RGB"))
 
     @property
     def truths(self) -> list[NDArray[np.uint16]]:
         """One label image for each person."""
         from scipy.io import loadmat
 
-        return [one["Segmentation"][0, 0] for one in loadmat(self.drawn)["groundTruth"][0]]
+        return [one["Segmentation"][0, 0] for one in loadmat(self.truth_path)["groundTruth"][0]]
 
 
 def load(folder: str | Path, limit: int | None = None) -> list[Photo]:
-    """List the photographs of a folder that has `images/` and `groundTruth/` as BSDS500 has them.
+    """List the photographs of a folder with `images/` and `groundTruth/`, laid out as BSDS500.
 
-    Where a limit is given, so many are taken from all over the list.
+    With a limit, that many photographs are returned, evenly spaced over the list.
     """
     folder = Path(folder)
     photos = [
@@ -50,13 +50,14 @@ def load(folder: str | Path, limit: int | None = None) -> list[Photo]:
         for path in sorted((folder / "images" / part).glob("*.jpg"))
     ]
     if not photos:
-        raise FileNotFoundError(f"expected {folder}/images/{{train,val}}/*.jpg; found none")
-    if missing := [photo for photo in photos if not photo.drawn.is_file()]:
-        raise FileNotFoundError(f"no ground truth of {missing[0].path}: {missing[0].drawn}")
-    return photos if limit is None else spread(photos, limit)
+        raise FileNotFoundError(f"expected {folder}/images/{{train,val,test}}/*.jpg; found none")
+    if missing := [photo for photo in photos if not photo.truth_path.is_file()]:
+        photo = missing[0]
+        raise FileNotFoundError(f"expected {photo.truth_path} for {photo.path}; it does not exist")
+    return photos if limit is None else evenly_spaced(photos, limit)
 
 
-def spread(photos: list[Photo], number: int) -> list[Photo]:
-    """Take so many of a list, at even distances, the first included."""
+def evenly_spaced(photos: list[Photo], number: int) -> list[Photo]:
+    """Return a number of photographs, evenly spaced over the list, the first one included."""
     number = min(max(number, 1), len(photos))
     return [photos[i * len(photos) // number] for i in range(number)]

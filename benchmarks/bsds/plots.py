@@ -1,4 +1,4 @@
-"""Two pictures: the paper's figure of who wins how often, and a sheet of results to look at."""
+"""Two figures: wins, ties and losses as in the paper, and a contact sheet of segmentations."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from benchmarks.bsds.report import TIE, Outcome
 from benchmarks.bsds.segmenters import METHODS, OURS, PAPER, PEERS, Image, Labels
-from benchmarks.common.partitions import compare, score
-from meanshiftpp.plot.style import GREY, INK, SOFT, STYLE
+from benchmarks.common.partition_metrics import compare, score
+from benchmarks.common.plots import GREY, INK, SOFT, STYLE
 
 BLUE, ORANGE = "#0072B2", "#E69F00"
 CELL, GAP, CAPTION, HEAD = 2.4, 0.08, 0.24, 0.8  # inches
@@ -25,27 +25,27 @@ TITLES = {
 }
 
 
-# Who wins
+# -- wins, ties and losses -------------------------------------------------------------------------
 
 
-def wins(outcome: Outcome, path: Path) -> None:
+def draw_wins(outcome: Outcome, path: Path) -> None:
     """Draw bars of wins, ties and losses against each peer."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.0, 5.0))
         panels = figure.subplots(2, 2, sharex=True, sharey=True)
         for row, own in zip(panels, (OURS, PAPER), strict=True):
             for panel, measure in zip(row, ("ari", "fm"), strict=True):
-                _bars(panel, outcome, own.name, measure)
+                _draw_bars(panel, outcome, own.name, measure)
         for panel, title in zip(panels[0], ("ARI", "Fowlkes-Mallows"), strict=True):
             panel.annotate(title, (0, 1), (0, 22), "axes fraction", "offset points", size=11)
         figure.subplots_adjust(0.155, 0.03, 0.98, 0.79, 0.06, 0.2)
-        figure.text(0.02, 0.95, f"Who wins on {outcome.photos} photographs of BSDS500", size=13)
-        text = f"won (blue), tied within {TIE:.0%} (grey), lost (orange); peers at their best"
+        figure.text(0.02, 0.95, f"Wins on {outcome.photos} photographs of BSDS500", size=13)
+        text = f"won (blue), tied within {TIE:.0%} (grey), lost (orange); best setting of each peer"
         figure.text(0.02, 0.905, text, size=9.5, color=SOFT)
         figure.savefig(path)
 
 
-def _bars(panel: Axes, outcome: Outcome, own: str, measure: str) -> None:
+def _draw_bars(panel: Axes, outcome: Outcome, own: str, measure: str) -> None:
     for place, peer in enumerate(reversed(PEERS)):
         counts = outcome.wins(own, peer.name, measure)
         won, tied, lost = (count / sum(counts) for count in counts)
@@ -65,12 +65,12 @@ def _bars(panel: Axes, outcome: Outcome, own: str, measure: str) -> None:
     panel.spines[:].set_visible(False)
 
 
-# The sheet
+# -- the contact sheet -----------------------------------------------------------------------------
 
 
-def sheet(outcome: Outcome, path: Path) -> None:
-    """Draw the photographs, what people drew, and every method's answer, a row each."""
-    upright = [_is_tall(photo.image) for photo in outcome.shown]
+def draw_contact_sheet(outcome: Outcome, path: Path) -> None:
+    """Draw a row for each photograph: the image, a human segmentation, and that of every method."""
+    upright = [_is_tall(photo.image) for photo in outcome.timed]
     wide = (2 + len(METHODS)) * (CELL + GAP) + GAP
     high = HEAD + sum(_height(tall) + CAPTION for tall in upright) + GAP
     with mpl.rc_context(STYLE):
@@ -78,14 +78,14 @@ def sheet(outcome: Outcome, path: Path) -> None:
         top = high - HEAD
         for number in np.argsort(upright, kind="stable"):
             tall = _height(upright[number])
-            for column, (picture, caption) in enumerate(_row(outcome, number)):
+            for column, (picture, caption) in enumerate(_row_of_sheet(outcome, number)):
                 left = GAP + column * (CELL + GAP)
                 panel = figure.add_axes(
                     (left / wide, (top - tall) / high, CELL / wide, tall / high)
                 )
-                _cell(panel, picture, caption)
+                draw_picture(panel, picture, caption)
             top -= tall + CAPTION
-        _heads(figure, wide, high)
+        _draw_headings(figure, wide, high)
         figure.savefig(path)
 
 
@@ -97,30 +97,28 @@ def _height(tall: bool) -> float:
     return CELL if tall else CELL / 1.5
 
 
-def _row(outcome: Outcome, number: int) -> Iterator[tuple[Image, str]]:
-    """Give the pictures of a row with their captions."""
-    photo = outcome.shown[number]
+def _row_of_sheet(outcome: Outcome, number: int) -> Iterator[tuple[Image, str]]:
+    """Yield the pictures of a row with their captions."""
+    photo = outcome.timed[number]
     image, truths = photo.image, photo.truths
     yield image, photo.name
-    drawn = typical(truths)
-    yield paint(image, drawn), f"{len(np.unique(drawn))} regions"
+    truth = most_typical(truths)
+    yield paint(image, truth), f"{len(np.unique(truth))} regions"
     for name in METHODS:
         labels = outcome.times.labels[name][number]
         caption = f"{len(np.unique(labels)):,} · ARI {score(labels, truths).ari:.2f}"
         yield paint(image, labels), caption
 
 
-def _cell(panel: Axes, picture: Image, caption: str) -> None:
+def draw_picture(panel: Axes, picture: Image, caption: str, caption_size: int = 8) -> None:
     panel.imshow(picture, interpolation="antialiased")
     panel.set_axis_off()
     below = {"ha": "center", "va": "top", "transform": panel.transAxes}
-    panel.text(0.5, -0.02, caption, size=8, color=SOFT, **below)
+    panel.text(0.5, -0.02, caption, size=caption_size, color=SOFT, **below)
 
 
-def _heads(figure: Figure, wide: float, high: float) -> None:
-    text = (
-        "every region in its mean colour; below, how many there are and the mean ARI to all people"
-    )
+def _draw_headings(figure: Figure, wide: float, high: float) -> None:
+    text = "every region in its mean colour; below: number of regions, mean ARI to all people"
     start = 2 * (CELL + GAP) + GAP
     figure.text(GAP / wide, 1 - 0.12 / high, "Segmentations of BSDS500", size=17, va="top")
     figure.text(start / wide, 1 - 0.19 / high, text, size=11, color=SOFT, va="top")
@@ -131,13 +129,13 @@ def _heads(figure: Figure, wide: float, high: float) -> None:
         figure.text(middle / wide, 1 - 0.74 / high, title, size=11, color=colour, ha="center")
 
 
-def typical(truths: list[Labels]) -> Labels:
-    """Choose the drawing that agrees most with the others."""
+def most_typical(truths: list[Labels]) -> Labels:
+    """Return the human segmentation that agrees most with the others."""
     return max(truths, key=lambda one: sum(compare(one, other).ari for other in truths))
 
 
 def paint(image: Image, labels: Labels) -> Image:
-    """Give every region its mean colour, and its border a line."""
+    """Paint every region in its mean colour with a dark border."""
     codes = np.unique(labels, return_inverse=True)[1].ravel()
     pixels = image.reshape(-1, 3)
     sizes = np.bincount(codes)
@@ -148,7 +146,7 @@ def paint(image: Image, labels: Labels) -> Image:
 
 
 def _borders(labels: Labels) -> NDArray[np.bool_]:
-    found = np.zeros(labels.shape, bool)
-    found[:, 1:] |= labels[:, 1:] != labels[:, :-1]
-    found[1:] |= labels[1:] != labels[:-1]
-    return found
+    borders = np.zeros(labels.shape, bool)
+    borders[:, 1:] |= labels[:, 1:] != labels[:, :-1]
+    borders[1:] |= labels[1:] != labels[:-1]
+    return borders

@@ -1,8 +1,7 @@
-"""What came of it: tables for the screen and for Markdown, JSON with every single score."""
+"""The report: tables for the screen and for Markdown, JSON with every score."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.bsds.journal import Found, say
 from benchmarks.bsds.photos import Photo
-from benchmarks.bsds.race import Race
+from benchmarks.bsds.score_cache import Segmentation, format_setting
 from benchmarks.bsds.segmenters import (
     FELZENSZWALB,
     METHODS,
@@ -24,16 +22,25 @@ from benchmarks.bsds.segmenters import (
     SLIC,
     Setting,
 )
+from benchmarks.bsds.timing import Timings
 from benchmarks.common import machine
-from benchmarks.common.partitions import Scores, mean
-from benchmarks.common.shown import Goal, Table, goals_table, markdown_table
+from benchmarks.common.partition_metrics import Scores, mean
+from benchmarks.common.reporting import (
+    Goal,
+    Table,
+    goals_as_json,
+    goals_table,
+    machine_table,
+    markdown_table,
+    write_report,
+)
 
-TIE = 0.01  # of the larger score: closer than that, nobody won
+TIE = 0.01  # a difference of at most this part of the larger score is a tie
 
 
 def describe() -> dict[str, str]:
-    """Say where it runs and with what; of our own code also which state of it."""
-    return machine.describe() | {m.package: m.made_of for m in METHODS.values()}
+    """Return facts about the machine, and the versions of all methods."""
+    return machine.describe() | {m.package: m.version for m in METHODS.values()}
 
 
 class Trial(NamedTuple):
@@ -44,42 +51,45 @@ class Trial(NamedTuple):
 
 
 class Wins(NamedTuple):
-    """On how many photographs the first was better, as good, worse."""
+    """The number of photographs on which a method was better, equal or worse."""
 
     win: int
     tie: int
     loss: int
 
     @property
-    def share(self) -> float:
-        """Of the photographs, those not lost."""
+    def not_lost(self) -> float:
+        """The share of photographs that were won or tied."""
         return (self.win + self.tie) / sum(self)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """All that was found."""
+    """All results of the benchmark."""
 
-    where: dict[str, str]  # it ran
+    machine: dict[str, str]
     photos: int
-    every: int  # photographs: the sample is one in so many
+    sample_step: int  # the distance between two photographs of the sample
     trials: dict[str, list[Trial]]
     chosen: dict[str, Setting]
-    found: dict[str, dict[str, Found]]  # by method, by photograph
-    shown: list[Photo]
-    times: Race
-    large: Race
+    segmentations: dict[str, dict[str, Segmentation]]  # by method and photograph
+    timed: list[Photo]
+    times: Timings
+    large: Timings
 
-    def mean(self, name: str, like: str | None = None) -> Scores:
-        """Average a method over its photographs, or over those of another one."""
-        return mean(self.found[name][photo].scores for photo in self.found[like or name])
+    def mean(self, name: str, photos_of: str | None = None) -> Scores:
+        """Average a method over its photographs, or over those of another method."""
+        return mean(
+            self.segmentations[name][photo].scores
+            for photo in self.segmentations[photos_of or name]
+        )
 
     def wins(self, name: str, peer: str, measure: str) -> Wins:
-        """Count over the photographs that both have done."""
-        common = [photo for photo in self.found[name] if photo in self.found[peer]]
+        """Count wins over the photographs that both methods have segmented."""
+        common = [photo for photo in self.segmentations[name] if photo in self.segmentations[peer]]
         values = (
-            [getattr(self.found[who][photo].scores, measure) for photo in common]
-            for who in (name, peer)
+            [getattr(self.segmentations[method][photo].scores, measure) for photo in common]
+            for method in (name, peer)
         )
         return count_wins(*values)
 
@@ -91,54 +101,57 @@ def count_wins(first: Sequence[float], second: Sequence[float]) -> Wins:
     return Wins(int(((a > b) & ~tie).sum()), int(tie.sum()), int(((a < b) & ~tie).sum()))
 
 
-# The goals
+# -- goals -----------------------------------------------------------------------------------------
 
 
 def goals(outcome: Outcome) -> list[Goal]:
-    """Hold the outcome against what was aimed at."""
+    """Compare the results with the goals."""
     ours = outcome.mean(OURS.name)
-    ahead = min(
+    lead = min(
         getattr(outcome.mean(OURS.name, peer.name), measure)
         - getattr(outcome.mean(peer.name), measure)
         for peer in PEERS
         for measure in ("ari", "fm", "covering")
     )
-    kept = {
-        peer.name: min(outcome.wins(PAPER.name, peer.name, m).share for m in ("ari", "fm"))
+    not_lost = {
+        peer.name: min(outcome.wins(PAPER.name, peer.name, m).not_lost for m in ("ari", "fm"))
         for peer in (SLIC, QUICKSHIFT, QUICKSHIFT_SMALL)
     }
-    fast, large = (race.to_ours(FELZENSZWALB.name) for race in (outcome.times, outcome.large))
+    small, large = (times.to_ours(FELZENSZWALB.name) for times in (outcome.times, outcome.large))
     return [
         Goal("segment: mean ARI", 0.51, ours.ari),
         Goal("segment: mean Fowlkes-Mallows", 0.67, ours.fm),
         Goal("segment: mean covering", 0.58, ours.covering),
-        Goal("segment: least lead over any peer in these three", 0.0, ahead),
-        Goal("felzenszwalb's time in ours", 15, fast),
+        Goal("segment: smallest lead over any peer in these three", 0.0, lead),
+        Goal("felzenszwalb's time, relative to ours", 15, small),
         Goal(f"the same at {outcome.large.size}", 20, large),
-        *(Goal(f"colour clusters: share not lost to {peer}", 0.5, kept[peer]) for peer in kept),
+        *(
+            Goal(f"colour clusters: share not lost to {peer}", 0.5, share)
+            for peer, share in not_lost.items()
+        ),
     ]
 
 
-# The tables
+# -- tables ----------------------------------------------------------------------------------------
 
 
 def scores_table(outcome: Outcome) -> Table:
-    """One line a method; ours again beside a peer that only did the sample."""
-    lines = [(name, name) for name in outcome.found]
+    """Return a row for each method; ours again for the photographs of a method on the sample."""
+    lines = [(name, name) for name in outcome.segmentations]
     for name, method in METHODS.items():
-        if method.sampled:
+        if method.sample_only:
             lines += [(own, name) for own in (OURS.name, PAPER.name)]
-    rows = [_scores_row(outcome, name, like) for name, like in lines]
+    rows = [_scores_row(outcome, name, photos_of) for name, photos_of in lines]
     header = ["method", "setting", "photographs", "ARI", "FM", "covering", "PRI", "VI", "regions"]
     return header, rows
 
 
-def _scores_row(outcome: Outcome, name: str, like: str) -> list[str]:
-    photos = outcome.found[like]
-    scores = [f"{value:.3f}" for value in outcome.mean(name, like)]
-    regions = np.median([outcome.found[name][photo].regions for photo in photos])
-    title = name if name == like else f"{name}, on the sample"
-    setting = say(outcome.chosen[name]) or "as it ships"
+def _scores_row(outcome: Outcome, name: str, photos_of: str) -> list[str]:
+    photos = outcome.segmentations[photos_of]
+    scores = [f"{value:.3f}" for value in outcome.mean(name, photos_of)]
+    regions = np.median([outcome.segmentations[name][photo].regions for photo in photos])
+    title = name if name == photos_of else f"{name}, on the sample"
+    setting = format_setting(outcome.chosen[name]) or "defaults"
     return [title, setting, str(len(photos)), *scores, f"{regions:.0f}"]
 
 
@@ -157,10 +170,10 @@ def times_table(outcome: Outcome) -> Table:
     for name in sorted(outcome.times.seconds, key=outcome.times.median):
         cells = [
             cell
-            for race in (outcome.times, outcome.large)
+            for times in (outcome.times, outcome.large)
             for cell in (
-                (f"{race.median(name) * 1e3:.1f} ms", f"{race.to_ours(name):.3g}x")
-                if name in race.seconds
+                (f"{times.median(name) * 1e3:.1f} ms", f"{times.to_ours(name):.3g}x")
+                if name in times.seconds
                 else ("", "")
             )
         ]
@@ -170,31 +183,32 @@ def times_table(outcome: Outcome) -> Table:
 
 
 def trials_table(outcome: Outcome, name: str) -> Table:
-    """The settings of a method, the best first."""
-    trials = sorted(outcome.trials[name], key=lambda trial: -trial.scores.goal)
-    rows = [
-        [say(trial.setting), f"{trial.scores.goal:.3f}", *(f"{x:.3f}" for x in trial.scores)]
-        for trial in trials
-    ]
+    """Return the settings of a method, the best first."""
+    rows = []
+    for setting, scores in sorted(
+        outcome.trials[name], key=lambda trial: -trial.scores.selection_score
+    ):
+        values = (scores.selection_score, *scores)
+        rows.append([format_setting(setting), *(f"{value:.3f}" for value in values)])
     return ["setting", "mean of three", "ARI", "FM", "covering", "PRI", "VI"], rows
 
 
 def notes(outcome: Outcome) -> list[str]:
     return [
-        f"Scores are means over {outcome.photos} photographs of the mean over the people who drew "
-        "regions on each. VI is in bits, and less is better.",
-        f"Each setting is the best of its grid by the mean of ARI, FM and covering on one in "
-        f"{outcome.every} of the photographs; `segment` has none and runs as it ships. "
+        f"Scores are means over {outcome.photos} photographs; each score is a mean over the people "
+        "who drew regions on the photograph. VI is in bits, and smaller is better.",
+        f"Each setting is the best of its grid by the mean of ARI, FM and covering on one of every "
+        f"{outcome.sample_step} photographs; `segment` has no grid and runs with its defaults. "
         "Its constants were set on train and val; the grids of quickshift, MeanShift and the "
-        "colour clusters were laid out after trials on 3 to 12 of these photographs.",
-        "`shrink=2` segments the photograph at half its size; the answer is scored at full size. "
-        "Quickshift's time grows with the square of its kernel, which at full size is therefore "
-        "kept smaller than would suit it: the shrunk one shows what it can do.",
+        "colour clusters were chosen after trials on 3 to 12 of these photographs.",
+        "`shrink=2` segments the photograph at half its size; labels are scored at full size. "
+        "Quickshift's time grows with the square of its kernel, so the kernel at full size is "
+        "smaller than the best one; the shrunk variant shows what quickshift can achieve.",
         "MeanShift is scikit-learn's with seeds on a grid; it ran on the sample only, on which its "
-        "bandwidth was chosen as well. Ours on that sample are the last lines.",
+        "bandwidth was chosen as well. The last rows are our scores on that sample.",
         f"A tie is a difference of at most {TIE:.0%} of the larger score.",
-        f"Times are medians of single calls on {len(outcome.shown)} photographs, taken in turns; "
-        f"ratios are medians of the ratios on each. {outcome.large.size} are mosaics of six.",
+        f"Times are medians of single calls on {len(outcome.timed)} photographs, taken in turns; "
+        f"ratios are medians of the ratios on each. {outcome.large.size}: mosaics of six.",
     ]
 
 
@@ -203,17 +217,24 @@ def tables(outcome: Outcome) -> list[Table]:
     return [*first, goals_table(goals(outcome))]
 
 
-# Where they go
+# -- output ----------------------------------------------------------------------------------------
 
 
 def markdown(outcome: Outcome) -> str:
     lines = ["# Segmentation of BSDS500", "", *markdown_table(scores_table(outcome)), ""]
     lines += [f"- {note}" for note in notes(outcome)]
     lines += ["", "## Goals", "", *markdown_table(goals_table(goals(outcome)))]
-    lines += ["", "## Who wins", "", *markdown_table(wins_table(outcome)), "", "![](bsds.png)"]
+    lines += [
+        "",
+        "## Wins, ties and losses",
+        "",
+        *markdown_table(wins_table(outcome)),
+        "",
+        "![](bsds.png)",
+    ]
     lines += ["", "## Times", "", *markdown_table(times_table(outcome))]
-    lines += ["", *markdown_table((["machine", ""], [[k, v] for k, v in outcome.where.items()]))]
-    lines += ["", "## Pictures", "", "![](bsds_sheet.png)", "", "## Settings tried"]
+    lines += ["", *markdown_table(machine_table(outcome.machine))]
+    lines += ["", "## Contact sheet", "", "![](bsds_sheet.png)", "", "## Settings"]
     for name, trials in outcome.trials.items():
         if len(trials) > 1:
             lines += ["", f"### {name}", "", *markdown_table(trials_table(outcome, name))]
@@ -222,10 +243,10 @@ def markdown(outcome: Outcome) -> str:
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
     return {
-        "machine": outcome.where,
+        "machine": outcome.machine,
         "notes": notes(outcome),
-        "goals": [goal._asdict() | {"verdict": goal.verdict} for goal in goals(outcome)],
-        "methods": {name: _method(outcome, name) for name in outcome.found},
+        "goals": goals_as_json(goals(outcome)),
+        "methods": {name: _method_as_json(outcome, name) for name in outcome.segmentations},
         "wins": [
             {
                 "method": own,
@@ -237,18 +258,18 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
             for peer in PEERS
             for m in ("ari", "fm")
         ],
-        "seconds": {race.size: race.seconds for race in (outcome.times, outcome.large)},
-        "timed": [photo.name for photo in outcome.shown],
+        "seconds": {times.size: times.seconds for times in (outcome.times, outcome.large)},
+        "timed": [photo.name for photo in outcome.timed],
     }
 
 
-def _method(outcome: Outcome, name: str) -> dict[str, Any]:
+def _method_as_json(outcome: Outcome, name: str) -> dict[str, Any]:
     return {
         "setting": outcome.chosen[name],
         "mean": outcome.mean(name)._asdict(),
         "photographs": {
-            photo: found.scores._asdict() | {"regions": found.regions}
-            for photo, found in outcome.found[name].items()
+            photo: each.scores._asdict() | {"regions": each.regions}
+            for photo, each in outcome.segmentations[name].items()
         },
         "tried": [
             {"setting": trial.setting, "mean": trial.scores._asdict()}
@@ -258,6 +279,4 @@ def _method(outcome: Outcome, name: str) -> dict[str, Any]:
 
 
 def write(outcome: Outcome, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "bsds.json").write_text(json.dumps(as_json(outcome), indent=1) + "\n", "utf-8")
-    (folder / "bsds.md").write_text(markdown(outcome), "utf-8")
+    write_report(folder, "bsds", markdown(outcome), as_json(outcome))

@@ -1,10 +1,10 @@
-"""What is run on the photographs: ours, the paper's own setting, and the peers with their grids.
+"""The contenders: ours, the paper's, and the peers, each with a grid of settings.
 
-A peer gets its best single setting over its grid. Quickshift's regions grow with its kernel, and
-its time with the square of that: one that suits these photographs would take about a minute each.
-So it runs twice: on the photographs as they are with the kernels one can wait for, and on smaller
-ones, where the same kernel reaches farther and scores far better. Mean shift works on half the
-size, as in the paper, with seeds on a grid, and on a sample of the photographs only.
+Each peer runs with its best single setting of the grid. The regions of quickshift grow with its
+kernel, and its time with the square of the kernel: a kernel that suits these photographs would
+take about a minute each. Quickshift therefore runs twice: at full size with small kernels, and on
+shrunk photographs, where the same kernel covers more and scores far better. Mean shift works at
+half the size, as in the paper, with seeds on a grid, and on a sample of the photographs only.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from importlib.metadata import version
+from importlib.metadata import version as package_version
 from itertools import product
-from pathlib import Path
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 import meanshiftpp
-from meanshiftpp import _kernel
+from benchmarks.common.result_cache import code_version
 
 Image = NDArray[np.uint8]
 Labels = NDArray[np.integer]
 Setting = dict[str, float]
+LAYERS = ("_support", "backends", "core", "bandwidth", "images")  # our methods depend on these
 
 
 def ours(image: Image, n_threads: int | None = None) -> Labels:
@@ -51,34 +50,35 @@ def felzenszwalb(image: Image, **setting: float) -> Labels:
 def quickshift(image: Image, shrink: int, **setting: float) -> Labels:
     from skimage import segmentation
 
-    return _enlarge(segmentation.quickshift(_shrink(image, shrink), **setting), shrink, image)
+    labels = segmentation.quickshift(shrink_image(image, shrink), **setting)
+    return enlarge_labels(labels, shrink, image)
 
 
 def mean_shift(image: Image, shrink: int, bandwidth: float) -> Labels:
     from sklearn.cluster import MeanShift
 
-    small = _shrink(image, shrink)
+    small = shrink_image(image, shrink)
     points = small.reshape(-1, small.shape[-1]).astype(np.float64)
     labels = MeanShift(bandwidth=bandwidth, bin_seeding=True).fit_predict(points)
-    return _enlarge(labels.reshape(small.shape[:2]), shrink, image)
+    return enlarge_labels(labels.reshape(small.shape[:2]), shrink, image)
 
 
 def quickshift_cut(image: Image, shrink: int, max_dist: float, **setting: float) -> Labels:
-    """Do as `quickshift` does; another `max_dist` on the same image costs nothing.
+    """Return the labels of `quickshift`; another `max_dist` on the same image is almost free.
 
-    The tree does not depend on `max_dist`: a pixel hangs on its nearest denser neighbour, and
-    links longer than that are then cut.
+    The tree does not depend on `max_dist`: each pixel links to its nearest denser neighbour, and
+    links longer than `max_dist` are then cut.
     """
-    small = _shrink(image, shrink)
-    parents, lengths = _tree(small.tobytes(), small.shape, **setting)
+    small = shrink_image(image, shrink)
+    parents, lengths = _quickshift_tree(small.tobytes(), small.shape, **setting)
     roots = np.where(lengths > max_dist, np.arange(len(parents)), parents)
     while not np.array_equal(above := roots[roots], roots):
         roots = above
-    return _enlarge(roots.reshape(small.shape[:2]), shrink, image)
+    return enlarge_labels(roots.reshape(small.shape[:2]), shrink, image)
 
 
 @lru_cache(maxsize=1)
-def _tree(
+def _quickshift_tree(
     pixels: bytes, shape: tuple[int, ...], **setting: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     from skimage import segmentation
@@ -88,8 +88,8 @@ def _tree(
     return np.asarray(tree[1]).ravel(), np.asarray(tree[2]).ravel()
 
 
-def _shrink(image: Image, factor: int) -> Image:
-    """Average squares of pixels; what is over at the right and below is left out."""
+def shrink_image(image: Image, factor: int) -> Image:
+    """Average squares of pixels; incomplete squares at the right and bottom are dropped."""
     if factor == 1:
         return image
     high, wide = (side // factor for side in image.shape[:2])
@@ -97,8 +97,8 @@ def _shrink(image: Image, factor: int) -> Image:
     return np.rint(squares.mean(axis=(1, 3))).astype(np.uint8)
 
 
-def _enlarge(labels: Labels, factor: int, image: Image) -> Labels:
-    """Repeat labels to the size of the image."""
+def enlarge_labels(labels: Labels, factor: int, image: Image) -> Labels:
+    """Repeat labels up to the size of the image."""
     rows, columns = (
         np.minimum(np.arange(side) // factor, small - 1)
         for side, small in zip(image.shape[:2], labels.shape, strict=True)
@@ -108,33 +108,23 @@ def _enlarge(labels: Labels, factor: int, image: Image) -> Labels:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to segment, and the settings it is tried with."""
+    """A segmentation method and the grid of its settings."""
 
     name: str
     call: Callable[..., Labels]
     package: str
     grid: Sequence[Setting] = ({},)
-    cut: Callable[..., Labels] | None = None  # the same answers, faster, where many are asked for
-    sampled: bool = False  # too slow for every photograph
+    cut: Callable[..., Labels] | None = None  # the same labels, faster for several settings
+    sample_only: bool = False  # too slow for every photograph
     own: bool = False
 
     def __str__(self) -> str:
         return self.name
 
     @cached_property
-    def made_of(self) -> str:
-        """Tell what its answers depend on: a package's version, or our own code as it is now."""
-        return version(self.package) + (f", code {_own_code()}" if self.own else "")
-
-
-@lru_cache
-def _own_code() -> str:
-    folder = Path(meanshiftpp.__file__).parent
-    files = [
-        Path(_kernel.__file__),
-        *(folder / f"{name}.py" for name in ("images/pixels", "images/segmentation", "core/modes")),
-    ]
-    return f"{crc32(b''.join(path.read_bytes() for path in files)):08x}"
+    def version(self) -> str:
+        """The version of the package and, for our methods, of the code."""
+        return package_version(self.package) + (f", {code_version(*LAYERS)}" if self.own else "")
 
 
 def _grid(**axes: Sequence[float]) -> list[Setting]:
@@ -182,7 +172,7 @@ MEAN_SHIFT = Method(
     mean_shift,
     "scikit-learn",
     _grid(shrink=(2,), bandwidth=(20, 25, 30, 40)),
-    sampled=True,
+    sample_only=True,
 )
 _ALL = (OURS, PAPER, FELZENSZWALB, SLIC, QUICKSHIFT, QUICKSHIFT_SMALL, MEAN_SHIFT)
 METHODS = {method.name: method for method in _ALL}

@@ -1,11 +1,17 @@
-"""What several benchmarks use; nothing here knows of any of them.
+"""Code that several benchmarks share. Nothing here depends on a particular benchmark.
 
-Reports go to `RESULTS` if nothing else is said.
+    clustering         bin, search and label without the estimator
+    command_line       the argument parser of every command
+    csv_tables         real data sets: CSV files with the label in the last column
+    machine            processor, memory and versions, for the reports
+    partition_metrics  how similar two segmentations or clusterings are
+    plots              axes and line labels in the style of the package's plots
+    reporting          tables, goals, durations, report files, the progress bar
+    result_cache       results in a file, so that a stopped run continues
+    synthetic          Gaussian clusters from a fixed seed
+    timing             median times of calls that take turns
 
-    data        arrays drawn from a seed       machine  where it ran
-    notes       results kept in a file as they come
-    partitions  how alike two partitions are   shown    tables, goals, times in words, a bar
-    plots       axes and names of lines in the style of the package's pictures
+Reports are written to `RESULTS` by default.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where it ran: enough to judge the figures, nothing that names the machine."""
+"""Facts about the machine: enough to judge the measurements, nothing that identifies it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PACKAGES = ("meanshiftpp", "numpy", "scipy", "scikit-learn", "fast-hdbscan", "nu
 
 
 def describe() -> dict[str, str]:
-    """Give processor, cores, memory, system and versions."""
+    """Return processor, cores, memory, load, system and package versions."""
     facts = {
         "processor": processor(),
         "cores": str(cores()),
@@ -24,14 +24,14 @@ def describe() -> dict[str, str]:
 
 
 def cores() -> int:
-    """Count the cores this process may use."""
+    """Return the number of cores available to this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def processor() -> str:
-    """Name the model, with its family and number where the name says little."""
+    """Return the processor's model name, with family, model number and cache size if known."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

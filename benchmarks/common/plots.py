@@ -1,6 +1,6 @@
-"""Axes and the names of lines, in the style of the package's pictures.
+"""Axes and line labels in the style of the package's plots.
 
-Lines carry their names at their ends instead of in a legend.
+Lines are labelled at their ends instead of in a legend.
 """
 
 from __future__ import annotations
@@ -11,25 +11,29 @@ from typing import Any
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from benchmarks.common.shown import duration
-from meanshiftpp.plot.style import LINE, PAPER
+from benchmarks.common.reporting import duration
+from meanshiftpp.plot.style import GREY, INK, LINE, PAPER, SOFT, STYLE
 
-End = tuple[tuple[float, float], str, str]  # where a line ends, its name, its colour
+__all__ = ["GREY", "INK", "LINE", "SOFT", "STYLE", "LineEnd", "add_grid", "label_lines"]
+__all__ += ["short_number", "use_counts", "use_durations"]
+
+LineEnd = tuple[tuple[float, float], str, str]  # the last point of a line, its label, its colour
+LINE_HEIGHT = 11  # points between two labels
 
 
-def labelled(panel: Any, ends: Iterable[End], bold: str = "") -> None:
-    """Write names beside the ends of lines, and those at one place under each other."""
+def label_lines(panel: Any, ends: Iterable[LineEnd], bold: str = "") -> None:
+    """Write labels at the ends of lines; labels that end at the same x are moved apart."""
     panel.autoscale_view()
-    points = 72 / panel.figure.dpi  # of a pixel
-    taken: dict[float, float] = {}  # the highest line of text so far, at each place along
+    points_per_pixel = 72 / panel.figure.dpi
+    highest: dict[float, float] = {}  # the topmost label so far at each x
     for end, name, colour in sorted(ends, key=lambda each: each[0][1]):
-        here = panel.transData.transform(end)[1] * points
-        there = max(here, taken.get(end[0], -1e9) + 11)
-        taken[end[0]] = there
+        line_y = panel.transData.transform(end)[1] * points_per_pixel
+        label_y = max(line_y, highest.get(end[0], -1e9) + LINE_HEIGHT)
+        highest[end[0]] = label_y
         panel.annotate(
             name,
             end,
-            (9, there - here),
+            (9, label_y - line_y),
             textcoords="offset points",
             va="center",
             color=colour,
@@ -41,28 +45,30 @@ def labelled(panel: Any, ends: Iterable[End], bold: str = "") -> None:
         )
 
 
-def frame(panel: Any) -> None:
+def add_grid(panel: Any) -> None:
+    """Draw grid lines behind the data and hide the tick marks."""
     panel.grid(color=LINE, linewidth=0.7)
     panel.set_axisbelow(True)
     panel.tick_params(length=0)
 
 
-def times(panel: Any) -> None:
-    """Put readable times on a logarithmic axis."""
-    frame(panel)
+def use_durations(panel: Any) -> None:
+    """Label a logarithmic y axis with durations such as "10 ms"."""
+    add_grid(panel)
     panel.yaxis.set_major_locator(FixedLocator([10.0**i for i in range(-7, 4)]))
     panel.yaxis.set_minor_locator(NullLocator())
     panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
 
 
-def counts(axis: Any, values: Iterable[int]) -> None:
+def use_counts(axis: Any, values: Iterable[int]) -> None:
+    """Put the ticks of an axis at the given counts, labelled such as "10M"."""
     axis.set_major_locator(FixedLocator(sorted(set(values))))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
 
 
-def short(n: float) -> str:
-    """Write 10,000,000 as 10M."""
+def short_number(n: float) -> str:
+    """Format 10,000,000 as 10M."""
     for unit, name in ((1_000_000, "M"), (1_000, "k")):
         if n >= unit:
             return f"{n / unit:g}{name}"

@@ -1,19 +1,26 @@
-"""The paper's experiments, run again with this package: one command, one report.
+"""Repeat the paper's experiments with this package: one command, one report.
 
-    make paper DATA=dir                        # all of it, under an hour on two cores
-    python -m benchmarks.paper dir --quick     # small, to see that it runs
+    make paper DATA=dir                        # everything, under an hour on two cores
+    python -m benchmarks.paper dir --quick     # small sizes, to check that it runs
     python -m benchmarks.paper dir --only table2 tracking
 
-`dir` has `tables/`, `bsds500/` and `tracking/`; a table that is not there is fetched from UCI or
-OpenML where the network allows. The report, paper.html and paper.md, keeps apart what was measured
-here and what the paper says. A run that was stopped goes on where it was.
+`dir` contains `tables/`, `bsds500/` and `tracking/`; missing tables are downloaded from UCI or
+OpenML if there is a network. The report, paper.html and paper.md, separates values measured here
+from values of the paper. A stopped run continues where it was.
 
-    printed      what the paper prints, as data
-    tables       the data sets of its Table 1 by name        sensors  the large ones, or stand-ins
-    bounded      calls in a process of their own, which ends at the time limit
-    setting      what the sections share                     page     the report
-    plane        Figures 1 and 2
-    clustering   Table 2 and Figure 3                        clustering_plots  its pictures
-    gallery      the segmented pictures
-    others       BSDS500, tracking and the theorem, which have benchmarks of their own
+    figure1      one step of a point
+    figure2      time and quality by number of points
+    table2       clustering quality and time on all data sets
+    figure3      scores and times by bandwidth
+    gallery      segmented photographs side by side
+    bsds         BSDS500, with the benchmark `benchmarks.bsds`
+    tracking     object tracking, with the benchmark `benchmarks.tracking`
+    theorem      the convergence rate, with the benchmark `benchmarks.rate`
+
+    published    the paper's tables, as data
+    datasets     the data sets of Table 1: local files or downloads
+    sensor_data  the large data sets of Table 1, or synthetic stand-ins
+    time_limit   calls in a separate process that is killed at a time limit
+    run          options, folders and helpers that all sections share
+    report       the report as HTML and Markdown
 """

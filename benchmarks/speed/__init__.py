@@ -1,12 +1,18 @@
-"""The benchmarks of `python -m benchmarks`: time, memory and starting up, against peers.
+"""The benchmarks of `python -m benchmarks`: time, memory and start-up, compared with peers.
 
-Contenders take turns on the same arrays; those that are not ours have processes of their own.
+Contenders take turns on the same arrays; every peer has a separate process.
 
-    goals       what is aimed at, as data
-    contenders  what is run: ours, the floor, the peers
-    suite       the benchmarks of speed: what is run at which sizes
-    upkeep      those of memory and of starting up
-    worker      the process of a contender     lanes    the other end of it, and the race
-    checks      what a right answer is
-    report      JSON, Markdown, the screen     plots    pictures
+    goals              the targets, as data
+    presets            sizes and limits of a full, a quick and a test run
+    contenders         the functions that are measured: ours, the floor, the peers
+    time_benchmarks    which contenders run at which sizes
+    memory_benchmark   peak memory
+    startup_benchmark  imports and the command line
+    timing             contenders take turns in worker processes
+    worker             the process of a contender
+    worker_client      starts a worker process and sends requests to it
+    checks             criteria of a correct result
+    results            measurements of a contender, result of a benchmark
+    report             JSON, Markdown, the screen
+    plots              figures
 """

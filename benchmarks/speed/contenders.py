@@ -1,8 +1,8 @@
-"""What is run: a function for each contender, from an array and a case to labels.
+"""The contenders: a function for each, from an array and a case to labels.
 
-Peers get the settings a careful user would choose: the true number of clusters, a radius that
-suits the density, all cores where they can use them. They are imported when first run, each in its
-own process, and one that is not installed is reported as absent.
+Peers run with the settings of a careful user: the true number of clusters, a radius that suits the
+density, all cores if they can use them. Each is imported when it first runs, in a separate
+process; one that is not installed is reported as absent.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common.data import Data
+from benchmarks.common.synthetic import Data
 
 OURS, FLOOR = "meanshiftpp", "X.sum()"
 
 
 @dataclass(frozen=True)
 class Case:
-    """What a contender is asked to do."""
+    """Data and parameters of a run."""
 
     data: Data
     bandwidth: float = 1.0
     threads: int | None = None
-    rows: int | None = None  # only the first so many
+    rows: int | None = None  # use only the first rows
 
     def __str__(self) -> str:
         head = "" if self.rows is None else f"the first {self.rows:,} rows of "
         return f"{head}{self.data}, h={self.bandwidth:g}"
 
 
-NOTHING = Case(Data(0))  # of what starts without data
+NO_CASE = Case(Data(0))  # for measurements without data
 
 
 def ours(X: NDArray[Any], case: Case) -> NDArray[Any]:
@@ -45,8 +45,8 @@ def ours(X: NDArray[Any], case: Case) -> NDArray[Any]:
 
 
 def kernel(X: NDArray[Any], case: Case) -> NDArray[Any]:
-    """Run the native part with the checks of its arguments, without the estimator around it."""
-    from meanshiftpp.core.modes import fit_labels
+    """Bin, search and label, with the checks of the arguments but without the estimator."""
+    from benchmarks.common.clustering import fit_labels
 
     return fit_labels(X, case.bandwidth, n_threads=case.threads)[1]
 
@@ -90,7 +90,7 @@ def dbscan(X: NDArray[Any], case: Case) -> NDArray[Any]:
 
 
 def _radius(n: int, data: Data) -> float:
-    """Give the radius in which a point two deviations off a centre has ten neighbours."""
+    """Return the radius with ten neighbours at two standard deviations from a centre."""
     d = data.d
     density = n / data.k * (2 * math.pi) ** (-d / 2) * math.exp(-2)
     ball = math.pi ** (d / 2) / math.gamma(d / 2 + 1)
@@ -109,8 +109,8 @@ CONTENDERS: dict[str, Callable[[NDArray[Any], Case], NDArray[Any] | None]] = {
 }
 
 
-def absent(contender: str) -> str | None:
-    """Say why a contender cannot run here, if it cannot."""
+def reason_absent(contender: str) -> str | None:
+    """Return why a contender cannot run here, or None if it can."""
     if contender == "fast-hdbscan" and find_spec("fast_hdbscan") is None:
         return "not installed (pip install --group bench)"
     return None

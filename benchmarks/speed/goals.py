@@ -1,7 +1,8 @@
-"""What is aimed at, as data: the work, the figure, how it is measured.
+"""The goals, as data: the work, the target, and how it is measured.
 
-All figures are ratios of medians taken in turns in one run, on two cores, or plain sizes. A run
-says of each line whether it was reached. A goal may be missed; it may not be forgotten.
+All targets are ratios of medians that are measured in turns in one run, on two cores, or plain
+sizes. Every run reports for each goal whether it was reached. A goal may be missed, but it stays
+in the list.
 """
 
 from __future__ import annotations
@@ -9,49 +10,49 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchmarks.common.data import IRIS, Data
+from benchmarks.common.synthetic import IRIS, Data
 from benchmarks.speed.contenders import FLOOR, Case
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A line of the table."""
+    """A row of the table of goals."""
 
     key: str
     work: str
-    figure: float
+    target: float
     unit: str
     how: str
     case: Case | None = None
-    against: str | None = None  # the contender the time is divided by, or that is divided by it
-    at_least: bool = False  # else at most
-    separated: bool = True  # whether the clusters can be found at this bandwidth
-    dream: float | None = None
+    peer: str | None = None  # the contender of the ratio
+    at_least: bool = False  # otherwise at most
+    separated: bool = True  # whether the true clusters can be found at this bandwidth
+    stretch: float | None = None  # a more ambitious target
 
-    def reached(self, value: float) -> bool:
-        return value >= self.figure if self.at_least else value <= self.figure
+    def is_reached(self, value: float) -> bool:
+        return value >= self.target if self.at_least else value <= self.target
 
     @property
-    def aim(self) -> str:
+    def target_text(self) -> str:
         sign = "≥" if self.at_least else "≤"
-        dream = f" (dream: {self.dream:,g})" if self.dream else ""
-        return f"{sign} {self.figure:,g} {self.unit}{dream}"
+        stretch = f" (stretch: {self.stretch:,g})" if self.stretch else ""
+        return f"{sign} {self.target:,g} {self.unit}{stretch}"
 
 
 IN_TURNS = "fit_predict and X.sum() in turns in one process"
-APART = "fit_predict of both in turns, each in its own process"
-RANGE = "unit Gaussians in a box of 20"
+SEPARATE = "fit_predict of both in turns, each in a separate process"
+GAUSSIANS = "10 unit Gaussians in a box of 20"
 
 GOALS = (
     Goal(
         "floor-float32",
-        f"10M x 3 float32, 10 {RANGE}, h=1",
+        f"10M x 3 float32, {GAUSSIANS}, h=1",
         8,
         "x X.sum()",
         IN_TURNS,
         Case(Data(10_000_000)),
         FLOOR,
-        dream=5,
+        stretch=5,
     ),
     Goal(
         "floor-float64",
@@ -64,7 +65,7 @@ GOALS = (
     ),
     Goal(
         "floor-fine",
-        "the same in float32 at h=0.1: over a million cells, over a hundred steps",
+        "float32 at h=0.1: over a million cells, over a hundred steps",
         250,
         "x X.sum()",
         IN_TURNS,
@@ -92,20 +93,20 @@ GOALS = (
     ),
     Goal(
         "kmeans",
-        "1M x 3 against scikit-learn KMeans(10, n_init=1)",
+        "1M x 3, compared with scikit-learn's KMeans(10, n_init=1)",
         10,
         "x faster",
-        APART,
+        SEPARATE,
         Case(Data(1_000_000)),
         "KMeans",
         at_least=True,
     ),
     Goal(
         "meanshift",
-        "100k x 3 against scikit-learn MeanShift(bandwidth=2, bin_seeding=True)",
+        "100k x 3, compared with scikit-learn's MeanShift(bandwidth=2, bin_seeding=True)",
         10_000,
         "x faster",
-        f"{APART}; ours at h=4/3, where our box is as wide as the ball of radius 2",
+        f"{SEPARATE}; ours at h=4/3, where the window is as wide as the ball of radius 2",
         Case(Data(100_000), bandwidth=4 / 3),
         "MeanShift",
         at_least=True,
@@ -120,7 +121,7 @@ GOALS = (
     ),
     Goal(
         "iris-estimator",
-        "Iris, the whole estimator call",
+        "Iris: the whole call of the estimator",
         2_000,
         "microseconds",
         "MeanShiftPP(0.7).fit_predict(X)",
@@ -128,7 +129,7 @@ GOALS = (
     ),
     Goal(
         "large-time",
-        "1e8 x 3 float32, h=1: linear",
+        "1e8 x 3 float32, h=1: linear time",
         12,
         "x the time of 1e7",
         "all rows and the first tenth of them, in turns in one process",
@@ -136,10 +137,10 @@ GOALS = (
     ),
     Goal(
         "large-memory",
-        "1e8 x 3 float32, h=1: memory beyond input and labels",
+        "1e8 x 3 float32, h=1: memory in addition to input and labels",
         5,
-        "bytes a point",
-        "peak of the resident memory in a process of its own, less what it had before",
+        "bytes per point",
+        "peak resident memory of a separate process, minus that before the call",
         Case(Data(100_000_000)),
     ),
     Goal(
@@ -151,7 +152,7 @@ GOALS = (
     ),
     Goal(
         "import-kernel",
-        "from meanshiftpp import Grid, seek: the kernel loaded too",
+        "from meanshiftpp import Grid, seek (also loads the kernel)",
         1.3,
         "x import numpy",
         "the import statement, in fresh interpreters in turns",
@@ -160,15 +161,15 @@ GOALS = (
 BY_KEY: Mapping[str, Goal] = {goal.key: goal for goal in GOALS}
 
 
-def against(*contenders: str) -> tuple[Goal, ...]:
-    """Give the goals that are ratios to one of these contenders."""
-    return tuple(goal for goal in GOALS if goal.against in contenders)
+def goals_with(*contenders: str) -> tuple[Goal, ...]:
+    """Return the goals that are ratios to one of these contenders."""
+    return tuple(goal for goal in GOALS if goal.peer in contenders)
 
 
 def verdict(goal: Goal, value: float | None) -> str:
-    """Say in a word how a goal stands."""
+    """Return whether a goal is reached, missed or not measured."""
     if value is None:
         return "not measured"
-    if goal.dream is not None and value <= goal.dream:
-        return "reached, and the dream"
-    return "reached" if goal.reached(value) else "MISSED"
+    if goal.stretch is not None and value <= goal.stretch:
+        return "reached, stretch too"
+    return "reached" if goal.is_reached(value) else "MISSED"

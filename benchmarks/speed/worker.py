@@ -1,7 +1,7 @@
-"""The process of a contender: one line of JSON in, one out, until the input ends.
+"""The process of a contender: it reads one line of JSON per request and writes one per answer.
 
-It draws its array once, runs what it is asked to and measures by itself, so that no time is spent
-on the way between the processes while the clock runs.
+It draws its array once, runs contenders and measures by itself, so that no communication between
+processes happens while the clock runs.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common.data import Data, checksum, draw
+from benchmarks.common.synthetic import Data, checksum, draw
 from benchmarks.speed import checks
 from benchmarks.speed.contenders import CONTENDERS, Case
 
-WARM_ROWS = 1000
-SHARE_OF_MEMORY = 0.75  # what a process may take: a peer that wants more fails, and alone
+WARM_UP_ROWS = 1000
+MEMORY_SHARE = 0.75  # of the machine: a peer that needs more fails without affecting the others
 
 
 class Session:
-    """An array and the labels the contenders gave for it. Methods answer requests."""
+    """An array and the labels of the contenders. Each public method answers a request."""
 
     def __init__(self) -> None:
         self.X: NDArray[Any] = np.empty((0, 1))
@@ -37,58 +37,59 @@ class Session:
         self.labels: dict[tuple[str, Case], NDArray[Any] | None] = {}
 
     def load(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Draw an array; the previous one is released first."""
         self.X, self.truth, self.labels = np.empty((0, 1)), np.empty(0, int), {}
         self.X, self.truth = draw(Data(**data))
         return {"checksum": checksum(self.X)}
 
-    def warm(self, contender: str, case: dict[str, Any]) -> dict[str, Any]:
-        """Import and compile what a first run would, on few rows."""
-        CONTENDERS[contender](self.X[:WARM_ROWS], _case(case))
+    def warm_up(self, contender: str, case: dict[str, Any]) -> dict[str, Any]:
+        """Run on a few rows, so that imports and compilation are not timed."""
+        CONTENDERS[contender](self.X[:WARM_UP_ROWS], _as_case(case))
         return {}
 
-    def run(self, contender: str, case: dict[str, Any], at_least: float) -> dict[str, Any]:
-        """Time a call; one shorter than `at_least` seconds is repeated and the mean taken."""
-        function, asked = CONTENDERS[contender], _case(case)
-        points = self.X[: asked.rows]
-        self.labels.pop((contender, asked), None)
+    def run(self, contender: str, case: dict[str, Any], min_seconds: float) -> dict[str, Any]:
+        """Time a call; one shorter than `min_seconds` is repeated and the mean returned."""
+        function, parsed = CONTENDERS[contender], _as_case(case)
+        points = self.X[: parsed.rows]
+        self.labels.pop((contender, parsed), None)
         start = perf_counter()
-        labels = function(points, asked)
+        labels = function(points, parsed)
         seconds = perf_counter() - start
-        if seconds < at_least:
-            loops = int(at_least / max(seconds, 1e-7)) + 1
+        if seconds < min_seconds:
+            loops = int(min_seconds / max(seconds, 1e-7)) + 1
             start = perf_counter()
             for _ in range(loops):
-                labels = function(points, asked)
+                labels = function(points, parsed)
             seconds = (perf_counter() - start) / loops
-        self.labels[contender, asked] = labels
+        self.labels[contender, parsed] = labels
         return {"seconds": seconds}
 
-    def agree(self, contender: str, case: dict[str, Any]) -> dict[str, Any]:
-        """Hold the last labels against the truth."""
-        asked = _case(case)
-        labels = self.labels[contender, asked]
-        truth = self.truth[: asked.rows]
+    def agreement(self, contender: str, case: dict[str, Any]) -> dict[str, Any]:
+        """Return the adjusted Rand index of the last labels to the true ones."""
+        parsed = _as_case(case)
+        labels = self.labels[contender, parsed]
+        truth = self.truth[: parsed.rows]
         return {"ari": None if labels is None else checks.agreement(truth, labels)}
 
     def examine(self, contender: str, case: dict[str, Any]) -> dict[str, Any]:
-        """Find out about the last labels, which must be ours."""
-        asked = _case(case)
-        labels = self.labels[contender, asked]
+        """Return facts about the last labels, which must be ours."""
+        parsed = _as_case(case)
+        labels = self.labels[contender, parsed]
         assert labels is not None
-        points, truth = self.X[: asked.rows], self.truth[: asked.rows]
-        return asdict(checks.examine(points, truth, labels, asked))
+        points, truth = self.X[: parsed.rows], self.truth[: parsed.rows]
+        return asdict(checks.examine(points, truth, labels, parsed))
 
     def memory(self, contender: str, case: dict[str, Any]) -> dict[str, Any]:
-        """Give the bytes that a run takes at its peak, beyond the points and the labels."""
-        asked = _case(case)
-        before = _rewound_peak()
-        labels = CONTENDERS[contender](self.X, asked)
-        beyond = _peak() - before - (0 if labels is None else labels.nbytes)
-        self.labels[contender, asked] = labels
-        return {"bytes": max(beyond, 0)}
+        """Return the peak bytes of a run in addition to the points and the labels."""
+        parsed = _as_case(case)
+        before = _reset_peak()
+        labels = CONTENDERS[contender](self.X, parsed)
+        additional = _peak() - before - (0 if labels is None else labels.nbytes)
+        self.labels[contender, parsed] = labels
+        return {"bytes": max(additional, 0)}
 
 
-def _case(case: dict[str, Any]) -> Case:
+def _as_case(case: dict[str, Any]) -> Case:
     return Case(**{**case, "data": Data(**case["data"])})
 
 
@@ -97,17 +98,17 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def _rewound_peak() -> int:
-    """Let the peak start from what is in use now, where the system can (Linux), and give it."""
-    with suppress(OSError):  # elsewhere a peak below an earlier one stays unseen
+def _reset_peak() -> int:
+    """Reset the peak to the current memory, if the system can (Linux), and return it."""
+    with suppress(OSError):  # on other systems a peak below an earlier one is not seen
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return _peak()
 
 
 def _limit_memory() -> None:
-    with suppress(ValueError, OSError):  # some systems cannot
-        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        limit = int(whole * SHARE_OF_MEMORY)
+    with suppress(ValueError, OSError):  # not supported by all systems
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        limit = int(total * MEMORY_SHARE)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
@@ -115,15 +116,15 @@ def main() -> None:
     warnings.simplefilter("ignore")
     _limit_memory()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print goes elsewhere
+    os.dup2(2, 1)  # output of libraries must not mix with the answers
     session = Session()
     for line in sys.stdin:
         request, arguments = json.loads(line)
         try:
             answer = getattr(session, request)(**arguments)
-        except Exception as error:  # whatever a peer raises is its result
-            words = str(error).partition("\n")[0]
-            answer = {"error": f"{type(error).__name__}: {words}".rstrip(": ")}
+        except Exception as error:  # an exception of a peer is its result
+            first_line = str(error).partition("\n")[0]
+            answer = {"error": f"{type(error).__name__}: {first_line}".rstrip(": ")}
         print(json.dumps(answer), file=answers, flush=True)
 
 

@@ -1,10 +1,13 @@
-"""Trackers held against a box for every frame: `python -m benchmarks.tracking DATA_DIR`.
+"""Compare trackers on sequences with a box for every frame.
 
-What is done is told by `--help`, and written down in `__main__`.
+`python -m benchmarks.tracking --help` describes the benchmark.
 
-    data        the films                      measures  how good a track is
-    peers       what follows the boxes: ours three ways, and OpenCV's trackers
-    journal     the tracks so far, in a file   race      times, in turns
-    evaluation  all of it, in order
-    report      JSON, Markdown, the screen     plots     pictures
+    sequences    the video sequences and their true boxes
+    trackers     the contenders: three variants of ours, and OpenCV's trackers
+    metrics      scores of a track, and whether its `ok` was right
+    track_cache  the tracks so far, in a file
+    timing       the contenders take turns
+    evaluation   the whole benchmark: track all sequences, take times
+    report       JSON, Markdown, the screen
+    plots        figures and strips of frames
 """

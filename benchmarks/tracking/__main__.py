@@ -1,53 +1,51 @@
-"""Trackers on sequences with a box for every frame: ours, the paper's Algorithm 3, and OpenCV's.
+"""Compare trackers on sequences with a box for every frame: ours, Algorithm 3, and OpenCV's.
 
-    python -m benchmarks.tracking DATA_DIR                      # all, some minutes for CSRT
-    python -m benchmarks.tracking DATA_DIR --only Bird2 Couple  # to see that it runs
-    python -m benchmarks.tracking DATA_DIR --backwards --out DIR  # from the last frames on
+    python -m benchmarks.tracking DATA_DIR                      # all; CSRT takes some minutes
+    python -m benchmarks.tracking DATA_DIR --only Bird2 Couple  # to check that it runs
+    python -m benchmarks.tracking DATA_DIR --backwards --out DIR  # play from the last frame
 
-One pass over every sequence from the truth of its first frame, one setting for all. A track is
-kept in a journal with what it depends on, so that a second run only does what is missing. Then a
-race: a window of 100 x 100 in frames of 640 x 480, in turns, on one thread. It writes tracking.md,
-tracking.json, tracking.png (curves and bars) and strips/NAME.jpg (to look at). Backwards, the
-sequences are other films with other beginnings, if not independent ones.
+Every tracker makes one pass over every sequence, from the true box of its first frame, with the
+same settings for all. Tracks are kept in a file with everything that they depend on, so a second
+run computes only the missing ones. Then the trackers take turns for their times: a window of
+100 x 100 in frames of 640 x 480, on one thread. The outputs are tracking.md, tracking.json,
+tracking.png (curves and bars) and strips/NAME.jpg (frames with boxes). Played backwards, the
+sequences have other first frames, but they are not independent data.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.common import RESULTS
-from benchmarks.common.shown import show
+from benchmarks.common.command_line import add_output_option, command_parser
+from benchmarks.common.reporting import print_tables
 from benchmarks.tracking import plots, report
-from benchmarks.tracking.data import load
 from benchmarks.tracking.evaluation import run
+from benchmarks.tracking.sequences import load
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line; give the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.tracking",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    """Run from the command line and return the exit status."""
+    parser = command_parser("tracking", __doc__)
+    parser.add_argument(
+        "data", type=Path, metavar="DATA_DIR", help="folder with a subfolder for each sequence"
     )
-    parser.add_argument("data", type=Path, metavar="DATA_DIR", help="has a folder a sequence")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="some sequences")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
-    parser.add_argument("--backwards", action="store_true", help="play from the last frames on")
-    parser.add_argument("--no-race", action="store_true", help="leave the race out")
-    given = parser.parse_args(arguments)
+    add_output_option(parser)
+    parser.add_argument("--backwards", action="store_true", help="play from the last frame")
+    parser.add_argument("--no-race", action="store_true", help="skip the timing in turns")
+    options = parser.parse_args(arguments)
     try:
-        films = load(given.data, given.only, given.backwards)
+        sequences = load(options.data, options.only, options.backwards)
     except (FileNotFoundError, ValueError) as error:
         parser.error(str(error))
-    outcome = run(films, given.out, not given.no_race)
-    report.write(outcome, given.out)
-    plots.overview(outcome, given.out / "tracking.png")
-    plots.strips(outcome, given.out / "strips")
-    show(report.tables(outcome), Console())
+    outcome = run(sequences, options.out, take_times=not options.no_race)
+    report.write(outcome, options.out)
+    plots.draw_overview(outcome, options.out / "tracking.png")
+    plots.draw_strips(outcome, options.out / "strips")
+    print_tables(report.tables(outcome), Console())
     return 0
 
 

@@ -15,7 +15,7 @@ def line(tmp_path_factory):
     iris = load_iris()
     rows = [",".join(map(str, [*x, name])) for x, name in zip(iris.data, iris.target, strict=True)]
     path.write_text("\n".join(["a,b,c,d,label", *rows]) + "\n")
-    X, truth = bandwidth.read(path)
+    X, truth = bandwidth.read_table(path)
     assert np.array_equal(X, iris.data)
     assert np.array_equal(truth, iris.target)
     return bandwidth.compare("iris", X, truth, quick=True)
@@ -31,9 +31,9 @@ def test_nobody_beats_the_best_of_the_same_bandwidths(line):
 
 
 def test_the_page_has_the_table_and_the_shares(line):
-    mixed = [bandwidth.mixture(4, many=3)]
+    mixed = [bandwidth.mixture(4, count=3)]
     assert 0 < mixed[0]["auto"] <= 1
-    taken = bandwidth.race({"a": lambda: None, "b": lambda: None}, 3)
+    taken = bandwidth.median_times({"a": lambda: None, "b": lambda: None}, 3)
     assert set(taken) == {"a", "b"}
     names = ("fit", "fit at the step", "sweep", "fit of 1M", "select_bandwidth of 1M")
     times = dict.fromkeys((*names, "estimate_bandwidth of 20k"), 0.01) | {"n": 1000}

@@ -1,4 +1,4 @@
-"""The benchmark of trackers: what it reads, how it measures, what it keeps."""
+"""The tracking benchmark: reading sequences, metrics, caching tracks."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from functools import partial
 import numpy as np
 import pytest
 from benchmarks.tracking.__main__ import main
-from benchmarks.tracking.data import Film, load
-from benchmarks.tracking.journal import Journal
-from benchmarks.tracking.measures import (
-    Honesty,
+from benchmarks.tracking.metrics import (
+    LossReports,
     Track,
     distances,
-    honesty,
+    loss_reports,
     overlaps,
     score,
-    success,
+    success_curve,
 )
+from benchmarks.tracking.sequences import VideoSequence, load
+from benchmarks.tracking.track_cache import TrackCache
 
 from meanshiftpp.tracking.clips import lookalike
 
@@ -32,7 +32,7 @@ def boxes(*rows: list[float]) -> np.ndarray:
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two short sequences, one as OTB lays them out, one as VOT counts."""
+    """Two short sequences, one with coordinates from 1 (OTB), one with coordinates from 0 (VOT)."""
     image = pytest.importorskip("PIL.Image")
     clip = [pair for pair, _ in zip(lookalike(), range(6))]
     for name, shift, separator in (("Ball", 1, ","), ("vot_ball", 0, "\t")):
@@ -45,10 +45,10 @@ def folder(tmp_path):
     return tmp_path
 
 
-# -- what is read ----------------------------------------------------------------------------------
+# -- sequences -------------------------------------------------------------------------------------
 
 
-def test_boxes_count_from_0_whoever_wrote_them(folder):
+def test_all_boxes_have_coordinates_from_0(folder):
     ball, vot = load(folder)
     truth = [window for (_, window), _ in zip(lookalike(), range(6))]
     assert (ball.name, vot.name) == ("Ball", "vot_ball")
@@ -56,41 +56,40 @@ def test_boxes_count_from_0_whoever_wrote_them(folder):
     assert np.array_equal(vot.truth, truth)
     assert ball.start == truth[0]
     assert [frame.shape for frame in ball.frames()] == [(240, 320, 3)] * 6
-    assert [film.name for film in load(folder, ["vot_ball"])] == ["vot_ball"]
+    assert [sequence.name for sequence in load(folder, ["vot_ball"])] == ["vot_ball"]
 
 
 def test_a_frame_without_the_object_has_no_box(folder):
     path = folder / "Ball" / "groundtruth_rect.txt"
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:3], "NaN,NaN,NaN,NaN", "0,0,0,0", lines[5]]))
-    assert np.isnan(load(folder)[0].truth).any(axis=1).tolist() == [False] * 3 + [True] * 2 + [
-        False
-    ]
+    without = np.isnan(load(folder)[0].truth).any(axis=1)
+    assert without.tolist() == [False, False, False, True, True, False]
 
 
-def test_a_film_can_be_played_backwards(folder):
-    film, back = load(folder, ["Ball"])[0], load(folder, ["Ball"], backwards=True)[0]
-    assert back.name == "Ball-backwards"
-    assert back.files == film.files[::-1]
-    assert np.array_equal(back.truth, film.truth[::-1])
-    assert back.made_of != film.made_of
+def test_a_sequence_can_be_played_backwards(folder):
+    forwards, backwards = (load(folder, ["Ball"], backwards=b)[0] for b in (False, True))
+    assert backwards.name == "Ball-backwards"
+    assert backwards.files == forwards.files[::-1]
+    assert np.array_equal(backwards.truth, forwards.truth[::-1])
+    assert backwards.version != forwards.version
 
 
-def test_what_cannot_be_read_is_named(folder, tmp_path, capsys):
+def test_errors_name_the_missing_data(folder, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
-    for arguments, words in [
+    for arguments, message in [
         ([str(tmp_path / "empty")], "found none"),
-        ([str(folder), "--only", "Cat"], "no sequence 'Cat'; there are Ball, vot_ball"),
+        ([str(folder), "--only", "Cat"], "unknown sequence 'Cat'; choose from Ball, vot_ball"),
     ]:
         with pytest.raises(SystemExit):
             main(arguments)
-        assert words in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     (folder / "Ball" / "img" / "0006.jpg").unlink()
-    with pytest.raises(FileNotFoundError, match="5 pictures and 6 boxes"):
+    with pytest.raises(FileNotFoundError, match="5 frames and 6 boxes"):
         load(folder)
 
 
-# -- how it is measured ----------------------------------------------------------------------------
+# -- metrics ---------------------------------------------------------------------------------------
 
 
 def test_overlap_is_intersection_over_union():
@@ -106,15 +105,15 @@ def test_distance_is_between_the_centres():
     assert distances(boxes([0, 0, 2, 2]), boxes([0, 0, 4, 2])).tolist() == [1.0]
 
 
-def test_the_curve_of_success():
-    curve = success(np.array([1.0, 0.5, 0.0, math.nan]))
+def test_the_success_curve_ignores_frames_without_a_truth():
+    curve = success_curve(np.array([1.0, 0.5, 0.0, math.nan]))
     assert curve[0] == 2 / 3
     assert curve[9] == 2 / 3  # above 0.45
     assert curve[10] == 1 / 3  # above 0.5
     assert curve[-1] == 0
 
 
-def test_the_first_frame_and_those_without_a_truth_do_not_count():
+def test_the_first_frame_and_frames_without_a_truth_do_not_count():
     truth = boxes([0, 0, 10, 10], [100, 0, 10, 10], NAN, [0, 0, 10, 10])
     track = Track(boxes([100, 0, 10, 10], [5, 5, 5, 5], [50, 0, 10, 10]), np.array([True] * 3), 1.0)
     found = score(track, truth)
@@ -123,64 +122,63 @@ def test_the_first_frame_and_those_without_a_truth_do_not_count():
     assert found.auc == pytest.approx(0.5 * 20 / 21)
 
 
-def test_honesty_is_of_every_frame():
+def test_loss_reports_count_every_frame():
     truth = boxes([0, 0, 9, 9], [0, 0, 9, 9], [50, 0, 9, 9], NAN, [50, 0, 9, 9])
     track = Track(boxes(*[[0, 0, 9, 9]] * 4), np.array([False, False, False, True]), 1.0)
-    found = honesty([(track, truth)])
-    assert found == Honesty(frames=4, lost=3, said=3, both=2)
+    found = loss_reports([(track, truth)])
+    assert found == LossReports(frames=4, lost=3, reported=3, correct=2)
     assert (found.precision, found.recall, found.false_alarms) == (2 / 3, 2 / 3, 1.0)
-    assert math.isnan(Honesty(4, 0, 0, 0).precision)
+    assert math.isnan(LossReports(4, 0, 0, 0).precision)
 
 
-# -- what is kept ----------------------------------------------------------------------------------
+# -- the benchmark ---------------------------------------------------------------------------------
 
 
-def test_a_track_is_kept_until_what_it_depends_on_changes(folder, tmp_path):
-    from benchmarks.tracking.peers import FIXED, OURS, follow
+def test_a_cached_track_is_valid_until_the_sequence_changes(folder, tmp_path):
+    from benchmarks.tracking.trackers import FIXED, OURS, track
 
-    film = load(folder)[0]
+    sequence = load(folder)[0]
     path = tmp_path / "tracks.jsonl"
     steps: list[int] = []
-    track = follow(FIXED, film.frames(), film.start, partial(steps.append, 1))
-    assert len(steps) == len(track.ok) == len(track.boxes) == 5
-    Journal(path).add(FIXED, film, track)
+    found = track(FIXED, sequence.frames(), sequence.start, partial(steps.append, 1))
+    assert len(steps) == len(found.ok) == len(found.boxes) == 5
+    TrackCache(path).add(FIXED, sequence, found)
     path.write_text(path.read_text() + '\n["Tracker", "co')
-    kept = Journal(path).get(FIXED, film)
-    assert np.array_equal(kept.boxes, track.boxes)
-    assert np.array_equal(kept.ok, track.ok)
-    assert Journal(path).get(OURS, film) is None
+    cached = TrackCache(path).get(FIXED, sequence)
+    assert np.array_equal(cached.boxes, found.boxes)
+    assert np.array_equal(cached.ok, found.ok)
+    assert TrackCache(path).get(OURS, sequence) is None
     truth = folder / "Ball" / "groundtruth_rect.txt"
     truth.write_text(truth.read_text().replace("48", "47"))
-    assert Journal(path).get(FIXED, Film(film.folder)) is None
+    assert TrackCache(path).get(FIXED, VideoSequence(sequence.folder)) is None
 
 
-def test_the_whole_benchmark(folder, tmp_path, capsys):
-    """With OpenCV's trackers where there is OpenCV, with ours alone where there is none."""
-    from benchmarks.tracking.peers import contenders
+def test_the_whole_benchmark_with_all_available_trackers(folder, tmp_path, capsys):
+    from benchmarks.tracking.trackers import contenders
 
     out = tmp_path / "out"
     assert main([str(folder), "--out", str(out), "--no-race"]) == 0
     assert "mean IoU" in capsys.readouterr().out
-    said = json.loads((out / "tracking.json").read_text())
-    assert said["trackers"]["Tracker"]["mean"]["iou"] > 0.5  # five easy frames
-    assert set(said["trackers"]) == set(contenders())
-    assert set(said["trackers"]["adapt=None"]["sequences"]) == {"Ball", "vot_ball"}
+    written = json.loads((out / "tracking.json").read_text())
+    assert written["trackers"]["Tracker"]["mean"]["iou"] > 0.5  # five easy frames
+    assert set(written["trackers"]) == set(contenders())
+    assert set(written["trackers"]["adapt=None"]["sequences"]) == {"Ball", "vot_ball"}
     assert sorted(path.name for path in (out / "strips").iterdir()) == ["Ball.jpg", "vot_ball.jpg"]
     before = (out / "tracking.jsonl").read_text()
     assert main([str(folder), "--out", str(out), "--no-race"]) == 0
     assert (out / "tracking.jsonl").read_text() == before
 
 
-def test_the_peers_follow_an_easy_ball(folder):
-    """A peer that is not started right would lose, and make ours look good."""
+def test_the_peers_track_an_easy_ball(folder):
+    """A peer that is started wrongly would lose and make ours look good."""
     pytest.importorskip("cv2", reason="the peers are OpenCV's")
-    from benchmarks.tracking.peers import contenders, follow
+    from benchmarks.tracking.trackers import contenders, track
 
-    film = load(folder)[0]
-    frames = film.frames()
+    sequence = load(folder)[0]
+    frames = sequence.frames()
     peers = [each for each in contenders().values() if not each.own]
     assert {"meanShift", "CamShift"} <= {each.name for each in peers}
     for each in peers:
-        track = follow(each, frames, film.start, lambda: None)
-        assert score(track, film.truth).iou > 0.4, each.name
-        assert track.ok.all(), each.name
+        found = track(each, frames, sequence.start, lambda: None)
+        assert score(found, sequence.truth).iou > 0.4, each.name
+        assert found.ok.all(), each.name

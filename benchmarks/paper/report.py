@@ -1,7 +1,7 @@
 """The report: sections of text, tables and figures, as HTML in one file and as Markdown.
 
-A column of a table is either measured here or the paper's, and every table says which is which, by
-words in its head and by colour.
+Each column of a table is either measured here or quoted from the paper; headings and colours
+distinguish the two.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-HERE, PAPER = "measured here", "the paper says"
+HERE, PAPER = "measured here", "from the paper"
 
 
 @dataclass
 class Table:
-    """Rows of text; **bold** is understood. `paper` are the columns that quote the paper."""
+    """Rows of text, possibly with **bold**. `paper` lists the columns quoted from the paper."""
 
     title: str
     header: list[str]
     rows: list[list[str]]
     paper: list[int] = field(default_factory=list)
-    words: int = 1  # so many columns at the left are text
+    text_columns: int = 1  # number of columns at the left that are aligned as text
 
 
 @dataclass
 class Figure:
-    """A picture beside the report."""
+    """A picture in the folder of the report."""
 
     file: str
     caption: str
@@ -38,15 +38,15 @@ class Figure:
 
 @dataclass
 class Section:
-    """A part of the report."""
+    """A section of the report."""
 
     name: str
     title: str
-    paper: str  # what the paper shows and says
+    paper: str  # summary of the paper's result
     notes: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
-    missing: str = ""  # why there is nothing
+    missing: str = ""  # why the section was not run
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -60,14 +60,14 @@ class Section:
 
 @dataclass
 class Report:
-    """All of it."""
+    """All sections, facts about the machine, and remarks about the run."""
 
     sections: list[Section]
     machine: dict[str, str]
-    facts: list[str]  # about the run
+    remarks: list[str]
 
 
-TITLE = "MeanShift++: the paper's experiments, run again"
+TITLE = "MeanShift++: the paper's experiments, repeated"
 SOURCE = (
     "Jennifer Jang and Heinrich Jiang: MeanShift++: Extremely Fast Mode-Seeking With Applications "
     "to Segmentation and Object Tracking. CVPR 2021."
@@ -78,7 +78,7 @@ SOURCE = (
 
 
 def markdown(report: Report) -> str:
-    lines = [f"# {TITLE}", "", SOURCE, "", *(f"- {fact}" for fact in report.facts)]
+    lines = [f"# {TITLE}", "", SOURCE, "", *(f"- {remark}" for remark in report.remarks)]
     for section in report.sections:
         lines += ["", f"## {section.title}", "", f"**The paper:** {section.paper}"]
         if section.missing:
@@ -88,33 +88,33 @@ def markdown(report: Report) -> str:
         for table in section.tables:
             lines += ["", f"**{table.title}**", "", *markdown_table(table)]
         lines += ["", *(f"- {note}" for note in section.notes)]
-    lines += ["", "## Where it ran", "", "| | |", "|---|---|"]
+    lines += ["", "## Machine", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in report.machine.items()]
     return "\n".join(lines) + "\n"
 
 
 def markdown_table(table: Table) -> list[str]:
-    heads = [f"paper: {h}" if k in table.paper else h for k, h in enumerate(table.header)]
-    marks = ["---" if k < table.words else "---:" for k in range(len(heads))]
+    header = [f"paper: {h}" if k in table.paper else h for k, h in enumerate(table.header)]
+    alignment = ["---" if k < table.text_columns else "---:" for k in range(len(header))]
     rows = [[cell.replace("|", "\\|") for cell in row] for row in table.rows]
-    return [f"| {' | '.join(cells)} |" for cells in (heads, marks, *rows)]
+    return [f"| {' | '.join(cells)} |" for cells in (header, alignment, *rows)]
 
 
 # -- HTML ------------------------------------------------------------------------------------------
 
 
 def html(report: Report, folder: Path) -> str:
-    """Write the page; pictures are read from the folder and put inside."""
+    """Return the page; pictures are read from the folder and embedded."""
     links = "".join(f'<a href="#{s.name}">{escape(s.title)}</a>' for s in report.sections)
     parts = [f"<h1>{escape(TITLE)}</h1>", f'<p class="source">{escape(SOURCE)}</p>']
-    parts += [f'<ul class="facts">{_items(report.facts)}</ul>']
+    parts += [f'<ul class="facts">{_items(report.remarks)}</ul>']
     parts += [f'<p class="legend"><i class="here"></i>{HERE}<i class="paper"></i>{PAPER}</p>']
     parts += [f"<nav>{links}</nav>"]
     parts += [_section(section, folder) for section in report.sections]
     rows = "".join(
         f"<tr><td>{escape(k)}</td><td>{escape(v)}</td></tr>" for k, v in report.machine.items()
     )
-    parts += [f'<section><h2>Where it ran</h2><table class="plain">{rows}</table></section>']
+    parts += [f'<section><h2>Machine</h2><table class="plain">{rows}</table></section>']
     head = f'<meta charset="utf-8"><title>{escape(TITLE)}</title><style>{CSS}</style>'
     head += '<meta name="viewport" content="width=device-width, initial-scale=1">'
     body = "\n".join(parts)
@@ -152,21 +152,21 @@ def _table(table: Table) -> str:
 
 
 def _groups(table: Table) -> str:
-    """Head runs of columns with whose they are."""
-    runs: list[list[Any]] = []
+    """Return a heading row that groups columns by their source."""
+    groups: list[list[Any]] = []
     for k in range(len(table.header)):
-        whose = "" if k < table.words else PAPER if k in table.paper else HERE
-        if runs and runs[-1][0] == whose:
-            runs[-1][1] += 1
+        source = "" if k < table.text_columns else PAPER if k in table.paper else HERE
+        if groups and groups[-1][0] == source:
+            groups[-1][1] += 1
         else:
-            runs.append([whose, 1])
+            groups.append([source, 1])
     kinds = {HERE: "here", PAPER: "paper", "": ""}
-    cells = (f'<th colspan="{n}" class="group {kinds[whose]}">{whose}</th>' for whose, n in runs)
+    cells = (f'<th colspan="{n}" class="group {kinds[text]}">{text}</th>' for text, n in groups)
     return f"<tr>{''.join(cells)}</tr>"
 
 
 def _class(table: Table, column: int) -> str:
-    names = ["text"] * (column < table.words) + ["paper"] * (column in table.paper)
+    names = ["text"] * (column < table.text_columns) + ["paper"] * (column in table.paper)
     return f' class="{" ".join(names)}"' if names else ""
 
 

@@ -1,7 +1,7 @@
-"""What follows the boxes: ours three ways, and OpenCV's trackers as far as it has them.
+"""The contenders: three variants of ours, and the trackers that the installed OpenCV has.
 
-OpenCV's frames are BGR; they are turned before the clock starts. OpenCV works on one thread. The
-clock is the processor's: what other programs take of it is not counted.
+OpenCV expects BGR frames; they are converted before the clock starts. OpenCV runs on one thread.
+Times are CPU times.
 """
 
 from __future__ import annotations
@@ -11,23 +11,22 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
-from pathlib import Path
 from time import process_time
 from typing import Any, Protocol
-from zlib import crc32
 
 import numpy as np
 
 import meanshiftpp
-from benchmarks.tracking.data import Frame
-from benchmarks.tracking.measures import Track
-from meanshiftpp import _kernel
+from benchmarks.common.result_cache import code_version
+from benchmarks.tracking.metrics import Track
+from benchmarks.tracking.sequences import Frame
 
 Window = tuple[int, int, int, int]
+LAYERS = ("_support", "backends", "core", "tracking")  # our trackers depend on these
 
 
-class Follower(Protocol):
-    """As OpenCV's trackers are, and ours."""
+class Tracker(Protocol):
+    """The interface of OpenCV's trackers and of ours."""
 
     def init(self, frame: Frame, window: Window) -> Any: ...
 
@@ -36,24 +35,24 @@ class Follower(Protocol):
 
 @dataclass(frozen=True)
 class Contender:
-    """A tracker by name."""
+    """A tracker with a name."""
 
     name: str
-    make: Callable[[], Follower]
+    make: Callable[[], Tracker]
     own: bool = False
 
     @property
-    def made_of(self) -> str:
-        """Tell what its answers depend on: our own code as it is now, or a version."""
-        return f"code {_own_code()}" if self.own else f"OpenCV {_cv2().__version__}"
+    def version(self) -> str:
+        """The version of our code, or of OpenCV."""
+        return code_version(*LAYERS) if self.own else f"OpenCV {_cv2().__version__}"
 
-    def seen(self, frame: Frame) -> Frame:
-        """Give a frame in the order of channels that it wants."""
+    def convert(self, frame: Frame) -> Frame:
+        """Convert an RGB frame to the order of channels that the tracker expects."""
         return frame if self.own else np.ascontiguousarray(frame[..., ::-1])
 
 
 class BackProjection:
-    """Hue histogram, back-projected on every frame, then a search: as OpenCV's tutorial does it."""
+    """Back-projection of a hue histogram followed by a search, as in OpenCV's tutorial."""
 
     def __init__(self, search: str) -> None:
         self.search = getattr(_cv2(), search)
@@ -70,31 +69,31 @@ class BackProjection:
     def update(self, frame: Frame) -> tuple[bool, Window]:
         cv2 = _cv2()
         hsv = cv2.cvtColor(frame, cv2.COLOR_BGR2HSV)
-        likely = cv2.calcBackProject([hsv], [0], self.histogram, [0, 180], 1)
-        _, window = self.search(likely, self.window, self.stop)
+        likelihood = cv2.calcBackProject([hsv], [0], self.histogram, [0, 180], 1)
+        _, window = self.search(likelihood, self.window, self.stop)
         ok = min(window[2:]) > 0
         if ok:
             self.window = window
         return ok, self.window
 
 
-def follow(
-    contender: Contender, frames: Sequence[Frame], start: Window, done: Callable[[], None]
+def track(
+    contender: Contender, frames: Sequence[Frame], start: Window, on_frame: Callable[[], None]
 ) -> Track:
-    """Track from the first frame on; while the object is lost, the last box stands."""
-    follower, box = contender.make(), np.array(start, np.float64)
-    follower.init(contender.seen(frames[0]), start)
+    """Track from the first frame; a tracker of OpenCV that is not ok keeps its last box."""
+    tracker, box = contender.make(), np.array(start, np.float64)
+    tracker.init(contender.convert(frames[0]), start)
     boxes, oks, seconds = [], [], 0.0
     for frame in frames[1:]:
-        seen = contender.seen(frame)
+        converted = contender.convert(frame)
         begin = process_time()
-        ok, window = follower.update(seen)
+        ok, window = tracker.update(converted)
         seconds += process_time() - begin
         if contender.own or ok:
             box = np.array(window, np.float64)
         boxes.append(box)
         oks.append(bool(ok))
-        done()
+        on_frame()
     return Track(np.array(boxes), np.array(oks), seconds)
 
 
@@ -106,25 +105,18 @@ def _cv2() -> Any:
     return cv2
 
 
-def _theirs(name: str) -> Contender | None:
-    """Find a tracker of OpenCV where this version keeps it, if it has it at all."""
+def _opencv_tracker(name: str) -> Contender | None:
+    """Find a tracker in the namespaces that OpenCV versions use, or return None."""
     cv2 = _cv2()
-    for home in (cv2, getattr(cv2, "legacy", None)):
-        make = getattr(home, f"Tracker{name}_create", None)
+    for namespace in (cv2, getattr(cv2, "legacy", None)):
+        make = getattr(namespace, f"Tracker{name}_create", None)
         if make is not None:
             return Contender(name, make)
     return None
 
 
-@cache
-def _own_code() -> str:
-    folder = Path(meanshiftpp.__file__).parent
-    files = [Path(_kernel.__file__), folder / "tracking" / "tracker.py"]
-    return f"{crc32(b''.join(path.read_bytes() for path in files)):08x}"
-
-
-def opencv() -> str:
-    """Name the package and version that is measured."""
+def opencv_version() -> str:
+    """Return name and version of the OpenCV package."""
     names = packages_distributions().get("cv2", [])
     return ", ".join(f"{name} {version(name)}" for name in sorted(set(names))) or "not installed"
 
@@ -138,9 +130,9 @@ CAM_SHIFT = Contender("CamShift", lambda: BackProjection("CamShift"))
 
 @cache
 def contenders() -> dict[str, Contender]:
-    """Give those that this machine has: without OpenCV, ours alone."""
-    known = [OURS, FIXED, PAPER]
+    """Return the trackers that are available: only ours if OpenCV is not installed."""
+    available = [OURS, FIXED, PAPER]
     if find_spec("cv2") is not None:
-        others = [_theirs(name) for name in ("KCF", "CSRT")]
-        known += [MEAN_SHIFT, CAM_SHIFT, *filter(None, others)]
-    return {each.name: each for each in known}
+        others = [_opencv_tracker(name) for name in ("KCF", "CSRT")]
+        available += [MEAN_SHIFT, CAM_SHIFT, *filter(None, others)]
+    return {each.name: each for each in available}

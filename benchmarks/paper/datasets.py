@@ -1,8 +1,8 @@
 """The data sets of Table 1 by name: from a folder, from scikit-learn, from UCI or OpenML.
 
 A local file is NAME.csv or NAME.csv.gz with a header and the label in the last column, in the
-folder or its `tables/`. What is fetched is written to the same form in a folder of its own, so that
-it is fetched once. Without a network, a table is reported as missing, with the reason.
+folder or its subfolder `tables/`. Downloads are stored in the same format in a separate folder, so
+each happens once. Without a network, a table is reported as missing, with the reason.
 """
 
 from __future__ import annotations
@@ -22,55 +22,55 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmarks.bandwidth import read as read_csv
-from benchmarks.paper import sensors
+from benchmarks.common.csv_tables import read_table
+from benchmarks.paper import sensor_data
 from meanshiftpp._support.files import atomic_path
 
 UCI = "https://archive.ics.uci.edu/static/public"
-PATIENCE = 20.0  # seconds for a server to say something
+SERVER_TIMEOUT = 20.0  # seconds
 
 
-class MissingError(Exception):
-    """A table that is neither here nor to be fetched; the message says why."""
+class MissingTableError(Exception):
+    """A table is neither local nor can be downloaded; the message is the reason."""
 
 
 class Table(NamedTuple):
-    """Features, labels, and where they are from."""
+    """Features, labels and their source."""
 
     X: NDArray[np.floating]
     truth: NDArray[np.integer]
-    origin: str
+    source: str
 
-    def thinned(self, most: int) -> Table:
-        """Give evenly spaced rows, so many at most."""
-        every = -(-len(self.X) // most)
-        return Table(self.X[::every], self.truth[::every], self.origin)
+    def thinned(self, max_rows: int) -> Table:
+        """Return at most `max_rows` evenly spaced rows."""
+        step = -(-len(self.X) // max_rows)
+        return Table(self.X[::step], self.truth[::step], self.source)
 
 
 class Archive(NamedTuple):
-    """A zip file of UCI: its number and name, the members that are read, and how."""
+    """A zip file of UCI and the format of its tables."""
 
     number: int
     name: str
-    members: str  # a pattern for the end of the path
+    members: str  # pattern of the file names
     separator: str
-    label: int  # the column of it
-    first: int = 0  # column of the features
-    kept: Callable[[str], bool] = bool  # labels
+    label: int  # column of the label
+    first: int = 0  # first column of the features
+    is_valid: Callable[[str], bool] = bool  # rows with other labels are dropped
 
     def read(self, path: Path) -> tuple[NDArray[np.float64], list[str]]:
         """Read the rows of all members."""
         rows: list[list[str]] = []
-        with zipfile.ZipFile(path) as pack:
+        with zipfile.ZipFile(path) as archive:
             names = sorted(
-                n for n in pack.namelist() if fnmatch(n.rpartition("/")[2], self.members)
+                n for n in archive.namelist() if fnmatch(n.rpartition("/")[2], self.members)
             )
             if not names:
-                raise MissingError(f"{path.name} has no {self.members}")
+                raise MissingTableError(f"{path.name} has no {self.members}")
             for name in names:
-                text = pack.read(name).decode("utf-8", "replace")
+                text = archive.read(name).decode("utf-8", "replace")
                 rows += [line.strip().split(self.separator) for line in text.splitlines() if line]
-        rows = [row for row in rows if self.kept(row[self.label])]
+        rows = [row for row in rows if self.is_valid(row[self.label])]
         labels = [row[self.label] for row in rows]
         width = len(rows[0])
         columns = [k for k in range(self.first, width) if k != self.label % width]
@@ -90,11 +90,11 @@ ARCHIVES = {
         ",",
         -1,
         1,
-        lambda label: label != "0",  # between two activities
+        lambda label: label != "0",  # 0 is the time between two activities
     ),
 }
 SENSORS = Archive(344, "heterogeneity+activity+recognition", "*.zip", ",", -1)
-# Numbers of OpenML's data sets; where the target is continuous, of the binarised version
+# Numbers of data sets at OpenML; the binarised version if the target is continuous.
 OPENML = {
     "lupus": 472,
     "confidence": 1015,
@@ -110,90 +110,95 @@ OPENML = {
 
 @dataclass(frozen=True)
 class Library:
-    """Where tables are looked for, and where fetched ones are kept."""
+    """The folders of local and of downloaded tables."""
 
     folder: Path
-    fetched: Path
+    downloads: Path
     offline: bool = False
     server: str = UCI
 
     @property
-    def places(self) -> list[Path]:
-        return [place / sub for place in (self.folder, self.fetched) for sub in ("", "tables")]
+    def folders(self) -> list[Path]:
+        return [base / sub for base in (self.folder, self.downloads) for sub in ("", "tables")]
 
     def load(self, name: str) -> Table:
-        """Give a table by its name, or raise MissingError."""
-        if name in sensors.FILES:
-            return self._sensor(name)
-        if path := self._local(name):
-            return Table(*read_csv(path), "local file")
+        """Return a table by its name, or raise MissingTableError."""
+        if name in sensor_data.FILES:
+            return self._load_sensor(name)
+        if path := self._find(name):
+            return Table(*read_table(path), "local file")
         if name == "iris":
             from sklearn.datasets import load_iris
 
             iris = load_iris()
             return Table(iris.data, iris.target, "scikit-learn")
-        return Table(*read_csv(self._fetch(name)), "fetched")
+        return Table(*read_table(self._fetch(name)), "download")
 
-    def _local(self, name: str) -> Path | None:
-        files = (place / f"{name}{end}" for place in self.places for end in (".csv", ".csv.gz"))
+    def _find(self, name: str) -> Path | None:
+        files = (folder / f"{name}{end}" for folder in self.folders for end in (".csv", ".csv.gz"))
         return next((file for file in files if file.is_file()), None)
 
-    def _sensor(self, name: str) -> Table:
-        if (path := sensors.find(name, self.places)) is None:
-            self._allowed(name)
+    def _load_sensor(self, name: str) -> Table:
+        if (path := sensor_data.find(name, self.folders)) is None:
+            self._check_online(name)
             with tempfile.TemporaryDirectory() as folder:
-                unpack(self._download(SENSORS, Path(folder)), self.fetched)
-            path = sensors.find(name, self.places)
+                unpack_sensors(self._download(SENSORS, Path(folder)), self.downloads)
+            path = sensor_data.find(name, self.folders)
         if path is None:
-            raise MissingError(f"UCI {SENSORS.number} has no {'/'.join(sensors.FILES[name])}")
-        return Table(*sensors.read(path), "local file")
+            file = "/".join(sensor_data.FILES[name])
+            raise MissingTableError(f"UCI {SENSORS.number} has no {file}")
+        return Table(*sensor_data.read(path), "local file")
 
     def _fetch(self, name: str) -> Path:
-        self._allowed(name)
+        """Download a table and return its file."""
+        self._check_online(name)
         if name in ARCHIVES:
             with tempfile.TemporaryDirectory() as folder:
                 X, labels = ARCHIVES[name].read(self._download(ARCHIVES[name], Path(folder)))
         elif name in OPENML:
-            X, labels = from_openml(OPENML[name], self.fetched)
+            X, labels = fetch_from_openml(OPENML[name], self.downloads)
         else:
-            raise MissingError(f"no loader for {name!r}")
-        path = self.fetched / f"{name}.csv.gz"
+            raise MissingTableError(f"the source of {name!r} is unknown")
+        path = self.downloads / f"{name}.csv.gz"
         write_csv(path, X, labels)
         return path
 
-    def _allowed(self, name: str) -> None:
+    def _check_online(self, name: str) -> None:
         if self.offline:
-            raise MissingError(f"{name} is not in the folder, and nothing is to be fetched")
+            raise MissingTableError(f"{name} is not in the folder, and --offline is set")
 
     def _download(self, archive: Archive, folder: Path) -> Path:
         address = f"{self.server}/{archive.number}/{archive.name}.zip"
         path = folder / "archive.zip"
         try:
-            with urllib.request.urlopen(address, timeout=PATIENCE) as answer, path.open("wb") as to:
-                shutil.copyfileobj(answer, to)
+            with (
+                urllib.request.urlopen(address, timeout=SERVER_TIMEOUT) as answer,
+                path.open("wb") as file,
+            ):
+                shutil.copyfileobj(answer, file)
         except OSError as error:
-            raise MissingError(f"UCI {archive.number} could not be fetched: {error}") from error
+            raise MissingTableError(f"cannot download UCI {archive.number}: {error}") from error
         if not zipfile.is_zipfile(path):
-            raise MissingError(f"UCI {archive.number}: what came is no zip file")
+            raise MissingTableError(f"UCI {archive.number}: expected a zip file, got another type")
         return path
 
 
-def from_openml(number: int, home: Path) -> tuple[NDArray[np.float64], list[str]]:
-    """Fetch a data set of OpenML through scikit-learn."""
+def fetch_from_openml(number: int, home: Path) -> tuple[NDArray[np.float64], list[str]]:
+    """Download a data set of OpenML with scikit-learn."""
     from sklearn.datasets import fetch_openml
 
     try:
         found = fetch_openml(
             data_id=number, as_frame=False, parser="liac-arff", data_home=home, n_retries=0
         )
-    except Exception as error:  # what it raises without a network differs between versions
-        raise MissingError(f"OpenML {number} could not be fetched: {error}") from error
+    except Exception as error:  # the type without a network differs between versions
+        raise MissingTableError(f"cannot download OpenML {number}: {error}") from error
     return np.asarray(found.data, np.float64), [str(label) for label in found.target]
 
 
-def unpack(path: Path, folder: Path) -> None:
-    """Unpack UCI 344, an archive of archives, as far as its tables go."""
-    members = {f"{home}/{file}" for home, file in sensors.FILES.values()}
+def unpack_sensors(path: Path, folder: Path) -> None:
+    """Extract the tables of UCI 344, an archive of archives."""
+    members = {f"{home}/{file}" for home, file in sensor_data.FILES.values()}
     with zipfile.ZipFile(path) as outer:
         for name in (name for name in outer.namelist() if name.endswith(".zip")):
             with outer.open(name) as file, zipfile.ZipFile(file) as inner:
@@ -201,14 +206,14 @@ def unpack(path: Path, folder: Path) -> None:
                     _extract(inner, member, folder / member)
 
 
-def _extract(pack: zipfile.ZipFile, member: str, target: Path) -> None:
+def _extract(archive: zipfile.ZipFile, member: str, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(target) as part, pack.open(member) as source, part.open("wb") as to:
-        shutil.copyfileobj(source, to)
+    with atomic_path(target) as part, archive.open(member) as source, part.open("wb") as file:
+        shutil.copyfileobj(source, file)
 
 
 def write_csv(path: Path, X: ArrayLike, labels: list[str]) -> None:
-    """Write a table in the form that is read."""
+    """Write a table in the format that `read_table` reads."""
     X = np.asarray(X, np.float64)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()

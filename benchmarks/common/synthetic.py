@@ -1,7 +1,7 @@
-"""The arrays: unit Gaussians in a box, the same in every process that draws them.
+"""Synthetic data: unit Gaussians in a box, identical in every process that draws them.
 
-The centres are spread out, so that the truth can be found and an answer can be held against it.
-Rows are drawn in blocks with a seed each: a smaller array is the beginning of a larger one.
+The centres are spread out, so that a correct clustering recovers the true labels. Rows are drawn
+in blocks, each with its own seed, so a smaller array is a prefix of a larger one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Data:
-    """Which array: `n` points in `d` dimensions around `k` centres, or Iris."""
+    """Description of an array: `n` points in `d` dimensions around `k` centres, or Iris."""
 
     n: int
     d: int = 3
@@ -27,7 +27,7 @@ class Data:
 
     @property
     def box(self) -> float:
-        return 20.0 if self.d > 1 else 80.0  # on a line ten Gaussians need more room
+        return 20.0 if self.d > 1 else 80.0  # ten Gaussians on a line need more room
 
     def __str__(self) -> str:
         return "Iris" if self.kind == "iris" else f"{self.n:,} x {self.d} {self.dtype}"
@@ -37,7 +37,7 @@ IRIS = Data(150, 4, "float64", 3, "iris")
 
 
 def draw(data: Data) -> tuple[NDArray[np.floating], NDArray[np.integer]]:
-    """Give the points and the centre each belongs to."""
+    """Return the points and the index of the centre of each."""
     if data.kind == "iris":
         from sklearn.datasets import load_iris
 
@@ -47,24 +47,24 @@ def draw(data: Data) -> tuple[NDArray[np.floating], NDArray[np.integer]]:
     X, truth = np.empty((data.n, data.d), data.dtype), np.empty(data.n, np.uint8)
     for block, start in enumerate(range(0, data.n, BLOCK)):
         rows = slice(start, start + BLOCK)
-        which, where = (np.random.default_rng([data.d, block, part]) for part in range(2))
-        truth[rows] = which.integers(data.k, size=len(X[rows]), dtype=np.uint8)
-        where.standard_normal(dtype=data.dtype, out=X[rows])
+        label_rng, point_rng = (np.random.default_rng([data.d, block, part]) for part in range(2))
+        truth[rows] = label_rng.integers(data.k, size=len(X[rows]), dtype=np.uint8)
+        point_rng.standard_normal(dtype=data.dtype, out=X[rows])
         X[rows] += places[truth[rows]]
     return X, truth
 
 
 def centres(data: Data) -> NDArray[np.float64]:
-    """Spread the centres out: each is the farthest from the others of 64 that were tried."""
+    """Return spread-out centres: each is the farthest of 64 candidates from those before it."""
     rng = np.random.default_rng(0)
     places = [rng.uniform(0, data.box, data.d)]
     while len(places) < data.k:
-        tried = rng.uniform(0, data.box, (64, data.d))
-        nearest = np.linalg.norm(tried[:, None] - np.array(places), axis=2).min(axis=1)
-        places.append(tried[nearest.argmax()])
+        candidates = rng.uniform(0, data.box, (64, data.d))
+        nearest = np.linalg.norm(candidates[:, None] - np.array(places), axis=2).min(axis=1)
+        places.append(candidates[nearest.argmax()])
     return np.array(places)
 
 
 def checksum(X: NDArray[np.floating]) -> int:
-    """Tell arrays apart, cheaply: processes compare it to know that they have the same one."""
+    """Return a CRC of the array; processes compare it to verify that they drew the same one."""
     return crc32(np.ascontiguousarray(X).data)

@@ -1,4 +1,4 @@
-"""What the paper prints: Tables 1 and 2, and the times under its figure of BSDS500."""
+"""Values printed in the paper: Tables 1 and 2, and the times of its BSDS500 figure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ DNF = "DNF"
 
 
 class Score(NamedTuple):
-    """A score and the time it took; None where MeanShift did not finish within 24 hours."""
+    """A score and its time; the score is None if MeanShift did not finish within 24 hours."""
 
     value: float | None
     time: str
 
 
-NONE = Score(None, ">24h")
+NOT_FINISHED = Score(None, ">24h")
 
 
 class Row(NamedTuple):
-    """A data set, with the best scores of MeanShift++ and of MeanShift."""
+    """A data set with the best scores of MeanShift++ and of MeanShift."""
 
     letter: str
     name: str  # of the file
@@ -36,13 +36,13 @@ class Row(NamedTuple):
 def _row(line: str) -> Row:
     letter, name, title, n, d, classes, *scores = (cell.strip() for cell in line.split("|"))
     pairs = [
-        NONE if value == DNF else Score(float(value), time)
+        NOT_FINISHED if value == DNF else Score(float(value), time)
         for value, time in zip(scores[::2], scores[1::2], strict=True)
     ]
     return Row(letter, name, title, int(n.replace(",", "")), int(d), int(classes), *pairs)
 
 
-# ARI of MeanShift++ and MeanShift, then AMI of both, each with its time
+# ARI of MeanShift++ and of MeanShift, then AMI of both, each with its time.
 LINES = """\
 a|phone_accelerometer|Phone Accelerometer|13,062,475|3|7|.0897|29m 59s|DNF||.1959|49m 19s|DNF|
 b|phone_gyroscope|Phone Gyroscope|13,932,632|3|7|.2354|1h 35m|DNF||.1835|32m 32s|DNF|
@@ -65,7 +65,7 @@ r|user_knowledge|User Knowledge|403|5|5|.3398|0.06s|.2140|7.62s|.4086|0.06s|.327
 """
 TABLE = [_row(line) for line in LINES.splitlines()]
 
-# Mean seconds on a photograph of BSDS500; MeanShift's at half the size
+# Mean seconds for a photograph of BSDS500; MeanShift at half the size.
 BSDS_SECONDS = {
     "MeanShift++": 2.675100,
     "MeanShift": 1765.462893,
