@@ -1,4 +1,4 @@
-"""The search and the labels, beyond what test_against_reference.py compares."""
+"""The search and the labels; tests/laws/test_against_reference.py compares both with NumPy."""
 
 import signal
 import subprocess
@@ -33,13 +33,13 @@ def test_equal_weights_are_numbered_in_cell_order():
     assert labels.tolist() == [2, 0, 1]
 
 
-def test_labels_kept_while_binning_are_those_found_again():
+def test_labels_found_while_binning_equal_those_of_new_points():
     X = blobs(50_000).astype(np.float32)
     modes, labels = fit_labels(X, 1.0)
     assert_array_equal(labels, modes.label(X))
 
 
-def test_threads_do_not_matter_when_there_are_threads():
+def test_many_cells_have_one_result_for_all_threads():
     # A second thread starts at 8,192 cells in the window and 65,536 in the regrouping.
     X = np.random.default_rng(3).normal(size=(400_000, 3)).astype(np.float32)
     grid = Grid.from_points(X, 0.07)
@@ -53,8 +53,8 @@ def test_threads_do_not_matter_when_there_are_threads():
 
 
 @pytest.mark.parametrize("d", [7, 16, 64])
-def test_many_dimensions_cost_what_is_occupied(d):
-    # A window has up to 3**64 cells, some hundred of them occupied: whoever visits all never ends.
+def test_cost_in_many_dimensions_depends_on_occupied_cells(d):
+    # A window has up to 3**64 cells, a few hundred of them occupied: a visit of all never ends.
     rng = np.random.default_rng(d)
     centers = rng.uniform(-100, 100, (4, d))
     truth = rng.integers(0, 4, 400)
@@ -66,14 +66,14 @@ def test_many_dimensions_cost_what_is_occupied(d):
     assert sorted(modes.weights) == sorted(np.bincount(truth))
 
 
-def test_extents_too_wide_for_a_key_are_searched_all_the_same():
+def test_extents_too_wide_for_a_key_are_searched():
     X = np.array([[0.0, 0, 0], [1e15, 1e15, 1e15], [1e15, 1e15, 1e15 + 1], [-1e15, 5, 5]])
     modes, labels = fit_labels(X, 1.0)
     assert labels.tolist() == [2, 0, 0, 1]
     assert modes.centers[0].tolist() == [1e15, 1e15, 1e15 + 0.5]
 
 
-def test_a_single_point_is_its_own_mode():
+def test_single_point_is_a_mode():
     modes, labels = fit_labels([[-3.25, 7.5]], 1.0)
     assert labels.tolist() == [0]
     np.testing.assert_allclose(modes.centers, [[-3.25, 7.5]], atol=1e-9)
@@ -86,9 +86,11 @@ def test_equal_points_are_one_cluster():
     assert set(labels) == {0}
 
 
-def test_a_search_that_does_not_converge_warns_once():
+def test_search_that_does_not_converge_warns_once():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
-    with pytest.warns(ConvergenceWarning, match="after max_iter=2 steps") as caught:
+    with pytest.warns(
+        ConvergenceWarning, match=r"after 2 steps; raise max_iter \(now 2\)"
+    ) as caught:
         modes = seek(Grid.from_points(X, 0.05), max_iter=2)
     assert [warning.filename for warning in caught] == [__file__]
     assert not modes.converged
@@ -96,7 +98,7 @@ def test_a_search_that_does_not_converge_warns_once():
     assert "not converged" in repr(modes)
 
 
-def test_weights_beyond_32_bits_lose_bits_not_sense():
+def test_weights_beyond_32_bits_lose_only_the_last_bits():
     few = Grid.from_points([[0.2], [0.9], [1.1], [40.5]], 1.0)
     many = Grid.from_points([[0.2], [0.9], [1.1], [40.5]], 1.0, sample_weight=[2**30] * 4)
     a, b = seek(few), seek(many)
@@ -104,21 +106,21 @@ def test_weights_beyond_32_bits_lose_bits_not_sense():
     np.testing.assert_allclose(a.centers, b.centers, atol=1e-6)
 
 
-def test_more_weight_than_can_be_added_up_is_refused():
+def test_weight_too_large_for_exact_sums_raises():
     X = np.arange(600, dtype=np.float64)[:, None] * 5
     grid = Grid.from_points(X, 1.0, sample_weight=np.full(600, 2**32 - 1))
     with pytest.raises(InvalidInputError, match=r"2\*\*41"):
         seek(grid)
 
 
-def test_a_mean_that_ties_into_a_neighbourhood_goes_on():
-    # No two cells touch at first, but the mean of the first six points counts as in cell 1.
+def test_mean_that_ties_into_a_neighbourhood_moves_on():
+    # No two cells are adjacent at first, but by the tie rule the mean of six points is in cell 1.
     X = np.array([1 - 2**-22 - 2**-23] * 3 + [1 - 2**-22 + 2**-23] * 3 + [2.0])[:, None]
     for tol in (0.0, 1e-3):
         assert fit_labels(X, 1.0, tol=tol)[1].tolist() == [0] * 7
 
 
-def test_keep_drops_the_light_ones():
+def test_keep_drops_light_modes():
     modes, _ = fit_labels([[0.0], [0.1], [0.2], [9.0], [20.0], [20.1]], 1.0)
     kept = modes.keep(2)
     assert kept.weights.tolist() == [3, 2]
@@ -129,18 +131,18 @@ def test_keep_drops_the_light_ones():
 def test_labels_of_new_points():
     modes, _ = fit_labels([[0.5], [0.6], [0.7], [10.5], [11.5], [13.5]], 1.0)
     new = [[0.9], [1.5], [12.5], [-5.0], [700.0]]
-    # In the cell; beside it; between a mode of two points and a single one; far away.
+    # In an occupied cell; next to one; between modes of two points and of one; far away.
     assert modes.label(new).tolist() == [0, 0, 1, 0, 2]
     assert modes.label(new, cluster_all=False).tolist() == [0, 0, 1, -1, -1]
 
 
-def test_label_refuses_other_features():
+def test_points_of_other_features_raise():
     modes, _ = fit_labels([[0.5, 1.0]], 1.0)
     with pytest.raises(InvalidInputError, match=r"2 features.*got 1"):
         modes.label([[1.0]])
 
 
-def test_points_of_no_weight_are_labelled_as_new_points():
+def test_points_of_zero_weight_are_labelled_as_new_points():
     X = [[0.5], [0.6], [9.5], [1.5], [5.5]]
     modes, labels = fit_labels(X, 1.0, sample_weight=[1, 1, 1, 0, 0])
     assert len(modes) == 2
@@ -149,7 +151,7 @@ def test_points_of_no_weight_are_labelled_as_new_points():
     assert labels.tolist() == [0, 0, 1, 0, -1]
 
 
-def test_a_search_can_be_interrupted():
+def test_search_can_be_interrupted():
     script = (
         "import numpy as np; from meanshiftpp.core.recipe import Recipe\n"
         "print('go', flush=True)\n"
@@ -167,24 +169,24 @@ def test_a_search_can_be_interrupted():
 
 
 @pytest.mark.parametrize("tol", [-1.0, float("nan"), "a"])
-def test_bad_tol_is_refused(tol):
+def test_bad_tol_raises(tol):
     with pytest.raises(InvalidInputError, match="tol"):
         seek(Grid.from_points([[1.0]], 1.0), tol=tol)
 
 
 @pytest.mark.parametrize("max_iter", [0, -3, 1.5, True])
-def test_bad_max_iter_is_refused(max_iter):
+def test_bad_max_iter_raises(max_iter):
     with pytest.raises(InvalidInputError, match="max_iter"):
         seek(Grid.from_points([[1.0]], 1.0), max_iter=max_iter)
 
 
-def test_an_empty_grid_has_no_modes():
+def test_empty_grid_raises():
     with pytest.raises(InvalidInputError, match="empty"):
         seek(Grid.empty(1.0, 2))
 
 
-def test_a_point_midway_between_modes_goes_to_the_first_of_them():
-    """As in the reference and on a GPU; with many modes a tree of them would choose as it likes."""
+def test_point_midway_between_modes_gets_the_first_of_them():
+    """The reference and the GPU do the same; a tree of many modes alone would not decide ties."""
     axis = np.arange(0.0, 80.0, 10.0) + 0.5
     X = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     modes = seek(Grid.from_points(X, 1.0))

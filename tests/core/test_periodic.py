@@ -1,4 +1,4 @@
-"""Features that come back to their start: turning the data turns the modes, and nothing else."""
+"""Periodic features: shifting the data around the period shifts the modes and nothing else."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ some = settings(max_examples=200, deadline=None, derandomize=True)
 
 
 @st.composite
-def turning(draw: st.DrawFn) -> tuple[np.ndarray, list[int | None], int, np.ndarray]:
-    """Points in sixteenths of a cell of side 1, periods, a reach, and by how many cells to turn."""
+def shifted_points(draw: st.DrawFn) -> tuple[np.ndarray, list[int | None], int, np.ndarray]:
+    """Draw points in sixteenths of a cell of size 1, periods, a reach, and a shift in cells."""
     n, d = draw(st.integers(1, 24)), draw(st.integers(1, 4))
     reach = draw(st.integers(1, 3))
     cells = st.integers(2 * reach + 1, 4 * reach + 3)
     periods = draw(st.lists(st.none() | cells, min_size=d, max_size=d))
     X = draw(whole(n, d, draw(st.sampled_from((20, 120))))) / 16.0
-    by = draw(st.lists(st.integers(-40, 40), min_size=d, max_size=d))
-    return X, periods, reach, np.array(by)
+    shift = draw(st.lists(st.integers(-40, 40), min_size=d, max_size=d))
+    return X, periods, reach, np.array(shift)
 
 
 def circular(a: np.ndarray, b: np.ndarray, periods: list[int | None]) -> np.ndarray:
-    """Differences, the short way round."""
+    """Return the shortest differences around the periods."""
     K = np.array([k or 0 for k in periods])
     return a - b - K * np.rint((a - b) / np.maximum(K, 1))
 
 
 @some
-@given(turning())
-def test_turning_by_whole_cells_turns_the_modes_and_no_label(case):
-    X, periods, reach, by = case
+@given(shifted_points())
+def test_shift_by_whole_cells_shifts_the_modes_and_keeps_the_labels(case):
+    X, periods, reach, shift = case
     here = Grid.from_points(X, 1.0, periodic=periods)
-    there = Grid.from_points(X + by, 1.0, periodic=periods)
-    modes, turned = (seek(grid, resolution=reach) for grid in (here, there))
-    assert (modes.n_iter, modes.converged) == (turned.n_iter, turned.converged)
-    assert_array_equal(modes.weights, turned.weights)
-    labels, other = modes.label(X), turned.label(X + by)
-    # Clusters of equal weight are numbered by their cells, which the turn has put in another order.
+    there = Grid.from_points(X + shift, 1.0, periodic=periods)
+    modes, shifted = (seek(grid, resolution=reach) for grid in (here, there))
+    assert (modes.n_iter, modes.converged) == (shifted.n_iter, shifted.converged)
+    assert_array_equal(modes.weights, shifted.weights)
+    labels, other = modes.label(X), shifted.label(X + shift)
+    # Clusters of equal weight are numbered by their cells, whose order the shift has changed.
     pairs = np.unique(np.column_stack([labels, other]), axis=0)
     assert len(pairs) == len(modes)
     K = np.array([k or 2**60 for k in periods])
-    moved = np.where(K < 2**60, (modes.cells + by) % K, modes.cells + by)
-    assert_array_equal(turned.cells[pairs[:, 1]], moved[pairs[:, 0]])
-    assert_array_equal(turned.fractions[pairs[:, 1]], modes.fractions[pairs[:, 0]])
+    moved = np.where(K < 2**60, (modes.cells + shift) % K, modes.cells + shift)
+    assert_array_equal(shifted.cells[pairs[:, 1]], moved[pairs[:, 0]])
+    assert_array_equal(shifted.fractions[pairs[:, 1]], modes.fractions[pairs[:, 0]])
 
 
 @some
-@given(turning())
+@given(shifted_points())
 def test_adding_whole_periods_to_points_changes_nothing(case):
     X, periods, reach, _ = case
     K = np.array([k or 0 for k in periods])
@@ -71,8 +71,8 @@ def test_adding_whole_periods_to_points_changes_nothing(case):
 
 
 @some
-@given(turning())
-def test_a_period_so_long_that_nothing_wraps_is_none(case):
+@given(shifted_points())
+def test_period_that_nothing_crosses_has_no_effect(case):
     X, _, reach, _ = case
     inside = X + 40
     plain = seek(Grid.from_points(inside, 1.0), resolution=reach)
@@ -84,7 +84,7 @@ def test_a_period_so_long_that_nothing_wraps_is_none(case):
 
 
 @some
-@given(turning())
+@given(shifted_points())
 def test_same_clusters_as_the_reference(case):
     X, periods, reach, _ = case
     K = np.array([k or 0 for k in periods])
@@ -113,12 +113,12 @@ def test_same_clusters_as_the_reference(case):
 
 
 @some
-@given(turning(), st.booleans())
-def test_predict_looks_round_the_corner(case, cluster_all):
-    X, periods, reach, by = case
+@given(shifted_points(), st.booleans())
+def test_prediction_looks_across_the_period(case, cluster_all):
+    X, periods, reach, shift = case
     K = np.array([k or 0 for k in periods])
     modes = seek(Grid.from_points(X, 1.0, periodic=periods), resolution=reach)
-    new = X[::-1] + by / 7 + np.arange(X.size).reshape(X.shape) % 5 * 0.83
+    new = X[::-1] + shift / 7 + np.arange(X.size).reshape(X.shape) % 5 * 0.83
     expected = reference.predict(
         new,
         1.0,
@@ -133,7 +133,7 @@ def test_predict_looks_round_the_corner(case, cluster_all):
     labels = modes.label(new, cluster_all=cluster_all)
     near = modes.label(new, cluster_all=False) >= 0
     assert_array_equal(labels[near], expected[near])
-    # Two modes can be equally far: then the distance has to be right, not the label.
+    # Two modes can be equally far, so the distances are compared, not the labels.
     for q, a, b in zip(new[~near], labels[~near], expected[~near], strict=True):
         if cluster_all:
             far = [np.linalg.norm(circular(modes.centers[k], q, periods)) for k in (a, b)]
@@ -143,7 +143,7 @@ def test_predict_looks_round_the_corner(case, cluster_all):
 
 
 @pytest.mark.filterwarnings("ignore:the search still moved")
-def test_many_cells_on_many_threads():
+def test_many_cells_have_one_result_for_all_threads():
     X = np.random.default_rng(0).uniform(0, 360, size=(60_000, 2))
     grid = Grid.from_points(X, 1.3, periodic=[360, 360])
     assert len(grid) > 40_000
@@ -154,7 +154,7 @@ def test_many_cells_on_many_threads():
         assert_array_equal(modes.label(X, n_threads=n_threads), expected.label(X, n_threads=1))
 
 
-def test_the_bandwidth_is_the_nearest_that_divides_the_period():
+def test_bandwidth_is_the_nearest_that_divides_the_period():
     grid = Grid.from_points([[1.0, 2.0]], 7.0, periodic=[360, None])
     assert_array_equal(grid.cells_per_period, [51, 0])
     assert_array_equal(grid.bandwidth, [360 / 51, 7.0])
@@ -162,7 +162,7 @@ def test_the_bandwidth_is_the_nearest_that_divides_the_period():
     assert_array_equal(Grid.empty(7.0, 2, periodic=[360, None]).cells_per_period, [51, 0])
 
 
-def test_grids_of_other_periods_do_not_add_up():
+def test_grids_of_other_periods_cannot_be_added():
     a = Grid.from_points([[1.0], [359.0]], 10.0, periodic=360)
     assert a + Grid.from_points([[361.0]], 10.0, periodic=360) == Grid.from_points(
         [[1.0], [359.0], [1.0]], 10.0, periodic=360
@@ -188,13 +188,13 @@ def test_coarsen_divides_the_period():
         fine.coarsen(5)
 
 
-def test_a_file_keeps_the_period(tmp_path):
+def test_file_keeps_the_period(tmp_path):
     grid = Grid.from_points([[1.0, 3.0], [359.0, 4.0]], 10.0, periodic=[360, None])
     grid.save(tmp_path / "a.grid")
     assert_equal(Grid.load(tmp_path / "a.grid"), grid)
 
 
-def test_the_estimator_on_a_circle():
+def test_estimator_with_a_period():
     angles = np.array([[359.0], [1.0], [0.0], [180.0], [182.0], [-2.0]])
     model = MeanShiftPP(bandwidth=6, periodic=[360]).fit(angles)
     assert_array_equal(model.labels_, [0, 0, 0, 1, 1, 0])
@@ -207,20 +207,20 @@ def test_the_estimator_on_a_circle():
     assert chunked.grid_ == model.grid_
 
 
-def test_resolution_and_period_together():
+def test_estimator_with_a_period_and_a_resolution():
     rng = np.random.default_rng(2)
     angles = np.r_[rng.normal(0, 8, (400, 1)), rng.normal(180, 8, (200, 1))]
     model = MeanShiftPP(bandwidth=25, resolution=4, periodic=[360]).fit(angles)
     assert len(model.cluster_centers_) == 2
     assert_array_equal(model.grid_.cells_per_period, [43])  # 25 / 3 is nearest to 360 / 43
     assert model.bandwidth_[0] == pytest.approx(3 * 360 / 43)
-    settled = MeanShiftPP(resolution=4, periodic=[360])
+    automatic = MeanShiftPP(resolution=4, periodic=[360])
     for chunk in np.array_split(angles, 3):
-        settled.partial_fit(chunk)
-    assert settled.grid_.total == 600
+        automatic.partial_fit(chunk)
+    assert automatic.grid_.total == 600
 
 
-def test_points_of_no_weight_are_labelled_round_the_corner():
+def test_points_of_zero_weight_are_labelled_across_the_period():
     _, labels = fit_labels([[1.0], [180.0], [359.0]], 5.0, periodic=360, sample_weight=[2, 1, 0])
     assert labels.tolist() == [0, 1, 0]
 
@@ -239,14 +239,14 @@ def test_points_of_no_weight_are_labelled_round_the_corner():
         ([1e300, None], "use a larger bandwidth"),
     ],
 )
-def test_bad_periods_are_refused(periodic, message):
+def test_bad_periods_raise(periodic, message):
     with pytest.raises(InvalidInputError, match=message):
         Grid.from_points([[1.0, 2.0]], 1.0, periodic=periodic)
     with pytest.raises(ValueError, match=message):
         MeanShiftPP(bandwidth=1.0, periodic=periodic).fit([[1.0, 2.0], [1.0, 3.0]])
 
 
-def test_a_window_wider_than_the_period_is_refused():
+def test_window_wider_than_the_period_raises():
     grid = Grid.from_points([[1.0], [2.0]], 1.0, periodic=4)
     with pytest.raises(InvalidInputError, match="a window of 5 cells"):
         seek(grid, resolution=2)
@@ -254,7 +254,7 @@ def test_a_window_wider_than_the_period_is_refused():
         fit_labels([[1.0]], 2.0, resolution=2, periodic=4)
 
 
-def test_a_heap_on_both_sides_of_the_edge_can_be_too_heavy():
+def test_cell_that_the_period_makes_too_heavy_raises():
     n = 2**32 - 1
     with pytest.raises(InvalidInputError, match="exact only up to 4,294,967,295"):
         Grid.from_points([[0.5], [10.5]], 1.0, periodic=10, sample_weight=[n, 1])

@@ -1,4 +1,4 @@
-"""A window of (2r+1)^d smaller cells: the same laws as for 3^d, and the paper's at r = 1."""
+"""A window of (2r+1)^d smaller cells: the laws of 3^d cells hold, and r = 1 is the paper's."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_same_clusters_as_the_reference(kind: Maker, d: int, reach: int):
 
 @pytest.mark.parametrize("reach", REACHES)
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_predict_looks_as_far_as_the_search(d: int, reach: int):
+def test_prediction_looks_as_far_as_the_search(d: int, reach: int):
     for kind in KINDS[:4]:
         case = make(kind, d, 1)
         h = fine_bandwidth(case.bandwidth, reach)
@@ -104,7 +104,7 @@ def test_unknown_window_sums_are_rejected():
         search(Grid.from_points([[1.0]], 1.0), 1, 1, "fast")
 
 
-def test_a_resolution_of_one_is_the_paper_s():
+def test_resolution_of_one_is_the_paper_s():
     X = np.random.default_rng(0).normal(size=(2_000, 2))
     h = np.array([0.3, 0.7])
     assert_array_equal(fine_bandwidth(h, 1), h)
@@ -112,8 +112,8 @@ def test_a_resolution_of_one_is_the_paper_s():
     assert_same_modes(seek(grid, resolution=1), seek(grid))
 
 
-def test_the_window_stays_three_bandwidths_wide():
-    """Two heaps exactly as far apart as a window reaches: seen at every resolution, or at none."""
+def test_window_stays_three_bandwidths_wide():
+    """Two points just inside and just outside of one window, at every resolution."""
     for r in (1, 2, 4, 10):
         fine = fine_bandwidth(1.0, r)
         middle = 0.5 * fine  # of cell 0
@@ -123,7 +123,7 @@ def test_the_window_stays_three_bandwidths_wide():
         assert len(fit_labels(apart, 1.0, resolution=r)[0]) == 2, r
 
 
-def test_the_estimator_keeps_the_bandwidth_and_bins_finer():
+def test_estimator_keeps_the_bandwidth_and_bins_finer():
     X = np.random.default_rng(1).normal(size=(500, 2))
     model = MeanShiftPP(bandwidth=0.9, resolution=4).fit(X)
     assert_array_equal(model.bandwidth_, [0.9, 0.9])
@@ -136,7 +136,7 @@ def test_the_estimator_keeps_the_bandwidth_and_bins_finer():
     assert_array_equal(chunked.cluster_centers_, model.cluster_centers_)
 
 
-def test_the_automatic_bandwidth_holds_for_all_chunks():
+def test_automatic_bandwidth_holds_for_all_chunks():
     first, *others = np.array_split(np.random.default_rng(2).normal(size=(600, 2)), 3)
     model = MeanShiftPP(resolution=3).partial_fit(first)
     chosen = model.bandwidth_
@@ -149,7 +149,7 @@ def test_the_automatic_bandwidth_holds_for_all_chunks():
 
 
 @pytest.mark.parametrize("resolution", [0, -1, 65, 1.5, True, "4", None])
-def test_what_is_not_a_resolution_is_refused(resolution):
+def test_bad_resolution_raises(resolution):
     grid = Grid.from_points([[1.0]], 1.0)
     with pytest.raises(InvalidInputError, match="resolution must be a whole number from 1 to 64"):
         seek(grid, resolution=resolution)
@@ -159,7 +159,7 @@ def test_what_is_not_a_resolution_is_refused(resolution):
 
 @pytest.mark.filterwarnings("ignore:the search still moved")
 @pytest.mark.parametrize("resolution", [1, 2, 4, 64])
-def test_a_weight_too_large_for_the_window_is_refused(resolution):
+def test_weight_too_large_for_the_window_raises(resolution):
     n = 2**32 - 1
     heap = Grid.from_points(np.arange(1000.0)[:, None], 1.0, sample_weight=np.full(1000, n))
     bits = 43 - int(2 * resolution + 1).bit_length()

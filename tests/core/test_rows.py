@@ -1,28 +1,146 @@
-"""Arithmetic on the rows of grids: fading."""
+"""Rows of a grid: merging, units of weight, coarser cells and fading, in exact integers."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
-from meanshiftpp import Grid
+from meanshiftpp import Grid, _kernel
+from meanshiftpp.core.rows import (
+    Rows,
+    check_counts,
+    coarsen_rows,
+    empty_rows,
+    fade_rows,
+    merge_rows,
+    rescale,
+)
 from meanshiftpp.errors import InvalidInputError
 
+some = settings(max_examples=150, deadline=None, derandomize=True)
 
-@pytest.mark.parametrize("keep", [0.0, 0.3, 0.5, 6 / 7, 1.0])
-def test_a_faded_grid_has_the_same_means(keep):
-    points = np.random.default_rng(2).normal(0, 30, (20_000, 3))
-    grid = Grid.from_points(points, 7.0)
-    faded = grid.faded(keep)
+
+@st.composite
+def rows(draw: st.DrawFn, limit: int = _kernel.COUNT_LIMIT) -> Rows:
+    """Draw sorted cells with counts up to a limit and sums that fit the counts."""
+    d = draw(st.integers(1, 3))
+    cell = st.tuples(*[st.integers(-20, 20)] * d)
+    cells = sorted(draw(st.sets(cell, min_size=1, max_size=12)))
+    counts = [draw(st.integers(1, limit)) for _ in cells]
+    sums = [[draw(st.integers(0, count << 32)) for _ in range(d)] for count in counts]
+    return Rows(np.array(cells), np.array(counts, np.uint64), np.array(sums, np.uint64))
+
+
+def assert_rows(actual: Rows, expected: Rows) -> None:
+    for name, a, e in zip(Rows._fields, actual, expected):
+        assert_array_equal(a, e, name)
+
+
+@some
+@given(rows(limit=_kernel.COUNT_LIMIT // 2))
+def test_merging_adds_equal_cells(one):
+    merged = merge_rows([one, empty_rows(one.cells.shape[1]), one])
+    assert_rows(merged, Rows(one.cells, one.counts * 2, one.sums * 2))
+
+
+def test_merging_a_cell_that_becomes_too_heavy_raises():
+    one = Rows(np.array([[3]]), np.array([2**31], np.uint64), np.array([[5]], np.uint64))
+    with pytest.raises(InvalidInputError, match=r"the sum would have a cell of weight 4,294,967,2"):
+        merge_rows([one, one])
+    check_counts(np.array([_kernel.COUNT_LIMIT], np.uint64), "the grid")
+    check_counts(np.empty(0, np.uint64), "the grid")
+    with pytest.raises(InvalidInputError, match=r"the grid would have a cell .* smaller"):
+        check_counts(np.array([_kernel.COUNT_LIMIT + 1], np.uint64), "the grid")
+
+
+# -- units of weight -------------------------------------------------------------------------------
+
+
+@some
+@given(rows(limit=2**20), st.integers(0, 10))
+def test_finer_unit_is_exact_and_can_be_undone(one, exponent):
+    finer = rescale(one, 1.0, 2.0**-exponent)
+    assert_array_equal(finer.counts, one.counts << np.uint64(exponent))
+    assert_array_equal(finer.sums, one.sums << np.uint64(exponent))
+    back = rescale(finer, 2.0**-exponent, 1.0)
+    assert_array_equal(back.counts, one.counts)
+    np.testing.assert_allclose(back.sums, one.sums, rtol=1e-15)
+
+
+@some
+@given(rows())
+def test_coarser_unit_keeps_cells_and_nearly_the_means(one):
+    coarser = rescale(one, 2.0**-10, 1.0)
+    assert_array_equal(coarser.cells, one.cells)
+    exact = one.counts / 2**10
+    assert (np.abs(coarser.counts - np.maximum(exact, 1)) <= 0.5).all()
+    means, expected = (r.sums / r.counts[:, None] for r in (coarser, one))
+    np.testing.assert_allclose(means, expected, atol=1, rtol=1e-12)
+
+
+def test_same_unit_and_no_rows_are_returned_unchanged():
+    one = Rows(np.array([[3]]), np.array([7], np.uint64), np.array([[5]], np.uint64))
+    assert rescale(one, 0.5, 0.5) is one
+    empty = empty_rows(2)
+    assert rescale(empty, 0.5, 1.0) is empty
+
+
+# -- coarser cells ---------------------------------------------------------------------------------
+
+
+@some
+@given(rows(limit=2**28), st.integers(1, 9))
+def test_coarsening_agrees_with_exact_integers(one, k):
+    coarse = coarsen_rows(one, k)
+    expected: dict[tuple, list[int]] = {}
+    for cell, count, sums in zip(one.cells.tolist(), one.counts.tolist(), one.sums.tolist()):
+        total = expected.setdefault(tuple(n // k for n in cell), [0, *[0] * len(cell)])
+        total[0] += count
+        for j, n in enumerate(cell):  # rounded to the nearest unit for each merged cell
+            total[j + 1] += ((n % k << 32) * count + sums[j] + k // 2) // k
+    assert coarse.cells.tolist() == [list(cell) for cell in sorted(expected)]
+    totals = [expected[cell] for cell in sorted(expected)]
+    assert coarse.counts.tolist() == [total[0] for total in totals]
+    assert coarse.sums.tolist() == [total[1:] for total in totals]
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, "2", 2**31])
+def test_bad_factors_of_coarsen_raise(k):
+    with pytest.raises(InvalidInputError, match="coarsen"):
+        Grid.from_points([[1.0]], 1.0).coarsen(k)
+
+
+def test_coarsening_to_an_infinite_bandwidth_raises():
+    with pytest.raises(InvalidInputError, match="is not finite"):
+        Grid.from_points([[1.0]], 1e308).coarsen(10)
+
+
+# -- fading ----------------------------------------------------------------------------------------
+
+
+@some
+@given(rows(), st.floats(0, 1))
+def test_fading_rounds_counts_down_and_keeps_the_means(one, keep):
+    faded = fade_rows(one, keep)
+    counts = np.floor(one.counts * keep)
+    left = counts >= 1
+    assert_array_equal(faded.cells, one.cells[left])
+    assert_array_equal(faded.counts, counts[left])
     assert (faded.sums <= faded.counts[:, None] << np.uint64(32)).all()
-    assert np.array_equal(faded.counts, (grid.counts * keep).astype(int)[grid.counts * keep >= 1])
-    kept = np.isin(grid.cells, faded.cells).all(axis=1) & (grid.counts * keep >= 1)
-    assert np.abs(faded.means - grid.means[kept]).max(initial=0) < 1e-7
-    assert (faded == grid) == (keep == 1.0)
-    assert len(grid.faded(0.0).faded(0.5)) == 0
+    means, expected = faded.sums / faded.counts[:, None], (one.sums / one.counts[:, None])[left]
+    np.testing.assert_allclose(means, expected, atol=1.5, rtol=1e-12)  # of 2^32 in a cell
 
 
-def test_a_faded_grid_keeps_its_period_and_can_be_added():
-    grid = Grid.from_points([[1.0], [1.0], [359.0]], 10, periodic=[360])
-    assert (grid + grid.faded(0.5)).total == 4
-    for wrong in (1.5, -0.1, float("nan"), "x", None):
-        with pytest.raises(InvalidInputError, match=f"from 0 to 1, got {wrong!r}"):
-            grid.faded(wrong)
+def test_fading_to_all_and_to_nothing():
+    grid = Grid.from_points(np.random.default_rng(0).normal(size=(500, 2)), 0.5)
+    assert grid.faded(1) == grid
+    assert grid.faded(0.0) == Grid.empty(0.5, 2)
+    assert grid.faded(0.5).total == (grid.counts // 2).sum()
+
+
+@pytest.mark.parametrize("keep", [-0.1, 1.1, float("nan"), "half", None, True])
+def test_bad_shares_to_keep_raise(keep):
+    with pytest.raises(InvalidInputError, match="keep must be a number from 0 to 1, got") as caught:
+        Grid.from_points([[1.0]], 1.0).faded(keep)
+    assert caught.value.parameter == "keep"

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import meanshiftpp
 from meanshiftpp._support.checks import thread_count
-from meanshiftpp.bandwidth.spread import SAMPLE
+from meanshiftpp.bandwidth.spread import SAMPLE_SIZE
 from meanshiftpp.engines.dask import MeanShiftPP, _task_threads
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
 
@@ -114,7 +114,7 @@ def test_a_series_is_no_frame():
 def test_without_a_bandwidth_it_is_that_of_one_process(times):
     points = np.concatenate([X + k / 7 for k in range(times)])
     points[5] = 1e6  # no absurd value decides
-    assert (len(points) > SAMPLE) == (times > 1)
+    assert (len(points) > SAMPLE_SIZE) == (times > 1)
     frame = pd.DataFrame(points, columns=["x", "y", "z"])
     for lazy in (da.from_array(points, chunks=(700, 2)), dd.from_pandas(frame, npartitions=3)):
         assert_same(MeanShiftPP().fit(lazy), points)

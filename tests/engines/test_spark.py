@@ -15,7 +15,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import meanshiftpp
-from meanshiftpp.bandwidth.spread import SAMPLE
+from meanshiftpp.bandwidth.spread import SAMPLE_SIZE
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
 
 pytestmark = [
@@ -135,7 +135,7 @@ def test_of_many_rows_some_are_looked_at(session):
 
     many = np.concatenate([X + np.float32([k / 7, k / 7, k]) for k in range(5)])
     many[7] = 1e6  # no absurd value decides
-    assert len(many) > SAMPLE
+    assert len(many) > SAMPLE_SIZE
     df = session.createDataFrame(table(many)).repartition(3)
     side = spark.fit(df, NAMES).grid.bandwidth
     np.testing.assert_allclose(side, meanshiftpp.select_bandwidth(many), rtol=0.2)

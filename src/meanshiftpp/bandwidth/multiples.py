@@ -1,7 +1,7 @@
-"""Which bandwidths a sweep takes: whole multiples of one step.
+"""The bandwidths of a sweep: whole multiples of one step.
 
-The step decides the cost, for all grids are made from that of the step. So it is as coarse as the
-bandwidths allow, and where a number cannot be had it is moved to one that can.
+All grids are coarsened from that of the step, which therefore determines the cost. The step is as
+large as the bandwidths allow, and a bandwidth that is not a multiple moves to the nearest one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from meanshiftpp._support.checks import as_bandwidth
 from meanshiftpp._support.devices import as_array
 from meanshiftpp.bandwidth.spread import (
-    SAMPLE,
+    SAMPLE_SIZE,
     Scale,
     gradient_reference,
-    reach_of,
+    outlier_limits,
     sample_rows,
     scale_of_grid,
     scale_of_points,
@@ -29,10 +29,10 @@ from meanshiftpp.errors import InvalidInputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-FINEST, COARSEST = 0.25, 4.0  # of the default bandwidths, in references for the gradient
-PARTS = 4  # default bandwidths are multiples 4, 5, 6, 7, 8, 10, 12, 14, 16, ... of the step
-EXACT = 8  # how many parts of the smallest bandwidth are tried as the step of all
-MOST = 2**31 - 1  # times the step: the coarsest grid that can be made of it
+FINEST, COARSEST = 0.25, 4.0  # default bandwidths, in references for the gradient
+DIVISIONS = 4  # default bandwidths are 4, 5, 6, 7, 8, 10, 12, 14, 16, ... steps
+MAX_DIVISIONS = 8  # the largest n for which the step may be 1/n of the smallest bandwidth
+MAX_MULTIPLE = 2**31 - 1  # the largest factor of Grid.coarsen
 
 
 def plan_for_points(
@@ -41,22 +41,23 @@ def plan_for_points(
     bandwidths: ArrayLike | None,
     step: float | ArrayLike | None,
 ) -> tuple[NDArray[np.float64], list[int]]:
-    """Settle the step of each feature, and the multiples of it."""
+    """Return the step of each feature, and the multiples of it."""
     d = points.shape[1]
-    unit = None if step is None else as_bandwidth(step, d)
+    checked_step = None if step is None else as_bandwidth(step, d)
     if bandwidths is not None:
-        sides, direction = _wanted(bandwidths, d, unit)
-        if unit is None:
-            unit = direction * _common_step(sides)
-            sides = sides / _common_step(sides)
-        return unit, _snapped(sides)
+        sizes, unit = _as_bandwidths(bandwidths, d, checked_step)
+        if checked_step is not None:
+            return checked_step, _nearest_whole(sizes)
+        common = _common_step(sizes)
+        return unit * common, _nearest_whole(sizes / common)
     weight = None if sample_weight is None else as_array(sample_weight)
-    rows, counted = sample_rows(points, weight, SAMPLE)
-    scale = scale_of_points(rows, counted, reach_of(rows, counted))
+    rows, row_weights = sample_rows(points, weight, SAMPLE_SIZE)
+    scale = scale_of_points(rows, row_weights, outlier_limits(rows, row_weights))
     n = float(len(points) if weight is None else weight.sum())
-    if unit is None:
-        unit = scale.bandwidth(FINEST / PARTS * gradient_reference(d, n))
-    return unit, _default_multiples(references(replace(scale, total=n), unit))
+    if checked_step is None:
+        checked_step = scale.bandwidth(FINEST / DIVISIONS * gradient_reference(d, n))
+    reference = reference_in_steps(replace(scale, total=n), checked_step)
+    return checked_step, _default_multiples(reference)
 
 
 def plan_for_grid(
@@ -64,157 +65,180 @@ def plan_for_grid(
     bandwidths: ArrayLike | None,
     step: float | ArrayLike | None,
     sample_weight: ArrayLike | None,
-    r: int,
-) -> tuple[Grid, NDArray[np.float64], list[int]]:
-    """Settle the same for a grid, whose bandwidth is the step."""
-    if step is not None or sample_weight is not None:
-        raise InvalidInputError("a grid has its own step and weights: give neither with a grid")
-    unit = grid.bandwidth * ((2 * r + 1) / 3) if r > 1 else grid.bandwidth
-    if len(grid) == 0 or bandwidths is None:
-        wanted = _default_multiples(references(scale_of_grid(grid), unit))
-        return grid, unit, sorted({possible(grid, k, r) for k in wanted})
-    sides, _ = _wanted(bandwidths, grid.n_features, unit)
-    if sides[0] < 0.5:
-        raise InvalidInputError(
-            f"the bandwidth {shown(sides[0] * unit)} is finer than the grid's, {shown(unit)}; "
-            "a grid can only be made coarser"
+    resolution: int,
+) -> tuple[NDArray[np.float64], list[int]]:
+    """Return the step of a grid, which is its bandwidth, and the multiples of it."""
+    if step is not None:
+        raise InvalidInputError.for_parameter(
+            "step", "None with a grid, whose bandwidth is the step", step
         )
-    return grid, unit, sorted({possible(grid, k, r) for k in _snapped(sides)})
+    check_no_weights(sample_weight)
+    # A bandwidth is a third of the window, as in `Modes.bandwidth`.
+    unit = grid.bandwidth * ((2 * resolution + 1) / 3) if resolution > 1 else grid.bandwidth
+    if len(grid) == 0 or bandwidths is None:
+        multiples = _default_multiples(reference_in_steps(scale_of_grid(grid), unit))
+    else:
+        sizes, _ = _as_bandwidths(bandwidths, grid.n_features, unit)
+        if sizes[0] < 0.5:
+            raise InvalidInputError.for_parameter(
+                "bandwidths",
+                f"at least that of the grid, {format_bandwidth(unit)}",
+                (sizes[0] * unit).tolist(),
+                "a grid cannot be made finer: sweep the points",
+            )
+        multiples = _nearest_whole(sizes)
+    return unit, sorted({nearest_multiple(grid, k, resolution) for k in multiples})
 
 
-def possible(grid: Grid, k: int, reach: int = 1) -> int:
-    """Give the multiple of a grid nearest to k: with periods, one that divides all of them.
+def check_no_weights(sample_weight: ArrayLike | None) -> None:
+    """Raise if weights are passed with a grid."""
+    if sample_weight is not None:
+        raise InvalidInputError(
+            "sample_weight must be None with a grid, which contains the weights",
+            parameter="sample_weight",
+        )
 
-    And leaves each as many cells as a window has.
+
+def nearest_multiple(grid: Grid, k: int, reach: int = 1) -> int:
+    """Return the multiple nearest to k by which a grid can be coarsened.
+
+    With periods, the multiple divides the cells in each of them and leaves at least a window.
     """
     periods = grid.cells_per_period[grid.cells_per_period > 0].tolist()
     if not periods:
         return k
-    most = min(periods) // (2 * reach + 1)
+    largest = min(periods) // (2 * reach + 1)
     common = math.gcd(*periods)
-    divisors = [n for n in range(1, max(1, min(most, common)) + 1) if common % n == 0]
+    divisors = [n for n in range(1, max(1, min(largest, common)) + 1) if common % n == 0]
     return min(divisors, key=lambda n: abs(math.log(n / k)))
 
 
-def _wanted(
-    bandwidths: ArrayLike, d: int, unit: NDArray[np.float64] | None
+def _as_bandwidths(
+    bandwidths: ArrayLike, d: int, step: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Check what was asked for; give the sizes, rising, and the bandwidth of size 1."""
+    """Check bandwidths and return them, rising, as multiples of a unit, with the unit.
+
+    The unit is the step, or the first bandwidth if there is no step.
+    """
     try:
-        wanted = np.asarray(bandwidths, np.float64)
+        values = np.asarray(bandwidths, np.float64)
     except (TypeError, ValueError):
-        wanted = np.empty(())
-    if wanted.ndim not in (1, 2) or wanted.size == 0 or (wanted.ndim == 2 and wanted.shape[1] != d):
-        raise InvalidInputError(
-            f"bandwidths must be numbers, or rows of {d} numbers, one for each feature; "
-            f"got {bandwidths!r}"
-        )
-    bad = wanted[~(np.isfinite(wanted) & (wanted > 0))]
+        values = np.empty(())
+    if values.ndim not in (1, 2) or values.size == 0 or (values.ndim == 2 and values.shape[1] != d):
+        expected = f"numbers, or rows of {d} numbers, one for each feature"
+        raise InvalidInputError.for_parameter("bandwidths", expected, bandwidths)
+    bad = values[~(np.isfinite(values) & (values > 0))]
     if bad.size:
-        raise InvalidInputError(f"bandwidths must be positive and finite, got {bad[0]}")
-    rows = wanted if wanted.ndim == 2 else np.repeat(wanted[:, None], d, axis=1)
-    direction = rows[0] if unit is None else unit
-    ratios = rows / direction
-    if not np.allclose(ratios, ratios[:, :1], rtol=1e-6, atol=0):
-        raise InvalidInputError(
-            f"the features of all bandwidths must be in one proportion, here {shown(direction)}: "
-            "each bandwidth is a whole multiple of one step"
+        raise InvalidInputError.for_parameter("bandwidths", "positive and finite", float(bad[0]))
+    rows = values if values.ndim == 2 else np.repeat(values[:, None], d, axis=1)
+    unit = rows[0] if step is None else step
+    ratios = rows / unit
+    in_proportion = np.isclose(ratios, ratios[:, :1], rtol=1e-6, atol=0).all(axis=1)
+    if not in_proportion.all():
+        raise InvalidInputError.for_parameter(
+            "bandwidths",
+            f"in one proportion across the features, here {format_bandwidth(unit)}",
+            rows[~in_proportion][0].tolist(),
+            "each bandwidth is a whole multiple of one step",
         )
-    return np.unique(ratios[:, 0]), direction
+    return np.unique(ratios[:, 0]), unit
 
 
-def _common_step(sides: NDArray[np.float64]) -> float:
-    """Find the largest part of the smallest of which all are multiples, or take a quarter."""
-    for parts in range(1, EXACT + 1):
-        multiples = sides * (parts / sides[0])
+def _common_step(sizes: NDArray[np.float64]) -> float:
+    """Return the largest fraction of the smallest size that divides all sizes, or a quarter."""
+    for divisions in range(1, MAX_DIVISIONS + 1):
+        multiples = sizes * (divisions / sizes[0])
         if np.allclose(multiples, np.rint(multiples), rtol=1e-9, atol=0):
-            return float(sides[0]) / parts
-    return float(sides[0]) / PARTS
+            return float(sizes[0]) / divisions
+    return float(sizes[0]) / DIVISIONS
 
 
-def _snapped(sides: NDArray[np.float64]) -> list[int]:
-    """Give the nearest whole numbers, at least 1, each once."""
-    if sides[-1] > MOST:
-        raise InvalidInputError(
-            f"the largest bandwidth is {sides[-1]:.3g} times the step; 2**31 - 1 is the most"
+def _nearest_whole(sizes: NDArray[np.float64]) -> list[int]:
+    """Return the distinct nearest whole numbers, at least 1, of sizes in steps."""
+    if sizes[-1] > MAX_MULTIPLE:
+        raise InvalidInputError.for_parameter(
+            "bandwidths",
+            "at most 2**31 - 1 times the step",
+            float(sizes[-1]),
+            "leave out the smallest bandwidth or use a larger step",
         )
-    return sorted(set(np.maximum(np.rint(sides), 1).astype(np.int64).tolist()))
+    return sorted(set(np.maximum(np.rint(sizes), 1).astype(np.int64).tolist()))
 
 
-def references(scale: Scale, unit: NDArray[np.float64]) -> float:
-    """How many steps a reference for the gradient is, in the geometric mean of the features."""
-    d = len(unit)
-    h = scale.bandwidth(gradient_reference(d, scale.total))
-    ratios = (h / unit)[scale.varies]
+def reference_in_steps(scale: Scale, step: NDArray[np.float64]) -> float:
+    """Return the reference for the gradient in steps, in the geometric mean of the features."""
+    h = scale.bandwidth(gradient_reference(len(step), scale.total))
+    ratios = (h / step)[scale.varies]
     return float(np.exp(np.log(ratios).mean())) if ratios.size else 1.0
 
 
 def _default_multiples(reference: float) -> list[int]:
-    """Give whole numbers, four to a doubling: most are twice another, and cheap to make."""
+    """Return whole numbers, four to a doubling: most are twice another, and cheap to make."""
     low, high = FINEST * reference * (1 - 1e-6), max(COARSEST * reference * (1 + 1e-6), 1.0)
     octaves = range(max(0, math.ceil(math.log2(high))) + 1)
-    numbers = {1, 2, 3} | {part << octave for octave in octaves for part in range(PARTS, 2 * PARTS)}
-    return sorted(k for k in numbers if low <= k <= high) or [1]
+    numbers = {k << octave for octave in octaves for k in range(DIVISIONS, 2 * DIVISIONS)}
+    return sorted(k for k in numbers | {1, 2, 3} if low <= k <= high) or [1]
 
 
-def refuse_too_fine(
+def check_cell_count(
     points: NDArray[np.generic],
-    cell: NDArray[np.float64],
+    cell_size: NDArray[np.float64],
     smallest: NDArray[np.float64],
     max_cells: int,
 ) -> None:
-    """Estimate how many cells there will be, before there are too many."""
+    """Raise if the grid of the points would have more than `max_cells` cells, by an estimate."""
     n = len(points)
     if n <= max_cells:
         return
-    sample, _ = sample_rows(points, None, SAMPLE)
-    grid = Grid.from_points(sample, cell)
-    cells = _estimated_cells(grid, n)
+    sample, _ = sample_rows(points, None, SAMPLE_SIZE)
+    grid = Grid.from_points(sample, cell_size)
+    cells = _estimate_cells(grid, n)
     if cells <= max_cells:
         return
-    fits, tried = _least_that_fits(grid, n, max_cells)
-    if fits is not None:
+    multiple, tried = _smallest_multiple_that_fits(grid, n, max_cells)
+    if multiple is not None:
         advice = (
-            f"what has to fit is the step they are multiples of, {shown(cell)}: with all of them "
-            f"{fits} times as large, the nearest that fits is about {shown(smallest * fits)}"
+            f"the grid has cells of the step, {format_bandwidth(cell_size)}, and fits if all "
+            f"bandwidths are {multiple} times as large: the smallest that fits is about "
+            f"{format_bandwidth(smallest * multiple)}"
         )
-    elif _all_around_zero(grid, tried):
+    elif _all_touch_zero(grid, tried):
         least = len(grid.coarsen(tried))
-        advice = f"none fits: points on both sides of 0 are never in fewer than {least:,} cells"
+        advice = f"no bandwidth fits: points on both sides of 0 occupy at least {least:,} cells"
     else:
-        advice = f"no bandwidth up to {shown(smallest * tried)} fits"
+        advice = f"no bandwidth up to {format_bandwidth(smallest * tried)} fits"
     raise InvalidInputError(
-        f"the smallest bandwidth {shown(smallest)} needs a grid of about {cells:,.0f} cells, more "
-        f"than max_cells={max_cells:,}; {advice}"
+        f"the grid must have at most max_cells={max_cells:,} cells, but the smallest bandwidth, "
+        f"{format_bandwidth(smallest)}, needs about {cells:,.0f}; {advice}"
     )
 
 
-def _least_that_fits(grid: Grid, n: int, max_cells: int) -> tuple[int | None, int]:
-    """Find the least multiple with few enough cells, if there is one, and the largest tried."""
+def _smallest_multiple_that_fits(grid: Grid, n: int, max_cells: int) -> tuple[int | None, int]:
+    """Return the smallest multiple with few enough cells, or None, and the largest one tried."""
 
     def fits(k: int) -> bool:
-        return _estimated_cells(grid.coarsen(k), n) <= max_cells
+        return _estimate_cells(grid.coarsen(k), n) <= max_cells
 
     low, high = 1, 2
     while not fits(high):
-        if high == MOST or _all_around_zero(grid, high):
+        if high == MAX_MULTIPLE or _all_touch_zero(grid, high):
             return None, high
-        low, high = high, min(2 * high, MOST)
+        low, high = high, min(2 * high, MAX_MULTIPLE)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high, high
 
 
-def _all_around_zero(grid: Grid, k: int) -> bool:
-    """Whether all cells of that multiple touch 0, where cells begin: no larger one has fewer."""
+def _all_touch_zero(grid: Grid, k: int) -> bool:
+    """Return whether all cells of that multiple touch 0: no larger multiple has fewer cells."""
     return bool(((grid.cells >= -k) & (grid.cells < k)).all())
 
 
-def _estimated_cells(grid: Grid, n: int) -> float:
-    """Estimate the cells of all n points from those of a sample (Chao's lower bound).
+def _estimate_cells(grid: Grid, n: int) -> float:
+    """Estimate the number of cells of all n points from those of a sample (Chao's lower bound).
 
-    Cells that hold one point of the sample tell how many hold none.
+    The cells with one or two points of the sample show how many cells it missed.
     """
     seen = len(grid)
     if grid.total >= n:
@@ -223,7 +247,7 @@ def _estimated_cells(grid: Grid, n: int) -> float:
     return min(seen + once * (once - 1) / (2 * (twice + 1)), n)
 
 
-def shown(h: NDArray[np.float64]) -> str:
-    """Write a bandwidth: one number, or one for each feature."""
-    values = [f"{side:.4g}" for side in np.atleast_1d(h)]
+def format_bandwidth(h: NDArray[np.float64]) -> str:
+    """Format a bandwidth: one number, or one for each feature."""
+    values = [f"{size:.4g}" for size in np.atleast_1d(h)]
     return values[0] if len(set(values)) == 1 else f"({', '.join(values)})"

@@ -1,8 +1,8 @@
-"""How wide the data is, and what a bell of that width would ask for.
+"""The spread of the data, and two reference bandwidths in proportion to it.
 
-The moments of a table or a grid, a sample of rows where all would be too many, and two reference
-bandwidths: the ones that would be best if the data were one normal bump. Nobody clusters one bump;
-they are the unit in which the choice of a bandwidth is made.
+The moments of a table or a grid, a sample of the rows of large data, and the bandwidths that would
+be best if the data were one normal bump. Data worth clustering is not one bump; the references are
+the unit in which a bandwidth is chosen.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from meanshiftpp._support.devices import module_of, on_gpu, to_host
 from meanshiftpp.core.grid import Grid
 
-SAMPLE = 1 << 14  # rows that are looked at
-TAIL = 0.01  # on either side: what may be far from all the rest
-BLOCK = 1 << 16  # rows whose moments are taken at a time: no copy of the data is made
+SAMPLE_SIZE = 1 << 14  # rows of large data from which a bandwidth is chosen
+TAIL = 0.01  # share of the values on either side that may be outliers
+BLOCK_ROWS = 1 << 16  # rows whose moments are computed at a time, so that the data is not copied
 
 
 @dataclass(frozen=True)
@@ -33,146 +33,156 @@ class Scale:
 
     @property
     def varies(self) -> NDArray[np.bool_]:
-        """Which features are not constant; in fewer than 2^40 parts of their magnitude, to be sure.
+        """Which features are not constant: their spread is above 2^-40 of their mean.
 
-        The cells of a bandwidth near the spread can then be counted from zero.
+        Cells of a size near the spread can then be numbered from zero.
         """
         return self.spread > np.ldexp(np.abs(self.mean), -40)
 
     def common(self) -> Scale:
-        """Give all features the same spread, for features in the same unit: their quadratic mean.
+        """Return the scale with one spread for all features, which must share a unit.
 
-        Constant ones do not count. Where all are, the largest in magnitude stands for them.
+        The spread is the quadratic mean over the features that vary. If none varies, the largest
+        magnitude stands for all means.
         """
         varying = self.spread[self.varies]
         if not varying.size:
-            most = np.full_like(self.mean, np.abs(self.mean).max())
-            return Scale(self.total, most, np.zeros_like(self.spread))
-        alike = math.sqrt(float(np.mean(varying**2)))
-        return Scale(self.total, self.mean, np.full_like(self.spread, alike))
+            largest = np.full_like(self.mean, np.abs(self.mean).max())
+            return Scale(self.total, largest, np.zeros_like(self.spread))
+        quadratic_mean = math.sqrt(float(np.mean(varying**2)))
+        return Scale(self.total, self.mean, np.full_like(self.spread, quadratic_mean))
 
     def bandwidth(self, factor: float) -> NDArray[np.float64]:
-        """Give `factor` standard deviations of each feature, always positive and finite.
+        """Return `factor` standard deviations of each feature, always positive and finite.
 
-        A constant feature is in one cell at any bandwidth, and gets its magnitude, or 1. Rounded to
-        24 bits, so that neither the order of the rows nor a weight written as repetition matters.
+        A constant feature is in one cell at any bandwidth; it gets its magnitude, or 1. The result
+        is rounded to 24 bits, so that it depends neither on the order of the rows nor on whether
+        weights are written as repetitions.
         """
         h = np.where(self.varies, factor * self.spread, np.abs(self.mean))
-        h[~np.isfinite(h) | (h == 0)] = 1.0  # with NaN or infinity in X, the binning will say where
+        h[~np.isfinite(h) | (h == 0)] = 1.0  # binning reports the location of NaN or infinity
         mantissa, exponent = np.frexp(h)
         rounded: NDArray[np.float64] = np.ldexp(np.rint(np.ldexp(mantissa, 24)), exponent - 24)
         return rounded
 
 
-def reach_of(X: NDArray[Any], weight: NDArray[Any] | None = None) -> NDArray[np.float64]:
-    """Give the least and the greatest value of each feature that is not far from all the others.
+def outlier_limits(X: NDArray[Any], weight: NDArray[Any] | None = None) -> NDArray[np.float64]:
+    """Return the least and the greatest value of each feature that is not an outlier.
 
-    Far is what is beyond the middle 98 % by more than the range of these: in a normal feature,
-    seven standard deviations. A standard deviation would be at the mercy of a single such value.
-    No value is far in a feature that is mostly constant.
+    An outlier is beyond the middle 98 % of the values by more than their range; in a normal
+    feature, seven standard deviations from the mean. One such value would dominate the standard
+    deviation. A feature that is mostly constant has no outliers.
     """
-    rows, w = sample_rows(X, weight, SAMPLE)
+    rows, row_weights = sample_rows(X, weight, SAMPLE_SIZE)
     if not len(rows):
         return np.outer([-np.inf, np.inf], np.ones(X.shape[1]))
     columns = np.asarray(to_host(rows), np.float64).T
-    parts = np.array([TAIL, 1 - TAIL])
-    if w is None:
-        at = np.ceil(parts * len(rows)).astype(np.int64) - 1
+    shares = np.array([TAIL, 1 - TAIL])
+    if row_weights is None:
+        at = np.ceil(shares * len(rows)).astype(np.int64) - 1
         ends = np.partition(columns, at, axis=1)[:, at].T
     else:
-        ends = np.stack([_weighted_quantiles(column, to_host(w), parts) for column in columns], 1)
+        on_host = to_host(row_weights)
+        ends = np.stack([_weighted_quantiles(column, on_host, shares) for column in columns], 1)
     with np.errstate(all="ignore"):
-        wide = ends[1] - ends[0]
-        wide[~(wide > 0)] = np.inf
-        return np.stack([ends[0] - wide, ends[1] + wide])
+        width = ends[1] - ends[0]
+        width[~(width > 0)] = np.inf
+        return np.stack([ends[0] - width, ends[1] + width])
 
 
 def _weighted_quantiles(
-    values: NDArray[np.float64], weight: NDArray[Any], parts: NDArray[np.float64]
+    values: NDArray[np.float64], weight: NDArray[Any], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Give the least values up to which there are these parts of the weight."""
+    """Return the least values up to which there are these shares of the weight."""
     order = np.argsort(values)
-    upto = np.cumsum(weight[order])
-    found: NDArray[np.float64] = values[order[np.searchsorted(upto, parts * upto[-1])]]
-    return found
+    cumulative = np.cumsum(weight[order])
+    quantiles: NDArray[np.float64] = values[
+        order[np.searchsorted(cumulative, shares * cumulative[-1])]
+    ]
+    return quantiles
 
 
 def scale_of_points(
     X: NDArray[Any],
     weight: NDArray[Any] | None = None,
-    within: NDArray[np.float64] | None = None,
+    limits: NDArray[np.float64] | None = None,
 ) -> Scale:
-    """Take the moments of points in one pass, block by block; as if none were beyond `within`."""
-    if weight is not None and not (counted := weight > 0).all():
-        X, weight = X[counted], weight[counted]
+    """Compute the moments of points in one pass, block by block.
+
+    Values beyond `limits`, as `outlier_limits` returns them, count as the nearest limit.
+    """
+    if weight is not None and not (positive := weight > 0).all():
+        X, weight = X[positive], weight[positive]
     with np.errstate(all="ignore"):
-        # From the least value on: far from zero, rounding would depend on the order of the rows.
+        # Relative to the minimum: far from zero, rounding would depend on the order of the rows.
         low = np.asarray(to_host(X.min(axis=0)), np.float64) if len(X) else np.zeros(X.shape[1])
-        block = BLOCK << 6 if on_gpu(X) else BLOCK
-        blocks = [slice(start, start + block) for start in range(0, len(X), block)]
-        if within is not None:
-            low = np.maximum(low, within[0])
+        size = BLOCK_ROWS << 6 if on_gpu(X) else BLOCK_ROWS
+        blocks = [slice(start, start + size) for start in range(0, len(X), size)]
+        if limits is not None:
+            low = np.maximum(low, limits[0])
         parts = [
-            _block_scale(X[b], None if weight is None else weight[b], low, within) for b in blocks
+            _scale_of_block(X[b], None if weight is None else weight[b], low, limits)
+            for b in blocks
         ]
-        found = merged_scale(parts or [Scale(0.0, np.zeros_like(low), np.zeros_like(low))])
-        return Scale(found.total, found.mean + low, found.spread)
+        relative = _merge(parts or [Scale(0.0, np.zeros_like(low), np.zeros_like(low))])
+        return Scale(relative.total, relative.mean + low, relative.spread)
 
 
-def _block_scale(
+def _scale_of_block(
     X: NDArray[Any],
     weight: NDArray[Any] | None,
     low: NDArray[np.float64],
-    within: NDArray[np.float64] | None,
+    limits: NDArray[np.float64] | None,
 ) -> Scale:
+    """Compute the moments of a block relative to `low`."""
     xp = module_of(X)
-    rows = xp.array(X.T, np.float64, order="C")
-    if within is not None:
-        least, most = xp.asarray(within)[..., None]
-        rows = xp.clip(rows, least, most)
-    rows -= xp.asarray(low)[:, None]
-    w = xp.ones(rows.shape[1]) if weight is None else weight
+    columns = xp.array(X.T, np.float64, order="C")
+    if limits is not None:
+        least, greatest = xp.asarray(limits)[..., None]
+        columns = xp.clip(columns, least, greatest)
+    columns -= xp.asarray(low)[:, None]
+    w = xp.ones(columns.shape[1]) if weight is None else weight
     total = float(w.sum())
-    mean = (rows * w).sum(axis=1) / total
-    squares = (xp.square(rows - mean[:, None]) * w).sum(axis=1)
+    mean = (columns * w).sum(axis=1) / total
+    squares = (xp.square(columns - mean[:, None]) * w).sum(axis=1)
     return Scale(total, to_host(mean), to_host(xp.sqrt(squares / total)))
 
 
-def merged_scale(parts: Sequence[Scale]) -> Scale:
-    """Combine the moments of parts into those of the whole."""
+def _merge(parts: Sequence[Scale]) -> Scale:
+    """Combine the moments of parts into those of all points."""
     total, mean, squares = 0.0, np.zeros_like(parts[0].mean), np.zeros_like(parts[0].mean)
-    with np.errstate(all="ignore"):  # of NaN and infinity the binning will say where they are
+    with np.errstate(all="ignore"):  # binning reports the location of NaN or infinity
         for part in parts:
             if part.total > 0:
                 total += part.total
-                step = part.mean - mean
-                mean = mean + step * (part.total / total)
+                shift = part.mean - mean
+                mean = mean + shift * (part.total / total)
                 squares = squares + part.spread**2 * part.total
-                squares += step**2 * (part.total * (total - part.total) / total)
+                squares += shift**2 * (part.total * (total - part.total) / total)
         return Scale(total, mean, np.sqrt(squares / total) if total > 0 else squares)
 
 
 def scale_of_grid(grid: Grid) -> Scale:
-    """Take the moments of a grid's cells, each as if its points were all at their mean."""
+    """Compute the moments of a grid, as if the points of a cell were all at their mean."""
     means, weights = grid.means, grid.weights
-    found = scale_of_points(means, weights, reach_of(means, weights))
-    return Scale(grid.total, found.mean, found.spread)
+    scale = scale_of_points(means, weights, outlier_limits(means, weights))
+    return Scale(grid.total, scale.mean, scale.spread)
 
 
 def normal_reference(d: int, n: float) -> float:
-    """Give the cell, in standard deviations, whose counts estimate a normal density best.
+    """Return the cell size, in standard deviations, of the best histogram of a normal density.
 
-    The rate is the paper's n^(-1 / (2a + d)) for a density of bounded slope, a = 1; the constant,
-    which a theorem cannot give, is that of the least mean squared error.
+    The rate is the paper's n^(-1 / (2a + d)) for a density of bounded slope, a = 1. The theorem
+    does not determine the constant; this one has the least mean squared error.
     """
     return float((12 * (4 * math.pi) ** (d / 2) / max(n, 1.0)) ** (1 / (d + 2)))
 
 
 def gradient_reference(d: int, n: float) -> float:
-    """Give the cell, in standard deviations, whose window of three is best for the gradient.
+    """Return the cell size, in standard deviations, of the best window for the gradient.
 
-    Modes are where the gradient of the density is zero. This is the bandwidth with the least error
-    of a normal density's gradient, converted to a window of three cells.
+    Modes are at the zeros of the density's gradient. This is the bandwidth with the least error for
+    the gradient of a normal density, converted to a window of three cells.
     """
     return float((4 / ((d + 4) * max(n, 1.0))) ** (1 / (d + 6)) * math.sqrt(d + 4) / 1.5)
 
@@ -180,17 +190,17 @@ def gradient_reference(d: int, n: float) -> float:
 def sample_rows(
     X: NDArray[Any], weight: NDArray[Any] | None, limit: int
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Take some rows and their weights: all, or where there are more than `limit`, a sample."""
+    """Return all rows and weights, or a sample of `limit` rows if there are more."""
     if len(X) <= limit:
         return X, weight
-    rows = rows_of_sample(len(X), limit)
+    rows = sample_indices(len(X), limit)
     return X[rows], None if weight is None else weight[rows]
 
 
-def rows_of_sample(n: int, limit: int) -> NDArray[np.int64]:
-    """Name one row in each of `limit` equal parts, always the same; all where there are fewer.
+def sample_indices(n: int, limit: int) -> NDArray[np.int64]:
+    """Return one fixed row of each of `limit` equal parts, or all rows if there are fewer.
 
-    Not the first or the middle of each part: rows may repeat with a period, as those of images do.
+    The row is random within its part, because rows may repeat with a period, as in images.
     """
     if n <= limit:
         return np.arange(n)

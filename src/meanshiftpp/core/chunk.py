@@ -88,18 +88,25 @@ class Chunk:
         return f"{self.source}, row {self.first + row + 1}, column {name}"
 
     def locating_errors(self) -> AbstractContextManager[None]:
-        """Word errors about a value with its `place`."""
-        return relocate_errors(self.place, self.source)
+        """Word errors about a value with its `place`; their row becomes that of the source."""
+        return relocate_errors(self.place, self.source, self.first)
 
 
 @contextmanager
-def relocate_errors(place: Callable[[int, int], str], source: str = "") -> Iterator[None]:
-    """Word errors about a value by `place(row, column)`, and other errors with their source."""
+def relocate_errors(
+    place: Callable[[int, int], str], source: str = "", first: int = 0
+) -> Iterator[None]:
+    """Word errors about a value by `place(row, column)`, and other errors with their source.
+
+    `first` is added to the row that the error carries.
+    """
     try:
         yield
     except InvalidInputError as error:
         if error.row is not None and error.column is not None:
-            raise error.at(place(error.row, error.column)) from error
+            relocated = error.at(place(error.row, error.column))
+            relocated.row = first + error.row
+            raise relocated from error
         if source:
             raise error.at(f"{source}:") from error
         raise

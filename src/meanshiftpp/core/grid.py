@@ -393,10 +393,12 @@ class Grid:
                 f"coarsen expects a factor that divides the cells in each period, {periods}, "
                 f"got {k}"
             )
-        if not np.isfinite(self.bandwidth * k).all():
+        with np.errstate(over="ignore"):
+            bandwidth = self.bandwidth * k
+        if not np.isfinite(bandwidth).all():
             raise InvalidInputError(f"{k} times the bandwidth {self.bandwidth} is not finite")
         rows = coarsen_rows(self.rows, k)
-        return Grid(self.bandwidth * k, *rows, self.unit, self.cells_per_period // k)
+        return Grid(bandwidth, *rows, self.unit, self.cells_per_period // k)
 
     def faded(self, keep: float) -> Grid:
         """Return the grid with a part of each count, rounded down, and nearly the same means.

@@ -19,7 +19,7 @@ from meanshiftpp._support.checks import as_points, thread_count
 from meanshiftpp._support.devices import to_host
 from meanshiftpp._support.extras import need
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
-from meanshiftpp.bandwidth.spread import SAMPLE, rows_of_sample
+from meanshiftpp.bandwidth.spread import SAMPLE_SIZE, sample_indices
 from meanshiftpp.core.accumulate import GridSum
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
@@ -342,7 +342,7 @@ def _sample_block(
     points = as_points(points)
     if weight is not None:
         points, weight = points[weight > 0], weight[weight > 0]
-    rows = rows_of_sample(int(starts[-1]), SAMPLE)
+    rows = sample_indices(int(starts[-1]), SAMPLE_SIZE)
     mine = rows[(rows >= starts[number]) & (rows < starts[number + 1])] - starts[number]
     row_weights = None if weight is None else to_host(weight[mine]).astype(np.float64)
     return [(to_host(points[mine]), row_weights)]

@@ -29,7 +29,7 @@ from meanshiftpp._support.checks import (
 )
 from meanshiftpp._support.devices import as_array, device_of, module_of, to_device_of
 from meanshiftpp.backends import backend_of
-from meanshiftpp.bandwidth.spread import normal_reference, reach_of, scale_of_points
+from meanshiftpp.bandwidth.spread import normal_reference, outlier_limits, scale_of_points
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators.base import (
@@ -380,7 +380,7 @@ def density_bandwidth(
     array([0.35, 3.49])
     """
     points, weight = _weighted(as_array(X), sample_weight)
-    scale = scale_of_points(points, weight, reach_of(points, weight))
+    scale = scale_of_points(points, weight, outlier_limits(points, weight))
     d, n = points.shape[1], max(scale.total, 1.0)
     finer = (2 * resolution + 1) ** (2 / (2 + d))
     factor = normal_reference(d, 1) * finer * n ** (-1 / (2 * smoothness + d))

@@ -50,7 +50,7 @@ from pyspark.sql.types import ArrayType, NumericType
 
 from meanshiftpp._support.checks import Periodic, as_bandwidth, as_periods
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
-from meanshiftpp.bandwidth.spread import SAMPLE
+from meanshiftpp.bandwidth.spread import SAMPLE_SIZE
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, least_weight
@@ -420,7 +420,7 @@ def _choose_bandwidth(df: Any, points: list[Any], weight: Any) -> NDArray[np.flo
     one = sql.lit(1) if weight is None else weight.cast("double")
     n, total = rows.agg(sql.count("*"), sql.sum(one)).first()
     some = rows.select(*points, one.alias(WEIGHT))
-    found = (some.sample(SAMPLE / n, seed=0) if n > SAMPLE else some).collect()
+    found = (some.sample(SAMPLE_SIZE / n, seed=0) if n > SAMPLE_SIZE else some).collect()
     values = [row[0] if isinstance(row[0], list) else row[:-1] for row in found]
     if len({len(value) for value in values}) != 1:
         return np.ones(1)  # no rows, or vectors of several lengths: binning reports it

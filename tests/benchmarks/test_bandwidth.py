@@ -1,4 +1,4 @@
-"""The comparison behind the table in the documents runs, and counts what it says."""
+"""The comparison behind the table of the page on bandwidths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def line(tmp_path_factory):
     return bandwidth.compare("iris", X, truth, quick=True)
 
 
-def test_nobody_beats_the_best_of_the_same_bandwidths(line):
+def test_no_score_exceeds_the_best_of_the_same_bandwidths(line):
     assert line.scores["paper"] == (0.5681, 0.7316)
     for which in range(2):
         scores = {name: pair[which] for name, pair in line.scores.items()}
@@ -30,7 +30,7 @@ def test_nobody_beats_the_best_of_the_same_bandwidths(line):
     assert line.share("proportional") <= 1
 
 
-def test_the_page_has_the_table_and_the_shares(line):
+def test_report_has_the_table_and_the_shares(line):
     mixed = [bandwidth.mixture(4, count=3)]
     assert 0 < mixed[0]["auto"] <= 1
     taken = bandwidth.median_times({"a": lambda: None, "b": lambda: None}, 3)

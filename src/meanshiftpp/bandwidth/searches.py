@@ -1,0 +1,54 @@
+"""The grids of several multiples of one step, and their searches on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+
+from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.recipe import Recipe
+
+
+def largest_divisor(k: int, multiples: Iterable[int]) -> int:
+    """Return the largest of the multiples that divides k."""
+    return max(m for m in multiples if k % m == 0)
+
+
+def coarsen_all(base: Grid, multiples: list[int]) -> list[Grid]:
+    """Return the grid of each multiple, each made from the coarsest grid that divides it."""
+    grids = {1: base}
+    for k in multiples:
+        if k not in grids:
+            divisor = largest_divisor(k, grids)
+            grids[k] = grids[divisor].coarsen(k // divisor)
+    return [grids[k] for k in multiples]
+
+
+def search_all(grids: list[Grid], recipe: Recipe, n_threads: int) -> list[Modes]:
+    """Search each grid on one thread, or on all if it has more than a thread's share of cells."""
+    share = sum(map(len, grids)) / n_threads
+    results = {
+        i: recipe.search_quietly(grid, n_threads=n_threads)
+        for i, grid in enumerate(grids)
+        if len(grid) > share
+    }
+    rest = [i for i in range(len(grids)) if i not in results]
+    errors: list[BaseException] = []  # after the first, or Ctrl-C, no further search starts
+
+    def search(i: int) -> Modes:
+        if errors:
+            raise CancelledError
+        try:
+            return recipe.search_quietly(grids[i], n_threads=1)
+        except BaseException as error:
+            errors.append(error)
+            raise
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            results |= dict(zip(rest, pool.map(search, rest), strict=True))
+        except BaseException as error:
+            errors.append(error)
+            raise errors[0] from None
+    return [results[i] for i in range(len(grids))]

@@ -1,0 +1,54 @@
+"""Sums of many grids."""
+
+import numpy as np
+import pytest
+
+from meanshiftpp import Grid
+from meanshiftpp.core.accumulate import GridSum
+from meanshiftpp.core.chunk import Chunk
+from meanshiftpp.errors import GridMismatchError, InvalidInputError
+
+X = np.random.default_rng(7).normal(size=(500, 3)).astype(np.float32)
+
+
+def test_sum_is_the_same_at_any_time():
+    parts = [Grid.from_points(part, 0.4) for part in np.split(X, 50)]
+    total, expected = GridSum(Grid.empty(0.4, 3)), Grid.empty(0.4, 3)
+    for number, part in enumerate(parts):
+        total.add(part)
+        expected = expected + part
+        assert number % 7 or total.grid() == expected
+    assert total.grid() == Grid.from_points(X, 0.4)
+
+
+def test_chunks_are_binned_into_the_cells_of_the_sum():
+    total = GridSum(Grid.empty(0.4, 3, periodic=[5, None, None]))
+    for part in np.split(X, 5):
+        total.add_chunk(Chunk(part))
+    assert total.grid() == Grid.from_points(X, 0.4, periodic=[5, None, None])
+
+
+def test_real_weights_are_added():
+    w = np.random.default_rng(1).random(len(X))
+    total = GridSum(Grid.empty(0.4, 3))
+    for points, weight in zip(np.split(X, 5), np.split(w, 5)):
+        total.add_chunk(Chunk(points, weight))
+    assert total.grid().total == pytest.approx(w.sum())
+
+
+def test_grid_that_cannot_be_added_raises_with_its_name():
+    total = GridSum(Grid.empty(0.4, 3))
+    with pytest.raises(GridMismatchError, match="part 7 has 2 features, but 3 were expected"):
+        total.add(Grid.empty(0.4, 2), "part 7")
+    with pytest.raises(GridMismatchError, match="bandwidth"):
+        total.add(Grid.empty(0.5, 3))
+    with pytest.raises(GridMismatchError, match=r"b\.npy has 2 features"):
+        total.add_chunk(Chunk(X[:, :2], source="b.npy"))
+
+
+def test_cell_that_becomes_too_heavy_raises():
+    heavy = Grid.from_points([[0.5]], 1, sample_weight=[2**31])
+    total = GridSum(heavy)
+    total.add(heavy)  # the grids are merged later
+    with pytest.raises(InvalidInputError, match="a cell of weight 4,294,967,296"):
+        total.grid()
