@@ -94,7 +94,7 @@ class InvalidInputError(MeanShiftPPError, ValueError):
 
     def at(self, place: str) -> InvalidInputError:
         """Return a copy that states the place of the bad value in the words of a front end."""
-        return InvalidInputError(
+        copy = InvalidInputError(
             self.problem,
             row=self.row,
             column=self.column,
@@ -103,6 +103,8 @@ class InvalidInputError(MeanShiftPPError, ValueError):
             expected=self.expected,
             got=self.got,
         )
+        copy._advice = self._advice
+        return copy
 
     def named(self, name: str) -> InvalidInputError:
         """Return a copy that calls the parameter by a front end's name: an option, a control."""

@@ -230,8 +230,8 @@ def test_points_of_zero_weight_are_labelled_across_the_period():
     [
         ([360], "periodic must be None or 2 values"),
         ([[360, 1]], "periodic must be None or 2 values"),
-        ([360, 0], "positive, finite number or None, got 0"),
-        ([-1.0, None], "positive, finite number or None, got -1.0"),
+        ([360, 0], "number or None for each feature, got 0"),
+        ([-1.0, None], "number or None for each feature, got -1.0"),
         ([np.inf, None], "got inf"),
         (["a", None], "got 'a'"),
         ("degrees", "[gG]ot 'degrees'"),

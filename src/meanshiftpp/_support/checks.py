@@ -49,19 +49,18 @@ def as_points(X: ArrayLike) -> NDArray[np.generic]:
     return points if points.dtype.isnative else points.astype(points.dtype.newbyteorder("="))
 
 
-def as_bandwidth(bandwidth: float | ArrayLike, n_features: int) -> NDArray[np.float64]:
+def as_bandwidth(bandwidth: float | ArrayLike | None, n_features: int) -> NDArray[np.float64]:
     """Check a bandwidth and return one value per feature."""
+    expected = f"one number or {n_features}, one per feature"
     if bandwidth is None:
-        raise InvalidInputError("a bandwidth is needed, got None; select_bandwidth(X) chooses one")
+        advice = "select_bandwidth(X) chooses one"
+        raise InvalidInputError.for_parameter("bandwidth", expected, None, advice)
     try:
         h = np.array(bandwidth, dtype=np.float64)
     except (TypeError, ValueError):
-        expected = "a number or one number per feature"
         raise InvalidInputError.for_parameter("bandwidth", expected, bandwidth) from None
     if h.ndim > 1 or (h.ndim == 1 and len(h) != n_features):
-        raise InvalidInputError(
-            f"bandwidth must be one number or {n_features}, one per feature; got shape {h.shape}"
-        )
+        raise InvalidInputError.for_parameter("bandwidth", expected, h.tolist())
     if not all(0 < size < math.inf for size in h.ravel().tolist()):
         raise InvalidInputError.for_parameter("bandwidth", "positive and finite", bandwidth)
     return h if h.ndim else np.full(n_features, h)
@@ -83,9 +82,8 @@ def as_periods(periodic: Periodic, n_features: int) -> list[float]:
         raise InvalidInputError.for_parameter("periodic", expected, periodic)
     for value in values:
         if value is not None and not (is_number(value) and math.isfinite(value) and value > 0):
-            raise InvalidInputError(
-                f"a period must be a positive, finite number or None, got {value!r} in {periodic!r}"
-            )
+            expected = "a positive, finite number or None for each feature"
+            raise InvalidInputError.for_parameter("periodic", expected, value)
     return [0.0 if value is None else float(value) for value in values]
 
 

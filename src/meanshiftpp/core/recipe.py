@@ -79,8 +79,6 @@ class Recipe:
     def checked(self, n_features: int) -> CheckedRecipe:
         """Validate every parameter for data of so many features; nothing else validates them."""
         search = self._checked_search()
-        if self.bandwidth is None:
-            raise InvalidInputError("a bandwidth is needed; select_bandwidth(X) chooses one")
         bandwidth = as_bandwidth(self.bandwidth, n_features)
         cell_size, cells_per_period = divide_periods(
             fine_bandwidth(bandwidth, search.resolution), self.periodic, search.window
