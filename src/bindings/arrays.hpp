@@ -1,4 +1,7 @@
-// Arrays in and out of the native module: what its parts share.
+// Arrays at the boundary: types of the inputs, conversions to the kernel's views, and outputs.
+//
+// The files bind_*.cpp check shapes, release the GIL and pass ownership of results to NumPy; nothing else.
+// Inputs are borrowed for the call.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,7 +10,9 @@
 #include <initializer_list>
 #include <utility>
 
-#include "kernel/cells/cells.hpp"
+#include "kernel/cells/grid.hpp"
+#include "kernel/cells/periods.hpp"
+#include "kernel/cells/points.hpp"
 
 namespace nb = nanobind;
 
@@ -17,15 +22,73 @@ template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;  // of any type and strides
+using OutLabels = nb::ndarray<i32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// What fn returns, computed without the GIL.
+// Calls fn without the GIL and returns its result.
 template <class Fn>
-auto unlocked(Fn&& fn) {
+auto without_gil(Fn&& fn) {
     nb::gil_scoped_release release;
     return fn();
 }
 
-// Hands an array to NumPy without a copy.
+// -- IN
+
+inline Dtype dtype_of(const nb::dlpack::dtype& dtype) {
+    if (dtype == nb::dtype<float>()) return Dtype::f32;
+    if (dtype == nb::dtype<double>()) return Dtype::f64;
+    if (dtype == nb::dtype<uint8_t>()) return Dtype::u8;
+    if (dtype == nb::dtype<int8_t>()) return Dtype::i8;
+    if (dtype == nb::dtype<uint16_t>()) return Dtype::u16;
+    if (dtype == nb::dtype<int16_t>()) return Dtype::i16;
+    if (dtype == nb::dtype<uint32_t>()) return Dtype::u32;
+    if (dtype == nb::dtype<int32_t>()) return Dtype::i32;
+    if (dtype == nb::dtype<uint64_t>()) return Dtype::u64;
+    if (dtype == nb::dtype<int64_t>()) return Dtype::i64;
+    throw nb::type_error("points must be float32, float64 or an integer type of at most 64 bits");
+}
+
+inline Points points_of(const AnyMatrix& x) {
+    const i64 item = static_cast<i64>(x.itemsize());
+    return {static_cast<const char*>(x.data()), dtype_of(x.dtype()), static_cast<i64>(x.shape(0)),
+            static_cast<int>(x.shape(1)),       x.stride(0) * item,  x.stride(1) * item};
+}
+
+inline GridView grid_of(const Matrix<i64>& cells, const Vector<u64>& counts) {
+    if (cells.shape(1) < 1 || counts.shape(0) != cells.shape(0))
+        throw nb::value_error("cells must have at least one axis, and counts one value per cell");
+    return {static_cast<int>(cells.shape(1)), static_cast<i64>(cells.shape(0)), cells.data(), counts.data(),
+            nullptr};
+}
+
+inline GridView grid_of(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums) {
+    GridView grid = grid_of(cells, counts);
+    if (sums.shape(0) != cells.shape(0) || sums.shape(1) != cells.shape(1))
+        throw nb::value_error("cells and sums must have the same shape");
+    grid.sums = sums.data();
+    return grid;
+}
+
+inline Periods periods_of(const Vector<i64>& cells_per_period, const GridView& grid, i64 reach) {
+    if (cells_per_period.shape(0) != static_cast<size_t>(grid.d))
+        throw nb::value_error("cells_per_period must have one value per axis of cells");
+    for (size_t j = 0; j < cells_per_period.shape(0); ++j)
+        if (cells_per_period.data()[j] != 0 && cells_per_period.data()[j] < 2 * reach + 1)
+            throw nb::value_error("a period must be at least as long as a window");
+    return {cells_per_period.data()};
+}
+
+// The value of a name in a table of (name, value); raises ValueError(message) for an unknown name.
+template <class T, size_t N>
+T choice_of(const std::string& name, const std::pair<const char*, T> (&choices)[N], const char* message) {
+    for (const auto& [known, value] : choices)
+        if (name == known) return value;
+    throw nb::value_error(message);
+}
+
+// -- OUT
+
+// Passes an array to NumPy without a copy; NumPy then owns it.
 template <class T>
 auto to_numpy(Array<T>&& from, std::initializer_list<size_t> shape) {
     auto* owned = new Array<T>(std::move(from));
@@ -33,7 +96,7 @@ auto to_numpy(Array<T>&& from, std::initializer_list<size_t> shape) {
     return nb::ndarray<nb::numpy, T>(owned->data(), shape, owner);
 }
 
-// Cells, counts and sums of a grid, and what belongs to them.
+// The tuple (cells, counts, sums, more...).
 template <class... More>
 nb::tuple to_tuple(GridData&& grid, More&&... more) {
     const size_t d = static_cast<size_t>(grid.d), m = static_cast<size_t>(grid.size());

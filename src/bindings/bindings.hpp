@@ -1,7 +1,12 @@
-// The parts of the native module, each a file of that name.
+// The parts of the native module: one function per folder of the kernel, each in a file of its name.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
-void bind_cells(nanobind::module_& m);  // cells of grids: merged, searched, looked up
-void bind_track(nanobind::module_& m);  // the trackers
+void bind_base(nanobind::module_& m);   // errors
+void bind_cells(nanobind::module_& m);  // merge_cells
+void bind_bin(nanobind::module_& m);    // bin_points, Assignment
+void bind_seek(nanobind::module_& m);   // seek_modes
+void bind_query(nanobind::module_& m);  // find_cells, window_counts
+void bind_image(nanobind::module_& m);  // convert_colours, Hierarchy
+void bind_track(nanobind::module_& m);  // ColourCells, ColourTracker, CellFollower

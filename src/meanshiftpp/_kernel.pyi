@@ -146,7 +146,7 @@ class _Follower:
         self,
         frame: NDArray[np.uint8],
         window: tuple[int, int, int, int],  # inside the frame
-        chosen: NDArray[np.uint8] | None,  # (h, w) of the window, not 0: the object's
+        selected: NDArray[np.uint8] | None,  # (h, w) of the window, not 0: the object
     ) -> None: ...
     def update(self, frame: NDArray[np.uint8]) -> tuple[bool, tuple[int, int, int, int]]: ...
     def mask(self, frame: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:

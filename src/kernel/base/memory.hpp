@@ -1,5 +1,5 @@
-// Memory for large arrays: aligned to cache lines, in huge pages where the system offers them, not cleared
-// unless asked.
+// Memory for large arrays: aligned to cache lines, in huge pages where the system offers them, and not
+// cleared unless a value is given.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,12 @@ struct LargeAllocator {
     T* allocate(size_t n) {
         void* memory = ::operator new(n * sizeof(T), alignment(n * sizeof(T)));
 #if defined(__linux__)
-        if (n * sizeof(T) >= kHuge) madvise(memory, n * sizeof(T), MADV_HUGEPAGE);  // only a wish
+        if (n * sizeof(T) >= kHuge) madvise(memory, n * sizeof(T), MADV_HUGEPAGE);  // only a hint
 #endif
         return static_cast<T*>(memory);
     }
     void deallocate(T* memory, size_t n) { ::operator delete(memory, alignment(n * sizeof(T))); }
-    // A plain resize leaves new elements as they are: most arrays are filled right after.
+    // A plain resize leaves new elements uninitialised, because most arrays are filled right after it.
     template <class U>
     void construct(U* p) {
         ::new (static_cast<void*>(p)) U;

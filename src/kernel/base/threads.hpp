@@ -1,4 +1,4 @@
-// Threads: run the same function on several threads, lose no error.
+// Threads: run one function on several threads without losing an error.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace mspp {
 
-// Calls fn(t) for t = 0 .. n-1, each on its own thread (the last one on the caller's). Of several exceptions
-// the one of the smallest t is rethrown: threads own rising ranges, so that is the error a single thread
-// would meet.
+// Calls fn(t) for t = 0 .. n-1, each on its own thread; the caller's thread runs the last one. If several
+// calls throw, the exception of the smallest t is rethrown: threads own rising ranges, so this is the error
+// that a single thread would raise.
 template <class Fn>
 void parallel(int n, Fn&& fn) {
     std::vector<std::exception_ptr> errors(static_cast<size_t>(n));
@@ -27,7 +27,7 @@ void parallel(int n, Fn&& fn) {
     int started = 0;
     try {
         for (; started < n - 1; ++started) team.emplace_back(guarded, started);
-    } catch (const std::system_error&) {  // no more threads to be had: the caller does the rest
+    } catch (const std::system_error&) {  // the system has no more threads: the caller does the rest
     }
     for (int t = started; t < n; ++t) guarded(t);
     for (auto& thread : team) thread.join();
@@ -43,7 +43,7 @@ struct Range {
 // The t-th of n nearly equal parts of [0, size).
 inline Range part(int64_t size, int t, int n) { return {size * t / n, size * (t + 1) / n}; }
 
-// Threads worth starting: no more than asked for, none with less than `grain` items of its own.
+// The number of threads worth starting: at most n_threads, and each with at least `grain` items.
 inline int team_size(int64_t items, int64_t grain, int n_threads) {
     const int64_t useful = items / grain;
     return useful < 1 ? 1 : useful < n_threads ? static_cast<int>(useful) : n_threads;

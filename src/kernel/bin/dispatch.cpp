@@ -1,4 +1,4 @@
-// Chooses the block loops for the machine the program runs on.
+// Chooses the block loops for the machine that the program runs on.
 #include <cstring>
 
 #include "kernel/bin/loops.hpp"
@@ -17,7 +17,7 @@ extern const BlockLoops loops;
 }
 #endif
 
-// Best first. The machine is asked by name, since only the compiler knows how.
+// __builtin_cpu_supports takes string literals only, so each instruction set is spelled out.
 const LoopChoice* loop_choices(int& n) {
     static const LoopChoice choices[] = {
 #ifdef MSPP_X86_64

@@ -1,4 +1,4 @@
-// Hash tables from cells to consecutive ids, with open addressing.
+// Hash tables from cells or keys to consecutive ids, with open addressing.
 #pragma once
 
 #include <algorithm>
@@ -6,11 +6,11 @@
 
 #include "kernel/base/memory.hpp"
 #include "kernel/base/numbers.hpp"
-#include "kernel/bin/loops.hpp"
+#include "kernel/base/prefetch.hpp"
 
 namespace mspp {
 
-// From whole cells, rows of d integers; with a row of 1 + d lanes for each.
+// Ids of whole cells, rows of d integers, with a row of moments (count and d sums) for each.
 class CellTable {
   public:
     explicit CellTable(int d) : d_(d), slots_(64, kFree) {}
@@ -22,12 +22,12 @@ class CellTable {
         const u32 id = static_cast<u32>(size());
         slots_[slot] = id;
         cells.insert(cells.end(), cell, cell + d_);
-        lanes.resize(lanes.size() + d_ + 1, 0);
+        moments.resize(moments.size() + d_ + 1, 0);
         if (2 * static_cast<size_t>(id) > slots_.size()) grow();
         return id;
     }
     Array<i64> cells;
-    Array<u64> lanes;
+    Array<u64> moments;
 
   private:
     static constexpr u32 kFree = UINT32_MAX;
@@ -35,7 +35,7 @@ class CellTable {
         u64 h = 0;
         for (int j = 0; j < d_; ++j)
             h = (std::rotl(h, 23) ^ static_cast<u64>(cell[j])) * 0x9E3779B97F4A7C15ull;
-        return static_cast<size_t>((h ^ (h >> 32)) * 0x9E3779B97F4A7C15ull >> 20);  // all bits count
+        return static_cast<size_t>((h ^ (h >> 32)) * 0x9E3779B97F4A7C15ull >> 20);  // depends on all bits
     }
     void grow() {
         slots_.assign(slots_.size() * 4, kFree);
@@ -49,12 +49,12 @@ class CellTable {
     Array<u32> slots_;
 };
 
-// From keys below 2^53.
+// Ids of keys below 2^53.
 class KeyTable {
   public:
     KeyTable() : slots_(size_t{1} << (64 - kFirstShift), Slot{kFree, 0}) {}
 
-    // OUT ids of a block of keys; the slots are fetched ahead, each may be a cache miss.
+    // OUT ids of a block of keys. Slots are prefetched, because each may be a cache miss.
     void ids_of(const double* keys, int n, i32* ids) {
         for (int i = 0; i < n; ++i) MSPP_PREFETCH(&slots_[hash(static_cast<u64>(keys[i]))]);
         for (int i = 0; i < n; ++i) ids[i] = static_cast<i32>(id_of(static_cast<u64>(keys[i])));

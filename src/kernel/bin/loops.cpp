@@ -1,25 +1,21 @@
-// See block.hpp. MSPP_ISA names the instruction set this file is being compiled for.
+// The loops of loops.hpp. MSPP_ISA names the instruction set that this file is compiled for.
 #include "kernel/bin/loops.hpp"
 
-#include <cmath>
 #include <cstring>
+
+#include "kernel/base/cell_rule.hpp"
+#include "kernel/base/prefetch.hpp"
 
 namespace mspp::MSPP_ISA {
 
 namespace {
-
-inline uint64_t bits_of(double x) {
-    uint64_t bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 
 inline int count_bits(uint64_t x) {
 #if !defined(_MSC_VER)
     return __builtin_popcountll(x);
 #elif defined(_M_X64)
     return static_cast<int>(__popcnt64(x));
-#else  // in pairs, in fours, in bytes, and all bytes into the top one
+#else  // sums of 2, 4 and 8 bits, then of all bytes into the top one
     x -= (x >> 1) & 0x5555555555555555u;
     x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
     x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
@@ -27,29 +23,18 @@ inline int count_bits(uint64_t x) {
 #endif
 }
 
-// Plain x86-64 has no instruction for floor, and a call for each number would be slow: adding 1.5 * 2^52
-// rounds to an integer for |q| < 2^51; cells beyond that are in no box.
-inline double floor_of(double q) {
-#if (defined(__x86_64__) || defined(_M_X64)) && !defined(__SSE4_1__)
-    const double rounded = (q + 0x1.8p52) - 0x1.8p52;
-    return rounded - static_cast<double>(rounded > q);  // no branch: it would be a coin toss
-#else
-    return std::floor(q);
-#endif
-}
-
 // Eight points at once: elementwise over their 8 d interleaved coordinates.
 template <class T, int D>
 inline bool split_eight(const T* points, const BoxPattern& box, double* keys, uint64_t* offsets) {
     double part[8 * D];
-    uint64_t signs =
-        0;  // the sign bit is set by a cell below the box, or one not below its end; NaN sets one of the two
+    // The sign bit is set by a cell below the box, and by one at or above its end; NaN sets one of the two.
+    uint64_t signs = 0;
     for (int k = 0; k < 8 * D; ++k) {
-        const double q = static_cast<double>(points[k]) / box.cell_size[k];
-        const double cell = floor_of(q);
+        const double q = quotient_of(static_cast<double>(points[k]), box.cell_size[k]);
+        const double cell = cell_of(q);
         const double in_box = cell - box.low[k];
         signs |= bits_of(in_box) | ~bits_of(in_box - box.extent[k]);
-        offsets[k] = bits_of(q - cell + 0x1p20) - bits_of(0x1p20);
+        offsets[k] = offset_of(q, cell);
         part[k] = in_box * box.stride[k];
     }
     for (int i = 0; i < 8; ++i) {
@@ -65,7 +50,7 @@ bool split(const T* points, int n, const BoxPattern& box, double* keys, uint64_t
     bool inside = true;
     int i = 0;
     for (; i + 8 <= n; i += 8) inside &= split_eight<T, D>(points + i * D, box, keys + i, offsets + i * D);
-    if (i < n) {  // the rest, filled up with its first point
+    if (i < n) {  // the rest, padded with its first point
         T rest[8 * D];
         double rest_keys[8];
         uint64_t rest_offsets[8 * D];
@@ -91,7 +76,7 @@ void split_bytes(const uint8_t* points, int n, const ByteTables& tables, double*
     }
 }
 
-// Rows are fetched ahead: in a large table each one is a cache miss.
+// Rows are prefetched: in a large table each one is a cache miss.
 template <int D>
 void add(const int32_t* ids, const uint64_t* offsets, int n, uint64_t* table) {
     constexpr int kAhead = 16;
@@ -104,7 +89,7 @@ void add(const int32_t* ids, const uint64_t* offsets, int n, uint64_t* table) {
     }
 }
 
-// W numbers added at once; compilers do not find this by themselves.
+// W numbers added at once; compilers do not vectorise this on their own.
 #ifdef _MSC_VER
 template <int W>
 struct Lanes {
@@ -169,7 +154,7 @@ void mark(const double* keys, int n, uint64_t* bitmap) {
     for (int i = 0; i < n; ++i) {
         const uint64_t key = static_cast<uint64_t>(static_cast<int64_t>(keys[i]));
         const uint64_t bit = uint64_t{1} << (key % 64);
-        if (!(bitmap[key / 64] & bit)) bitmap[key / 64] |= bit;  // mostly there already: no store
+        if (!(bitmap[key / 64] & bit)) bitmap[key / 64] |= bit;  // usually set already: saves the store
     }
 }
 

@@ -1,4 +1,4 @@
-// The caller's points, untouched: any type, any strides.
+// The caller's points, of any type and with any strides; they are never copied.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ struct Points {
     i64 row_stride, column_stride;  // in bytes
 
     const char* at(i64 row, int column) const { return data + row * row_stride + column * column_stride; }
-    // Rows of T one after the other, as the vectorised loops want them.
+    // Whether rows of T follow each other without gaps, which the vectorised loops need.
     template <class T>
     bool packed() const {
         return column_stride == sizeof(T) && row_stride == static_cast<i64>(sizeof(T)) * d &&
@@ -57,6 +57,7 @@ auto with_type(Dtype dtype, Fn&& fn) {
     }
 }
 
+// The value as a double; throws if a double cannot hold it exactly.
 template <class T>
 double widen(const Points& points, i64 row, int column) {
     T x;
@@ -75,8 +76,9 @@ double widen(const Points& points, i64 row, int column) {
     return wide;
 }
 
-// No stream of the standard library: linked statically, it may not have been initialised.
+// Throws BadInput for a value x that has no cell.
 [[noreturn]] inline void reject(i64 row, int column, double x, double cell_size) {
+    // Not a stream: when the standard library is linked statically, its streams may not be initialised.
     auto digits = [](double value) {
         char text[32];
         std::snprintf(text, sizeof text, "%.17g", value);
@@ -87,11 +89,10 @@ double widen(const Points& points, i64 row, int column) {
         throw BadInput(std::string(x < 0 ? "is -inf" : "is inf") +
                            " (infinity): every coordinate must be a finite number",
                        row, column);
-    throw BadInput(
-        "is " + digits(x) + ", too large for bandwidth " + digits(cell_size) +
-            ": |x / bandwidth| must stay below 2**51; remove the row, subtract an offset or take a "
-            "larger bandwidth",
-        row, column);
+    throw BadInput("is " + digits(x) + ", too large for bandwidth " + digits(cell_size) +
+                       ": |x / bandwidth| must stay below 2**51; remove the row, subtract an offset or use a "
+                       "larger bandwidth",
+                   row, column);
 }
 
 }  // namespace mspp

@@ -1,32 +1,34 @@
-// Ranks: the place of each key among the distinct keys, sorted.
+// Ranks: the position of each key among the sorted distinct keys.
 //
-// Where keys are numbers below a few times their count, a bitmap answers without sorting: mark every key,
+// If keys are numbers below a few times their count, a bitmap gives ranks without sorting: mark every key,
 // count the marks before each word once, and the rank of a key is that count plus the marks below it in its
-// word. Otherwise keys are sorted by radix.
+// word. Other keys are sorted by radix.
 #pragma once
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <utility>
 
 #include "kernel/base/memory.hpp"
 #include "kernel/base/numbers.hpp"
-#include "kernel/bin/loops.hpp"
+#include "kernel/cells/rank_word.hpp"
 
 namespace mspp {
 
 class BitRank {
   public:
-    // Whether a box of so many slots is small enough for so many items: looking at all words must not
+    // Whether a bitmap of so many slots is small enough for so many items: visiting all of its words must not
     // dominate.
-    static bool suits(u64 slots, i64 items) { return slots / 64 <= static_cast<u64>(items) * 3 + 1024; }
+    static bool is_worthwhile(u64 slots, i64 items) {
+        return slots / 64 <= static_cast<u64>(items) * 3 + 1024;
+    }
 
     void reset(u64 slots) { words_.assign(static_cast<size_t>(slots / 64 + 1), RankWord{0, 0}); }
     void mark(u64 slot) { words_[slot / 64].marks |= u64{1} << (slot % 64); }
     void mark_word(i64 word, u64 marks) { words_[word].marks |= marks; }
-    bool marked(u64 slot) const { return words_[slot / 64].marks >> (slot % 64) & 1; }
-    i64 count() {  // to be called once all is marked
+    bool is_marked(u64 slot) const { return words_[slot / 64].marks >> (slot % 64) & 1; }
+    // Counts the marks and enables rank_of; to be called after the last mark.
+    i64 count() {
         u64 before = 0;
         for (RankWord& word : words_) {
             word.before = before;
@@ -34,7 +36,7 @@ class BitRank {
         }
         return static_cast<i64>(before);
     }
-    u32 of(u64 slot) const {
+    u32 rank_of(u64 slot) const {
         const RankWord& word = words_[slot / 64];
         return static_cast<u32>(word.before) +
                static_cast<u32>(std::popcount(word.marks & ((u64{1} << (slot % 64)) - 1)));
@@ -45,16 +47,16 @@ class BitRank {
     Array<RankWord> words_;
 };
 
-// Buffers of a radix sort, kept from one sort to the next.
+// A radix sort that keeps its buffers from one call to the next.
 class RadixSort {
   public:
-    // OUT place[i]: the rank of keys[i]. Returns the number of distinct keys.
-    i64 rank(const u64* keys, i64 m, u32* place) {
+    // OUT ranks[i]: the rank of keys[i]. Returns the number of distinct keys.
+    i64 rank(const u64* keys, i64 m, u32* ranks) {
         sort(keys, m);
         u32 rank = 0;
         for (i64 k = 0; k < m; ++k) {
             rank += k > 0 && a_[k].key != a_[k - 1].key;
-            place[a_[k].index] = rank;
+            ranks[a_[k].index] = rank;
         }
         return m == 0 ? 0 : i64{rank} + 1;
     }
@@ -67,7 +69,7 @@ class RadixSort {
     static constexpr int kDigitBits = 11, kDigits = (64 + kDigitBits - 1) / kDigitBits,
                          kBins = 1 << kDigitBits;
 
-    // Least significant digit first; digits that all keys share cost nothing.
+    // Least significant digit first; a digit that all keys share is skipped.
     void sort(const u64* keys, i64 m) {
         a_.resize(static_cast<size_t>(m));
         u64 any = 0, all = ~0ull;

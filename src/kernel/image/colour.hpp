@@ -1,7 +1,8 @@
-// Colour spaces: sRGB in, three floats a pixel out.
+// Colour spaces: from sRGB to three floats per pixel.
 //
-// Lab and Luv are CIE 1976 under D65, in their usual units (L from 0 to 100); HSV is given as a point on its
-// cone, see below. Computed pixel by pixel, so the result does not depend on the number of threads.
+// Lab and Luv are CIE 1976 under D65, in their usual units (L from 0 to 100); HSV becomes a point on its cone
+// (hsv_of). Each pixel is converted on its own, so the result does not depend on the number of threads.
+// Per-pixel code is force-inlined; otherwise the compiler's choice changes with unrelated code in the file.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +18,10 @@ enum class Space { rgb, lab, luv, hsv };
 
 inline constexpr float kWhiteX = 0.95047f, kWhiteZ = 1.08883f;  // D65, Y = 1
 
-// The sRGB curve from [0, 1] to light.
+// The sRGB curve, from a value in [0, 1] to linear light.
 inline double linear_light(double v) { return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); }
 
-// A curve over [0, 1], read between evenly spaced points of it. What each pixel goes through is inlined by
-// order: left to the compiler, it hangs on whatever else is in the file.
+// A curve over [0, 1], interpolated linearly between evenly spaced points.
 class Curve {
   public:
     template <class Fn>
@@ -67,8 +67,8 @@ inline Colour luv_of(Colour light, const Curve& curve) {
             13.0f * L * (9.0f * xyz.b / whole - 9.0f / white)};
 }
 
-// Hue is an angle and means nothing where there is no colour: chroma at that angle, and value, are a point on
-// a cone, on which hue 359 lies beside hue 1. All three are in units of 0 to 100.
+// Hue is an angle, and undefined for greys. Chroma at that angle and value are a point on a cone, where hue
+// 359 is next to hue 1. Chroma and value go from 0 to 100.
 inline Colour hsv_of(Colour rgb) {
     const float high = std::max({rgb.a, rgb.b, rgb.c}), low = std::min({rgb.a, rgb.b, rgb.c});
     const float chroma = high - low;
@@ -81,7 +81,7 @@ inline Colour hsv_of(Colour rgb) {
     return {100.0f * chroma * std::cos(angle), 100.0f * chroma * std::sin(angle), 100.0f * high};
 }
 
-// How a stored value becomes a number from 0 to 1, of light or as it is. Bytes have a table.
+// Reads a stored value as a number from 0 to 1, as linear light or unchanged. Bytes have a table.
 template <class T>
 class Reader {
   public:
@@ -103,7 +103,7 @@ class Reader {
     std::array<float, 256> table_{};
 };
 
-// IN points (n, 3) of a type whose full scale is `white`; OUT colours (n, 3).
+// IN points (n, 3), whose full scale is `white`; OUT colours (n, 3).
 inline void convert(const Points& points, Space space, double white, float* colours, int n_threads) {
     static const Curve curve([](double t) { return lab_curve(t); });
     const int team = team_size(points.n, 1 << 14, n_threads);

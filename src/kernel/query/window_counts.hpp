@@ -1,4 +1,4 @@
-// The weight around cells: for each query cell, the counts of the grid's cells near it, added up.
+// Window counts: the weight of a grid in the window around each query cell.
 #pragma once
 
 #include "kernel/query/neighbours.hpp"
@@ -6,29 +6,30 @@
 namespace mspp {
 
 // For each query cell: the sum of the counts of the grid's cells that are at most `reach` away along every
-// axis. Both lists are sorted and distinct.
+// axis. IN query (m, d); both lists of cells are sorted and distinct.
 inline Array<u64> window_counts(const GridView& grid, Periods periods, const i64* query, i64 m, i64 reach,
                                 int n_threads) {
-    Array<u64> found(static_cast<size_t>(m), 0);
-    if (m == 0 || grid.m == 0) return found;
-    Array<u64> before;  // what a row holds within reach is a difference of two running sums
-    around(grid, periods, query, m, reach, n_threads, [&](const auto& keys, const auto& asked, auto cell_of) {
+    Array<u64> totals(static_cast<size_t>(m), 0);
+    if (m == 0 || grid.m == 0) return totals;
+    Array<u64> before;  // running sums of the counts: a part of a row is a difference of two
+    auto make_row = [&](const auto& keys, const auto& query_keys, auto cell_of_key) {
         before = Array<u64>(static_cast<size_t>(keys.size()) + 1);
         before[0] = 0;
-        for (i64 k = 0; k < keys.size(); ++k) before[k + 1] = before[k] + grid.counts[cell_of(k)];
+        for (i64 k = 0; k < keys.size(); ++k) before[k + 1] = before[k] + grid.counts[cell_of_key(k)];
         return [&](u32 first, u32 last, const std::vector<Span>& rows) {
             for (const Span& span : rows) {
                 u32 low = span.begin, high = span.begin;
                 for (u32 q = first; q < last; ++q) {
-                    const i64 centre = asked.last(q);
+                    const i64 centre = query_keys.last(q);
                     while (low < span.end && keys.last(low) < centre - reach) ++low;
                     while (high < span.end && keys.last(high) <= centre + reach) ++high;
-                    found[q] += before[high] - before[low];
+                    totals[q] += before[high] - before[low];
                 }
             }
         };
-    });
-    return found;
+    };
+    walk_neighbours(grid, periods, query, m, reach, n_threads, make_row);
+    return totals;
 }
 
 }  // namespace mspp

@@ -1,4 +1,4 @@
-// How far points moved in a step.
+// Movement: whether the points moved further in a step than the tolerance.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace mspp {
 
-// A sum of displacements that only has to be compared with a tolerance, in integers so that any order will
-// do.
+// A sum of distances that is only compared with a tolerance. It is an integer, so the order of adding does
+// not matter.
 class Movement {
   public:
     explicit Movement(double tol) : tol_(tol) {}

@@ -1,0 +1,55 @@
+// The search: seek_modes, seek_modes_by.
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "kernel/seek/seek.hpp"
+
+using namespace mspp;
+
+// Raises KeyboardInterrupt after Ctrl-C; looks for it ten times a second.
+struct CheckInterrupt {
+    std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+    void operator()() {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last < std::chrono::milliseconds(100)) return;
+        last = now;
+        nb::gil_scoped_acquire acquire;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+};
+
+static nb::tuple seek_modes_by(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums,
+                               const Vector<i64>& cells_per_period, int reach, double tol, int max_iter,
+                               int n_threads, const std::string& window_sums) {
+    constexpr std::pair<const char*, WindowSums> methods[] = {
+        {"auto", WindowSums::automatic}, {"rows", WindowSums::rows}, {"planes", WindowSums::planes}};
+    const GridView grid = grid_of(cells, counts, sums);
+    if (reach < 1 || reach > kMaxReach) throw nb::value_error("reach must be from 1 to MAX_REACH");
+    const Periods periods = periods_of(cells_per_period, grid, reach);
+    const WindowSums method = choice_of(window_sums, methods, "window_sums must be auto, rows or planes");
+    Modes modes = without_gil(
+        [&] { return seek(grid, periods, reach, tol, max_iter, n_threads, method, CheckInterrupt()); });
+    const size_t k = modes.weights.size(), d = cells.shape(1), m = cells.shape(0);
+    return nb::make_tuple(to_numpy(std::move(modes.cell_labels), {m}),
+                          to_numpy(std::move(modes.cells), {k, d}),
+                          to_numpy(std::move(modes.fractions), {k, d}),
+                          to_numpy(std::move(modes.weights), {k}), modes.n_iter, modes.converged);
+}
+
+static nb::tuple seek_modes(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums,
+                            const Vector<i64>& cells_per_period, int reach, double tol, int max_iter,
+                            int n_threads) {
+    return seek_modes_by(cells, counts, sums, cells_per_period, reach, tol, max_iter, n_threads, "auto");
+}
+
+void bind_seek(nb::module_& m) {
+    m.def("seek_modes", &seek_modes, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"),
+          nb::arg("cells_per_period"), nb::arg("reach"), nb::arg("tol"), nb::arg("max_iter"),
+          nb::arg("n_threads"));
+    m.def("seek_modes_by", &seek_modes_by, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"),
+          nb::arg("cells_per_period"), nb::arg("reach"), nb::arg("tol"), nb::arg("max_iter"),
+          nb::arg("n_threads"), nb::arg("window_sums"));
+}

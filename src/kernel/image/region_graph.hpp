@@ -1,0 +1,195 @@
+// The graph of adjacent regions: the pair with the cheapest border merges first.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <queue>
+#include <vector>
+
+#include "kernel/image/contrast.hpp"
+
+namespace mspp {
+
+// The statistics of a region: sums and squared sums of three colours and the texture over its n pixels.
+struct Region {
+    double n = 0, border = 0;
+    std::array<double, 4> sum{}, square{};
+    std::array<double, 4> mean{};  // mean and variance follow from the sums: see update()
+    double variance = 0;
+
+    void add(const Region& other) {
+        n += other.n;
+        for (int k = 0; k < 4; ++k) {
+            sum[k] += other.sum[k];
+            square[k] += other.square[k];
+        }
+    }
+    void update(const std::array<double, 4>& weight) {
+        variance = 0;
+        for (int k = 0; k < 4; ++k) {
+            mean[k] = sum[k] / n;
+            variance += weight[k] * std::max(0.0, square[k] / n - mean[k] * mean[k]);
+        }
+    }
+};
+
+struct Merge {
+    u32 kept, removed;
+    double cost;
+};
+
+class RegionGraph {
+  public:
+    // IN colours (N, 3), regions (N,) numbered below `count` or kNoRegion, the weights of the three colours.
+    RegionGraph(const float* colours, const Array<u32>& regions, u32 count, const Contrast& contrast,
+                const Shape& shape, const std::array<double, 3>& weight)
+        : weight_{weight[0], weight[1], weight[2], 16.0}, regions_(count), edges_of_(count) {
+        each_run(regions, [&](u32 a, i64 begin, i64 end) {
+            Region run;
+            run.n = static_cast<double>(end - begin);
+            for (i64 p = begin; p < end; ++p) {
+                const double value[4] = {colours[3 * p], colours[3 * p + 1], colours[3 * p + 2],
+                                         contrast.texture[p]};
+                for (int k = 0; k < 4; ++k) {
+                    run.sum[k] += value[k];
+                    run.square[k] += value[k] * value[k];
+                }
+            }
+            regions_[a].add(run);
+        });
+        each_pixel(shape, [&](const Pixel& pixel) {
+            const u32 a = regions[pixel.p];
+            pixel.each_earlier(shape, [&](i64 q) {
+                const u32 b = regions[q];
+                if (a == b || a == kNoRegion || b == kNoRegion) return;
+                add_border(a, b, 0.5 * (contrast.edge[pixel.p] + contrast.edge[q]));
+            });
+        });
+        for (const Edge& edge : edges_) {
+            regions_[edge.a].border += edge.length;
+            regions_[edge.b].border += edge.length;
+        }
+        for (Region& region : regions_) {
+            image_.add(region);
+            region.update(weight_);
+        }
+    }
+
+    // The standard deviation of the image's colours: the scale of its contrasts.
+    double spread() {
+        image_.update({weight_[0], weight_[1], weight_[2], 0});
+        return std::sqrt(image_.variance);
+    }
+
+    // Merges until the cheapest border costs more than `limit`.
+    std::vector<Merge> run(double limit) {
+        for (u32 e = 0; e < edges_.size(); ++e) push(e);
+        std::vector<Merge> merges;
+        while (!queue_.empty()) {
+            const Candidate candidate = queue_.top();
+            queue_.pop();
+            const Edge& edge = edges_[candidate.edge];
+            if (edge.a == kNoRegion || candidate.version != edge.version) continue;
+            if (candidate.cost > limit) break;
+            merges.push_back({edge.a, edge.b, candidate.cost});
+            merge(edge.a, edge.b);
+        }
+        return merges;
+    }
+
+  private:
+    struct Edge {
+        u32 a, b;  // a < b; a is kNoRegion once the edge is removed
+        double length, strength;
+        u32 version;  // of the latest candidate in the queue; earlier ones are void
+    };
+    struct Candidate {
+        double cost;
+        u32 edge, version;
+        // The top of the queue is the cheapest candidate, and of equals the one of the first edge.
+        bool operator<(const Candidate& other) const {
+            return cost != other.cost ? cost > other.cost : edge > other.edge;
+        }
+    };
+
+    // Adds one pair of touching pixels to the edge between two regions.
+    void add_border(u32 a, u32 b, double strength) {
+        if (b < a) std::swap(a, b);
+        if (edges_.empty() || edges_[last_].a != a || edges_[last_].b != b) last_ = edge_between(a, b);
+        edges_[last_].length += 1;
+        edges_[last_].strength += strength;
+    }
+
+    u32 edge_between(u32 a, u32 b) {
+        const u32 fewer = edges_of_[a].size() < edges_of_[b].size() ? a : b;
+        for (u32 e : edges_of_[fewer])
+            if (edges_[e].a == a && edges_[e].b == b) return e;
+        edges_.push_back({a, b, 0, 0, 0});
+        const u32 e = static_cast<u32>(edges_.size() - 1);
+        edges_of_[a].push_back(e);
+        edges_of_[b].push_back(e);
+        return e;
+    }
+
+    double cost(const Edge& edge) const {
+        const Region &a = regions_[edge.a], &b = regions_[edge.b];
+        double distance = 0;
+        for (int k = 0; k < 4; ++k) {
+            const double delta = a.mean[k] - b.mean[k];
+            distance += weight_[k] * delta * delta;
+        }
+        distance /= 1 + (a.variance + b.variance) / 220;
+        const double size = 1000 * (a.n * b.n / (a.n + b.n)) / image_.n;
+        const double shared = edge.length / std::min(a.border, b.border) + 0.02;
+        return std::sqrt(size * distance) * (edge.strength / edge.length) * std::pow(shared, -0.2);
+    }
+
+    void push(u32 e) { queue_.push({cost(edges_[e]), e, ++edges_[e].version}); }
+
+    // Region b becomes part of a; the borders that both had with a third region become one.
+    void merge(u32 a, u32 b) {
+        regions_[a].add(regions_[b]);
+        regions_[a].update(weight_);
+        edge_to_.resize(regions_.size(), kNoRegion);
+        std::vector<u32> kept;
+        double shared = 0;
+        for (const u32 side : {a, b})
+            for (const u32 e : edges_of_[side]) {
+                Edge& edge = edges_[e];
+                if (edge.a == kNoRegion) continue;
+                const u32 other = edge.a == side ? edge.b : edge.a;
+                if (other == a || other == b) {
+                    shared = edge.length;
+                    edge.a = kNoRegion;
+                } else if (edge_to_[other] == kNoRegion) {
+                    edge_to_[other] = e;
+                    edge.a = std::min(a, other);
+                    edge.b = std::max(a, other);
+                    kept.push_back(e);
+                } else {
+                    edges_[edge_to_[other]].length += edge.length;
+                    edges_[edge_to_[other]].strength += edge.strength;
+                    edge.a = kNoRegion;
+                }
+            }
+        regions_[a].border += regions_[b].border - 2 * shared;
+        edges_of_[b].clear();
+        edges_of_[a] = std::move(kept);
+        for (const u32 e : edges_of_[a]) {
+            edge_to_[edges_[e].a == a ? edges_[e].b : edges_[e].a] = kNoRegion;
+            push(e);
+        }
+    }
+
+    std::array<double, 4> weight_;
+    std::vector<Region> regions_;
+    Region image_;  // all regions together
+    std::vector<Edge> edges_;
+    std::vector<std::vector<u32>> edges_of_;
+    std::vector<u32> edge_to_;  // during merge: the edge from the merged region to each other one
+    u32 last_ = 0;              // the edge that add_border last used
+    std::priority_queue<Candidate> queue_;
+};
+
+}  // namespace mspp

@@ -1,0 +1,109 @@
+// Regrouping after a step: the moved cells are sorted, and cells that met are merged.
+#pragma once
+
+#include "kernel/seek/state.hpp"
+
+namespace mspp {
+
+template <int D>
+class Regrouper {
+  public:
+    Regrouper(SearchState<D>& state, int n_threads) : s_(state), n_threads_(n_threads) {}
+
+    // Replaces the cells by those of the next step.
+    void run() {
+        const i64 m = s_.keys.size();
+        const int team = team_size(m, 1 << 15, n_threads_);
+        std::vector<std::vector<u32>> left(static_cast<size_t>(team));  // the cells that are left
+        std::vector<i64> moving(static_cast<size_t>(team));
+        parallel(team, [&](int t) {
+            const Range cells = part(m, t, team);
+            for (i64 i = cells.begin; i < cells.end; ++i) {
+                if (s_.count(i) == 0) continue;
+                moving[t] += !s_.unchanged(i);
+                if (!s_.stays(i)) left[t].push_back(static_cast<u32>(i));
+            }
+        });
+        if (s_.incremental) move_empty();
+        s_.incremental = std::accumulate(moving.begin(), moving.end(), i64{0}) < m / 4;
+        if (s_.incremental)
+            for (const auto& cells : left)
+                for (const u32 i : cells) {
+                    const i64 end = s_.targets.size();
+                    s_.targets.resize(end + 1);
+                    s_.targets.copy(end, s_.keys, i);
+                }
+        gather(s_.targets.rank(s_.arrived, team), team);
+    }
+
+  private:
+    static constexpr u32 kNone = UINT32_MAX;
+
+    // Empty cells weigh nothing: each moves with the cell before it, and so disappears.
+    void move_empty() {
+        i64 occupied = 0;
+        while (s_.count(occupied) == 0) ++occupied;
+        for (i64 i = 0; i < s_.keys.size(); ++i) {
+            if (s_.count(i) == 0)
+                s_.targets.copy(i, s_.targets, occupied);
+            else
+                occupied = i;
+        }
+    }
+
+    // Adds up the arrivals of each of `distinct` cells. Each thread owns a range of cells and scans all
+    // arrivals for them.
+    void gather(i64 distinct, int team) {
+        const size_t size = static_cast<size_t>(distinct), before = static_cast<size_t>(s_.keys.size());
+        s_.next_moments.resize(size * static_cast<size_t>(s_.width()));
+        s_.next_group.resize(size);
+        s_.source.resize(size);
+        s_.changed.resize(size);
+        s_.last_count.resize(before);
+        s_.next_keys.resize(distinct);
+        parallel(team, [&](int t) { gather(part(distinct, t, team)); });
+        s_.arrived.resize(before);
+        std::swap(s_.keys, s_.next_keys);
+        s_.moments.swap(s_.next_moments);
+        s_.group.swap(s_.next_group);
+        s_.last_positions.swap(s_.positions);
+        s_.last_unsettled.swap(s_.unsettled);
+    }
+
+    void gather(Range own) {
+        const i64 m = s_.keys.size(), width = s_.width();
+        std::fill_n(&s_.next_moments[own.begin * width], own.size() * width, 0);
+        std::fill_n(&s_.next_group[own.begin], own.size(), kNone);
+        std::fill_n(&s_.source[own.begin], own.size(), 0);
+        std::fill_n(&s_.changed[own.begin], own.size(), 0);
+        for (i64 i = 0; i < s_.targets.size(); ++i) {
+            const i64 to = s_.arrived[i];
+            if (to < own.begin || to >= own.end) continue;
+            s_.next_keys.copy(to, s_.targets, i);
+            if (i >= m)  // a cell that was left
+                s_.changed[to] = 1;
+            else
+                arrive(i, to);
+        }
+    }
+
+    void arrive(i64 i, i64 to) {
+        const int d = s_.d();
+        const u64 n = s_.last_count[i] = s_.count(i);
+        if (n == 0) return;
+        u64* moments = &s_.next_moments[to * s_.width()];
+        moments[0] += n;
+        for (int j = 0; j < d; ++j) moments[j + 1] += n * s_.positions[i * d + j];
+        if (s_.next_group[to] == kNone)
+            s_.next_group[to] = s_.group[i];
+        else
+            s_.groups.attach(s_.group[i], s_.next_group[to]);
+        s_.source[to] = static_cast<u32>(i);
+        if (s_.incremental && !s_.unchanged(i)) s_.changed[to] = 1;
+    }
+
+    SearchState<D>& s_;
+    const int n_threads_;
+};
+
+}  // namespace mspp
