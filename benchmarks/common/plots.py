@@ -14,8 +14,19 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from benchmarks.common.reporting import duration
 from meanshiftpp.plot.style import GREY, INK, LINE, PAPER, SOFT, STYLE
 
-__all__ = ["GREY", "INK", "LINE", "SOFT", "STYLE", "LineEnd", "add_grid", "label_lines"]
-__all__ += ["short_number", "use_counts", "use_durations"]
+__all__ = [
+    "GREY",
+    "INK",
+    "LINE",
+    "SOFT",
+    "STYLE",
+    "LineEnd",
+    "add_grid",
+    "label_lines",
+    "short_number",
+    "use_counts",
+    "use_durations",
+]
 
 LineEnd = tuple[tuple[float, float], str, str]  # the last point of a line, its label, its colour
 LINE_HEIGHT = 11  # points between two labels

@@ -57,7 +57,7 @@ def _draw_curves(panel: Axes, outcome: Outcome) -> None:
         label = f"{name}  {outcome.mean(name).auc:.3f}"
         width = 2.6 if name == OURS.name else 1.4
         panel.plot(THRESHOLDS, np.mean(each, axis=0), color=COLOURS[name], lw=width, label=label)
-    panel.set(xlim=(0, 1), ylim=(0, 1), xlabel="overlap of more than", ylabel="share of frames")
+    panel.set(xlim=(0, 1), ylim=(0, 1), xlabel="overlap threshold", ylabel="share of frames")
     panel.legend(frameon=False, fontsize=8.5, loc="upper right")
     panel.set_title("Success curve and the area under it", loc="left", size=10, color=SOFT)
 
