@@ -40,7 +40,7 @@ _CACHE_MB = 64  # of blocks that GDAL keeps; its default grows with the memory o
 class PixelChunk(Chunk):
     """The pixels of a window."""
 
-    def where(self, row: int, column: int) -> str:
+    def place(self, row: int, column: int) -> str:
         """Return the place of a value in its image; pixels and lines count from 1."""
         window = self.data
         pixel = row if self.kept is None else int(np.flatnonzero(self.kept)[row])
