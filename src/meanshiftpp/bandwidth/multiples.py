@@ -203,8 +203,8 @@ def check_cell_count(
             f"{format_bandwidth(smallest * multiple)}"
         )
     elif _all_touch_zero(grid, tried):
-        least = len(grid.coarsen(tried))
-        advice = f"no bandwidth fits: points on both sides of 0 occupy at least {least:,} cells"
+        n_cells = len(grid.coarsen(tried))
+        advice = f"no bandwidth fits: points on both sides of 0 occupy at least {n_cells:,} cells"
     else:
         advice = f"no bandwidth up to {format_bandwidth(smallest * tried)} fits"
     raise InvalidInputError(

@@ -192,7 +192,7 @@ class Grid:
                 as_points(chunk.points)  # raises: the first chunk is not a table of points
         if total is None and np.ndim(bandwidth) == 0:
             raise InvalidInputError(
-                "the number of features is unknown, because there were no chunks; give one "
+                "the number of features is unknown, because there were no chunks; pass one "
                 "bandwidth per feature"
             )
         return total.grid() if total else cls.empty(bandwidth, periodic=periodic)
@@ -205,7 +205,7 @@ class Grid:
         *,
         periodic: Periodic = None,
     ) -> Grid:
-        """Make the grid of no points, the start of a sum.
+        """Return the empty grid, the start of a sum.
 
         Examples
         --------
@@ -223,7 +223,7 @@ class Grid:
 
     @classmethod
     def of_cells(cls, cell_size: NDArray[np.float64], cells_per_period: NDArray[np.int64]) -> Grid:
-        """Make the empty grid of checked cells, as `divide_periods` returns them."""
+        """Return the empty grid of checked cells, as `divide_periods` returns them."""
         rows = empty_rows(len(cell_size))
         return cls(cell_size, *rows, cells_per_period=cells_per_period)
 
@@ -235,7 +235,7 @@ class Grid:
         ids: NDArray[np.int32] | None = None,
         n_threads: int | None = None,
     ) -> tuple[Grid, Assignment]:
-        """Bin points into the cells of this grid; its own content does not count.
+        """Bin points into cells like those of this grid; its own points are not added.
 
         Parameters
         ----------
@@ -258,7 +258,7 @@ class Grid:
         points = as_points(X)
         if points.shape[1] != self.n_features:
             raise InvalidInputError(
-                f"X must have {self.n_features} features as the grid has, got {points.shape[1]}"
+                f"X must have {self.n_features} features like the grid, got {points.shape[1]}"
             )
         counts, unit = None, 1.0
         if sample_weight is not None:
@@ -417,7 +417,7 @@ class Grid:
         return self.with_rows(fade_rows(self.rows, keep), self.unit)
 
     def save(self, path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) -> None:
-        """Write the grid to a file (an .npz archive, whatever its name).
+        """Write the grid to a file, an .npz archive with any name.
 
         The file is written under another name and renamed when it is complete. `columns`, the
         names of the features, are stored too; the command line compares them with those of the

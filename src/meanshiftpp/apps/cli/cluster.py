@@ -95,7 +95,7 @@ def cluster(
     with report_errors():
         from meanshiftpp._support.files import check_no_overwrite
         from meanshiftpp.apps.cli.clustering import Clustering
-        from meanshiftpp.core.recipe import Recipe, least_weight
+        from meanshiftpp.core.recipe import Recipe, min_weight_for
         from meanshiftpp.io.streams import check_output
 
         if output:
@@ -112,7 +112,7 @@ def cluster(
             periodic=periods,
             tol=tol,
             max_iter=max_iter,
-            min_weight=least_weight(min_cluster_size),
+            min_weight=min_weight_for(min_cluster_size),
         )
         work = Clustering(source, recipe, threads)
         if grid:

@@ -53,7 +53,7 @@ from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.bandwidth.spread import SAMPLE_SIZE
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, least_weight
+from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, min_weight_for
 from meanshiftpp.engines.spark.tasks import (
     PARTIAL,
     WEIGHT,
@@ -353,7 +353,7 @@ class MeanShiftPPModel(_Parameters, Model, MLReadable, MLWritable):
         return _Reader()
 
     def _kept(self) -> Modes:
-        return self.modes.keep(least_weight(self.getMinClusterSize()))
+        return self.modes.keep(min_weight_for(self.getMinClusterSize()))
 
     def _transform(self, df: Any) -> Any:
         # Only these columns are sent to Python, and one comes back; others may have any type.
