@@ -33,6 +33,7 @@ from meanshiftpp._support.checks import (
     thread_count,
 )
 from meanshiftpp._support.devices import device_of, module_of, on_gpu, to_device_of, to_host
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import gpu_of
 from meanshiftpp.backends.protocol import Assignment, Gpu
 from meanshiftpp.core import gridfile
@@ -317,7 +318,7 @@ class Grid:
         h = self.bandwidth
         size = f"{h[0]:g}" if (h == h[0]).all() else np.array2string(h, precision=6, threshold=8)
         return (
-            f"Grid({_counted(len(self), 'cell')}, {_counted(self.n_features, 'feature')}, "
+            f"Grid({pluralize(len(self), 'cell')}, {pluralize(self.n_features, 'feature')}, "
             f"weight {self.total:,}, bandwidth {size}{self._period_repr()})"
         )
 
@@ -495,7 +496,3 @@ class Grid:
             with Chunk(batch, first=first).locating_errors():
                 total.add(self.bin(batch, sample_weight=weight)[0])
         return replace(total.grid(), unit=unit)
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" + ("s" if n != 1 else "")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meanshiftpp._support.extras import need
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.periods import nearest_copies
 from meanshiftpp.plot.axes import label_axes, left_margin
 from meanshiftpp.plot.panels import draw_histogram, draw_modes, draw_points, draw_sizes
@@ -164,8 +165,7 @@ def _draw_heading(figure: Any, title: str | None, subtitle: str) -> None:
 
 
 def _summary(scene: Scene) -> str:
-    n, k = len(scene.X), len(scene.sizes)
-    return f"{n:,} points, {k:,} cluster{'' if k == 1 else 's'}"
+    return f"{len(scene.X):,} points, {pluralize(len(scene.sizes), 'cluster')}"
 
 
 def _left_out(scene: Scene) -> str:
