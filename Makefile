@@ -1,10 +1,10 @@
-# Every target sets up what it needs in .venv; the second time that takes no time.
+# Every target installs its dependencies into .venv, if they are not there yet.
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 DATA ?= data
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/bindings/* src/kernel/*/*)
-# An editable install knows the modules there were: it is made again when their names change.
+# An editable install has a fixed list of modules, so it is repeated when a module is added or renamed.
 MODULES := $(shell find src/meanshiftpp -name '*.py' | sort | cksum | cut -d' ' -f1)
 
 WHEEL_ENV := build/wheel-env
@@ -18,30 +18,30 @@ SANITIZE_TESTS := $(patsubst %,tests/%,core laws bandwidth estimators images vid
 demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, track a ball, write pictures to demo/
 	$(VENV)/bin/meanshiftpp demo
 
-test: $(VENV)/installed-test  ## the whole test suite
+test: $(VENV)/installed-test  ## run the whole test suite
 	$(PY) -m pytest -n 2
 
-lint: $(VENV)/installed-lint  ## ruff, mypy, clang-format; changes nothing
+lint: $(VENV)/installed-lint  ## check with ruff, mypy and clang-format; changes nothing
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/clang-format --dry-run --Werror src/bindings/* src/kernel/*/* src/meanshiftpp/backends/cuda/*.cu*
 
-format: $(VENV)/installed-lint  ## what lint asks for, done
+format: $(VENV)/installed-lint  ## apply the fixes of ruff and clang-format
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/clang-format -i src/bindings/* src/kernel/*/* src/meanshiftpp/backends/cuda/*.cu*
 
-bench: $(VENV)/installed-bench  ## measure, check the answers, print ratios; ARGS=--quick or names
+bench: $(VENV)/installed-bench  ## measure, check the results, print ratios; ARGS=--quick or names of benchmarks
 	$(PY) -m benchmarks $(ARGS)
 
-paper: $(VENV)/installed-bench  ## the paper's experiments in one report, under an hour; DATA=dir, ARGS=--quick
+paper: $(VENV)/installed-bench  ## repeat the paper's experiments in one report, under an hour; DATA=dir, ARGS=--quick
 	$(PY) -m benchmarks.paper $(DATA) $(ARGS)
 
-docs: $(VENV)/installed-docs  ## build docs/_build/html, warnings are errors
+docs: $(VENV)/installed-docs  ## build docs/_build/html; warnings are errors
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 
-wheel: $(VENV)/installed-release  ## dist/: an sdist, and from it a wheel, tested in an environment of its own
+wheel: $(VENV)/installed-release  ## build an sdist and a wheel in dist/, and test the wheel in a new environment
 	rm -rf dist $(WHEEL_ENV)
 	$(PY) -m build
 	$(PY) -m venv $(WHEEL_ENV)
@@ -49,7 +49,7 @@ wheel: $(VENV)/installed-release  ## dist/: an sdist, and from it a wheel, teste
 	$(WHEEL_ENV)/bin/python -m pip install --quiet dist/*.whl --group wheel
 	$(WHEEL_ENV)/bin/python -m pytest -q $(WHEEL_TESTS)
 
-sanitize:  ## the kernel's tests with memory errors and undefined behaviour stopped at
+sanitize:  ## run the tests of the kernel with the address and undefined behaviour sanitizers
 	$(PYTHON) -m venv $(SANITIZE_ENV)
 	$(SANITIZE_ENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(SANITIZE_ENV)/bin/python -m pip install --quiet --group build --group test
@@ -65,7 +65,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "meanshiftpp needs Python 3.11 or newer, this is " + sys.version)'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/pip: | $(VENV)/bin/python  # one that knows dependency groups
+$(VENV)/pip: | $(VENV)/bin/python  # dependency groups need pip 25.1
 	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
 	@touch $@
 

@@ -23,7 +23,7 @@ KERNEL_RULE = "base < cells < bin < seek < query < image < track"
 LAYERS, KERNEL_LAYERS = RULE.split(" < "), KERNEL_RULE.split(" < ")
 
 # Modules below every layer, and those that no layer imports: the oracle, and the public modules
-# in the package's root, which only name what the layers below them define.
+# in the package's root, which only re-export names of the layers.
 BELOW = {"errors", "_kernel"}
 EXCEPTIONS = {
     ("bandwidth.sweep", "plot.sweep"),  # Sweep.plot
@@ -31,7 +31,8 @@ EXCEPTIONS = {
     ("apps.studio.server", ""),
 }
 
-# What a layer imports directly, besides the standard library and NumPy; extras go through `need`.
+# Packages that a layer imports directly, besides the standard library and NumPy; the others go
+# through `need`.
 THIRD_PARTY = {
     "_support": {"pyarrow"},
     "backends": {"scipy"},
@@ -42,7 +43,7 @@ THIRD_PARTY = {
     "apps": {"sklearn", "typer", "rich", "fastapi", "uvicorn"},
 }
 
-# Heavy or optional: none of these comes with a plain `import meanshiftpp`.
+# Heavy or optional packages, none of which a plain `import meanshiftpp` may load.
 LAZY = ["sklearn", "scipy", "matplotlib", "pyarrow", "pandas", "polars", "typer", "rich"]
 LAZY += ["PIL", "tifffile", "av", "skimage", "dask", "distributed", "pyspark", "cupy"]
 LAZY += ["zarr", "rasterio", "laspy", "lazrs", "fastapi", "uvicorn", "websockets"]
@@ -71,17 +72,17 @@ def imported_names(path: Path) -> Iterator[str]:
 
 def own_imports(path: Path) -> set[str]:
     """Return the modules of the package that a file imports."""
-    found = set()
+    modules = set()
     for name in imported_names(path):
         head, *parts = name.split(".")
         if head == "meanshiftpp":
             prefixes = [".".join(parts[:n]) for n in range(len(parts), -1, -1)]
-            found.add(next(prefix for prefix in prefixes if prefix in NAMES))
-    return found
+            modules.add(next(prefix for prefix in prefixes if prefix in NAMES))
+    return modules
 
 
 def may_import(module: str, other: str) -> bool:
-    """Whether the rule lets one module of the package import another."""
+    """Return whether the rule lets one module of the package import another."""
     layer, other_layer = module.partition(".")[0], other.partition(".")[0]
     if layer not in LAYERS:  # a public module in the root, or the reference
         return layer != "reference" or other_layer == "reference"
@@ -113,7 +114,7 @@ def test_every_exception_is_needed():
     assert used >= EXCEPTIONS
 
 
-def test_modules_of_a_layer_do_not_import_each_other_in_circles():
+def test_modules_have_no_import_cycle():
     below = {
         module_name(path): own_imports(path) - {module_name(path)}
         for path in MODULES
@@ -138,13 +139,13 @@ def test_kernel_includes_go_one_way():
             assert KERNEL_LAYERS.index(other) <= KERNEL_LAYERS.index(layer), f"{path}: {other}"
 
 
-def test_importing_the_package_is_light():
+def test_importing_the_package_loads_no_heavy_library():
     code = "import sys, meanshiftpp; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(LAZY).isdisjoint(run.stdout.split())
 
 
-def test_help_needs_no_heavy_library():
+def test_help_loads_no_heavy_library():
     code = (
         "import sys; sys.argv = ['meanshiftpp', '--help']\n"
         "from meanshiftpp.__main__ import main\n"
@@ -153,8 +154,8 @@ def test_help_needs_no_heavy_library():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    shown, _, loaded = run.stdout.partition("MODULES")
-    assert "cluster" in shown
+    help_text, _, loaded = run.stdout.partition("MODULES")
+    assert "cluster" in help_text
     assert {*LAZY, "numpy"}.isdisjoint(set(loaded.split()) - {"typer", "rich"})
 
 
@@ -167,7 +168,7 @@ def test_every_public_name_exists_and_is_documented(name):
         assert value.__doc__.strip()
 
 
-def test_no_module_takes_the_place_of_a_public_name():
+def test_no_module_replaces_a_public_function():
     """Python binds an imported module in its package, also over a function of the same name."""
     code = (
         "import importlib, pkgutil, types, meanshiftpp\n"

@@ -20,9 +20,9 @@ def arc(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("latitude", [-80.0, -33.0, 0.0, 45.0, 60.0])
 def test_degrees_measure_the_given_metres(latitude):
     east, north = geo.degrees(5_000, latitude)
-    here = np.array([[179.99, latitude]])
-    assert_allclose(arc(here, here + np.array([east, 0])), 5_000, rtol=1e-6)
-    assert_allclose(arc(here, here + np.array([0, north])), 5_000, rtol=1e-9)
+    origin = np.array([[179.99, latitude]])
+    assert_allclose(arc(origin, origin + np.array([east, 0])), 5_000, rtol=1e-6)
+    assert_allclose(arc(origin, origin + np.array([0, north])), 5_000, rtol=1e-9)
 
 
 def test_to_lonlat_inverts_to_xyz():
@@ -37,7 +37,7 @@ def test_to_lonlat_inverts_to_xyz():
     assert_allclose(chord, arc(points, near), rtol=1e-6, atol=1e-3)
 
 
-def test_the_documented_errors_are_right():
+def test_the_documented_accuracy_is_true():
     chord = 2 * geo.EARTH_RADIUS * np.sin(3_100_000 / 2 / geo.EARTH_RADIUS)
     assert 0.0095 < 1 - chord / 3_100_000 < 0.0105
     for latitude, share in ((65, 0.04), (45, 0.02)):
@@ -57,7 +57,7 @@ def test_clusters_do_not_depend_on_the_date_line():
     assert_allclose(model.cluster_centers_, other.cluster_centers_, atol=1e-6)
 
 
-def test_signed_longitudes():
+def test_signed_longitudes_are_from_minus_180_to_180():
     lon = geo.signed([[0, 0], [179.5, 1], [180, 2], [359, 3], [-181, 4], [720, 5]])[:, 0]
     assert_array_equal(lon, [0, 179.5, -180, -1, 179, 0])
 

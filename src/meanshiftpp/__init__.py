@@ -80,7 +80,7 @@ def __getattr__(name: str) -> object:
         value = import_module(f"{__name__}.{name}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Kept, so that this runs once.
+    # The name is stored, so that this function runs once for each name.
     globals()[name] = value
     return value
 

@@ -125,7 +125,7 @@ def test_items_that_are_not_chunks_raise(item):
 
 def test_size_counts_rows_that_are_not_points():
     assert Chunk(X).size == len(Chunk(X)) == 500
-    kept = np.zeros(700, bool)
-    kept[:500] = True
-    assert Chunk(X, kept=kept).size == 700
-    assert as_chunk(Chunk(X, kept=kept)).kept is kept
+    mask = np.zeros(700, bool)
+    mask[:500] = True
+    assert Chunk(X, mask=mask).size == 700
+    assert as_chunk(Chunk(X, mask=mask)).mask is mask

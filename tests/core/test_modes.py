@@ -89,7 +89,7 @@ def test_equal_points_are_one_cluster():
 def test_search_that_does_not_converge_warns_once():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
     with pytest.warns(
-        ConvergenceWarning, match=r"after 2 steps; raise max_iter \(now 2\)"
+        ConvergenceWarning, match="after 2 steps; use a larger bandwidth, or raise max_iter"
     ) as caught:
         modes = seek(Grid.from_points(X, 0.05), max_iter=2)
     assert [warning.filename for warning in caught] == [__file__]

@@ -56,7 +56,7 @@ def zeros(points: np.ndarray) -> np.ndarray:
     return np.zeros(len(points), np.int32)
 
 
-def test_reading_continues_within_a_file(tmp_path, monkeypatch):
+def test_reading_continues_from_a_row_inside_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 700)
     X = np.concatenate([write(tmp_path / "a.laz"), write(tmp_path / "b.laz", 1000)])
     source = open_points(tmp_path)

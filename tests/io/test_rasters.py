@@ -151,7 +151,7 @@ def test_a_checkpoint_of_other_windows_is_an_error(tmp_path, monkeypatch):
         build_grid(open_points(path), 9, **options)
 
 
-def test_errors_of_invalid_rasters_and_outputs(tmp_path):
+def test_invalid_rasters_and_outputs_are_errors(tmp_path):
     (tmp_path / "no.tif").write_bytes(b"II*\0 and no more")
     with pytest.raises(InvalidInputError, match=r"no.tif' is not a raster, or is damaged"):
         open_points(tmp_path / "no.tif")

@@ -20,7 +20,7 @@ from meanshiftpp.errors import InvalidInputError
 Periodic = float | Sequence[float | None] | None
 MAX_THREADS = 256
 _REAL_WEIGHT_BITS = 31
-_LEAST_EXPONENT = -1022  # of a normal double
+_MIN_EXPONENT = -1022  # of a normal double
 
 
 def as_points(X: ArrayLike) -> NDArray[np.generic]:
@@ -29,7 +29,7 @@ def as_points(X: ArrayLike) -> NDArray[np.generic]:
         raise InvalidInputError("X must be dense, got a sparse matrix; X.toarray() makes it dense")
     points: NDArray[np.generic] = as_array(X)
     if points.ndim != 2:
-        hint = "; reshape(-1, 1) makes a column of it" if points.ndim == 1 else ""
+        hint = "; reshape(-1, 1) makes it a column" if points.ndim == 1 else ""
         raise InvalidInputError(
             f"X must have 2 dimensions (samples, features), got {points.ndim}{hint}"
         )
@@ -66,9 +66,9 @@ def as_bandwidth(bandwidth: float | ArrayLike | None, n_features: int) -> NDArra
     return h if h.ndim else np.full(n_features, h)
 
 
-def as_resolution(resolution: int, least: int = 1) -> int:
-    """Check a resolution: the cells from the centre of a window to its border."""
-    return as_whole(resolution, "resolution", least, MAX_REACH)
+def as_resolution(resolution: int) -> int:
+    """Check a resolution, the number of cells from the centre of a window to its border."""
+    return as_whole(resolution, "resolution", 1, MAX_REACH)
 
 
 def as_periods(periodic: Periodic, n_features: int) -> list[float]:
@@ -148,13 +148,14 @@ def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], fl
 
 
 def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
-    # The sum is taken over whole parts of the largest weight, so the order of rows cannot matter.
-    part = math.ldexp(1.0, max(math.frexp(float(w.max()))[1] - 30, _LEAST_EXPONENT))
+    """Round real weights to whole multiples of a power of two; return them with this unit."""
+    # Integers are summed, so that the total does not depend on the order of the rows.
+    part = math.ldexp(1.0, max(math.frexp(float(w.max()))[1] - 30, _MIN_EXPONENT))
     total = float(np.rint(w / part).astype(np.int64).sum()) * part
     if not math.isfinite(total):
         raise InvalidInputError("the sum of sample_weight overflows; scale the weights down")
     exponent = math.frexp(total)[1] - _REAL_WEIGHT_BITS
-    if exponent < _LEAST_EXPONENT or not total:
+    if exponent < _MIN_EXPONENT or not total:
         raise InvalidInputError(
             f"the largest sample_weight, {w.max():g}, is too small to be divided; "
             "scale the weights up"
@@ -170,21 +171,21 @@ def is_number(value: object) -> bool:
 
 
 def as_positive(value: Any, parameter: str) -> float:
-    """Check a finite number above 0."""
+    """Check a finite number above 0 and return it as a float."""
     if not is_number(value) or not 0 < value < math.inf:
         raise InvalidInputError.for_parameter(parameter, "a positive number", value)
     return float(value)
 
 
 def as_not_negative(value: Any, parameter: str) -> float:
-    """Check a number of at least 0."""
+    """Check a number of at least 0 and return it as a float."""
     if not is_number(value) or not value >= 0:
         raise InvalidInputError.for_parameter(parameter, "a number of at least 0", value)
     return float(value)
 
 
 def as_whole(value: Any, parameter: str, low: int, high: int | None = None) -> int:
-    """Check a whole number from `low` to `high`."""
+    """Check a whole number from `low` to `high` and return it as an int."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < low or (high is not None and value > high):
         upper = "" if high is None else f" to {high:,}"
@@ -194,7 +195,7 @@ def as_whole(value: Any, parameter: str, low: int, high: int | None = None) -> i
 
 
 def thread_count(n_threads: int | None) -> int:
-    """Return a number of threads; None stands for the cores this process may use.
+    """Check a number of threads; None means all cores that this process may use.
 
     ``OMP_NUM_THREADS`` lowers the default, because schedulers and joblib set it.
     """

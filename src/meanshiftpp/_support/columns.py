@@ -12,18 +12,22 @@ from meanshiftpp.errors import InvalidInputError
 _EXACT = 2**53  # whole numbers of this magnitude or more may be rounded in float64
 
 
-def is_numeric(kind: Any) -> bool:
+def is_numeric(arrow_type: Any) -> bool:
     """Return whether an Arrow type holds numbers."""
     from pyarrow import types
 
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+    return bool(
+        types.is_integer(arrow_type)
+        or types.is_floating(arrow_type)
+        or types.is_decimal(arrow_type)
+    )
 
 
-def is_untyped(kind: Any) -> bool:
+def is_untyped(arrow_type: Any) -> bool:
     """Return whether an Arrow type is null: the column is empty, or all its values are missing."""
     from pyarrow import types
 
-    return bool(types.is_null(kind))
+    return bool(types.is_null(arrow_type))
 
 
 def array_from_arrow(table: Any) -> NDArray[Any]:

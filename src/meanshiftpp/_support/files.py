@@ -142,10 +142,10 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 
 def _same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
     """Return whether two paths are, or would be, the same file; links are followed."""
-    one, two = Path(path), Path(other)
-    if one.exists() and two.exists():
-        return one.samefile(two)
-    return one.resolve() == two.resolve()
+    first, second = Path(path), Path(other)
+    if first.exists() and second.exists():
+        return first.samefile(second)
+    return first.resolve() == second.resolve()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ _POLL = 0.1  # seconds after which a waiting thread checks whether the other one
 
 
 def read_ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
-    """Iterate in a thread of its own, up to `depth` items ahead of the caller.
+    """Iterate in a background thread, up to `depth` items ahead of the caller.
 
     An exception of the iterator is raised here, after the items before it. The thread ends when
     this generator is closed, also by an error in the caller's loop.

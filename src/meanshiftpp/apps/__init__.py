@@ -1,1 +1,1 @@
-"""For people: the command line, the studio and the demonstration."""
+"""Programs for end users: the command line, the studio and the demo."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from meanshiftpp._support.checks import as_bandwidth
 from meanshiftpp._support.devices import as_array
+from meanshiftpp._support.text import format_bandwidth as text_of_bandwidth
 from meanshiftpp.bandwidth.spread import (
     SAMPLE_SIZE,
     Scale,
@@ -203,8 +204,8 @@ def check_cell_count(
             f"{format_bandwidth(smallest * multiple)}"
         )
     elif _all_touch_zero(grid, tried):
-        least = len(grid.coarsen(tried))
-        advice = f"no bandwidth fits: points on both sides of 0 occupy at least {least:,} cells"
+        n_cells = len(grid.coarsen(tried))
+        advice = f"no bandwidth fits: points on both sides of 0 occupy at least {n_cells:,} cells"
     else:
         advice = f"no bandwidth up to {format_bandwidth(smallest * tried)} fits"
     raise InvalidInputError(
@@ -248,6 +249,6 @@ def _estimate_cells(grid: Grid, n: int) -> float:
 
 
 def format_bandwidth(h: NDArray[np.float64]) -> str:
-    """Format a bandwidth: one number, or one for each feature."""
-    values = [f"{size:.4g}" for size in np.atleast_1d(h)]
-    return values[0] if len(set(values)) == 1 else f"({', '.join(values)})"
+    """Format a bandwidth for a message: one number, or one for each feature in parentheses."""
+    text = text_of_bandwidth(np.atleast_1d(h))
+    return f"({text})" if "," in text else text

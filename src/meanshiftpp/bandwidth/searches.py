@@ -33,7 +33,7 @@ def search_all(grids: list[Grid], recipe: Recipe, n_threads: int) -> list[Modes]
         for i, grid in enumerate(grids)
         if len(grid) > share
     }
-    rest = [i for i in range(len(grids)) if i not in results]
+    small = [i for i in range(len(grids)) if i not in results]
     errors: list[BaseException] = []  # after the first, or Ctrl-C, no further search starts
 
     def search(i: int) -> Modes:
@@ -47,7 +47,7 @@ def search_all(grids: list[Grid], recipe: Recipe, n_threads: int) -> list[Modes]
 
     with ThreadPoolExecutor(n_threads) as pool:
         try:
-            results |= dict(zip(rest, pool.map(search, rest), strict=True))
+            results |= dict(zip(small, pool.map(search, small), strict=True))
         except BaseException as error:
             errors.append(error)
             raise errors[0] from None

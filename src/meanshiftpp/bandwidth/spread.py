@@ -138,8 +138,8 @@ def _scale_of_block(
     xp = module_of(X)
     columns = xp.array(X.T, np.float64, order="C")
     if limits is not None:
-        least, greatest = xp.asarray(limits)[..., None]
-        columns = xp.clip(columns, least, greatest)
+        lowest, highest = xp.asarray(limits)[..., None]
+        columns = xp.clip(columns, lowest, highest)
     columns -= xp.asarray(low)[:, None]
     w = xp.ones(columns.shape[1]) if weight is None else weight
     total = float(w.sum())

@@ -26,6 +26,7 @@ from meanshiftpp._support.checks import (
     thread_count,
 )
 from meanshiftpp._support.devices import to_device_of
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.bandwidth.agreement import (
     SMALL,
     adjusted_rand_index,
@@ -248,8 +249,9 @@ class Sweep:
 
     def __repr__(self) -> str:
         first, last = (format_bandwidth(h) for h in self.bandwidths[[0, -1]])
-        count = f"{len(self)} bandwidth{'s' if len(self) != 1 else ''}"
-        return f"Sweep({count} from {first} to {last}, of {self.base!r})"
+        return (
+            f"Sweep({pluralize(len(self), 'bandwidth')} from {first} to {last}, of {self.base!r})"
+        )
 
     @cached_property
     def _labellings(self) -> tuple[list[NDArray[np.int32]], NDArray[np.float64]]:

@@ -43,8 +43,8 @@ class Chunk:
         Row of `source`, counted from 0, of the first point.
     columns : tuple of str
         Names of the features.
-    kept : ndarray of bool or None
-        Which rows of `data` are points; None if all are.
+    mask : ndarray of bool or None
+        True for the rows of `data` that are points; None if all are.
     data : object
         The rows that the points were taken from, for a writer that adds labels to them.
     end : int
@@ -68,14 +68,14 @@ class Chunk:
     source: str = ""
     first: int = 0
     columns: tuple[str, ...] = ()
-    kept: NDArray[np.bool_] | None = None
+    mask: NDArray[np.bool_] | None = None
     data: Any = None
     end: int = 0
 
     @property
     def size(self) -> int:
-        """Rows of the file in this chunk, including rows that are not points."""
-        return len(self.points) if self.kept is None else len(self.kept)
+        """Number of rows of the file in this chunk, including rows that are not points."""
+        return len(self.points) if self.mask is None else len(self.mask)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -88,7 +88,7 @@ class Chunk:
         return f"{self.source}, row {self.first + row + 1}, column {name}"
 
     def locating_errors(self) -> AbstractContextManager[None]:
-        """Word errors about a value with its `place`; their row becomes that of the source."""
+        """Return a context that words errors about a value with its `place` in the source."""
         return relocate_errors(self.place, self.source, self.first)
 
 
@@ -155,7 +155,7 @@ def as_chunk(item: Any, number: int = 0) -> Chunk:
 
 
 def as_chunks(items: Iterable[Any]) -> Iterator[Chunk]:
-    """Convert each item to a `Chunk`; the column names of all must be the same, in one order."""
+    """Convert each item to a `Chunk`; all must have the same column names in the same order."""
     if not hasattr(items, "__iter__"):
         raise InvalidInputError(
             f"chunks must be an iterable of arrays or tables, got {items!r:.60}"
@@ -172,11 +172,14 @@ def as_chunks(items: Iterable[Any]) -> Iterator[Chunk]:
         yield chunk
 
 
-def chunk_from_arrow(table: Any, source: str, first: int = 0, **more: Any) -> Chunk:
-    """Convert an Arrow table or batch to a `Chunk`; each column must hold numbers."""
-    nothing = np.empty((0, table.num_columns))
+def chunk_from_arrow(table: Any, source: str, first: int = 0, **fields: Any) -> Chunk:
+    """Convert an Arrow table or batch to a `Chunk`; each column must hold numbers.
+
+    `fields` are further fields of the chunk.
+    """
+    no_points = np.empty((0, table.num_columns))
     names = tuple(table.column_names)
-    chunk = Chunk(nothing, source=source, first=first, columns=names, **more)
+    chunk = Chunk(no_points, source=source, first=first, columns=names, **fields)
     for field in table.schema:
         if not (is_numeric(field.type) or is_untyped(field.type)):
             raise InvalidInputError(

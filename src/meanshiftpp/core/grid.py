@@ -33,6 +33,7 @@ from meanshiftpp._support.checks import (
     thread_count,
 )
 from meanshiftpp._support.devices import device_of, module_of, on_gpu, to_device_of, to_host
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import gpu_of
 from meanshiftpp.backends.protocol import Assignment, Gpu
 from meanshiftpp.core import gridfile
@@ -192,7 +193,7 @@ class Grid:
                 as_points(chunk.points)  # raises: the first chunk is not a table of points
         if total is None and np.ndim(bandwidth) == 0:
             raise InvalidInputError(
-                "the number of features is unknown, because there were no chunks; give one "
+                "the number of features is unknown, because there were no chunks; pass one "
                 "bandwidth per feature"
             )
         return total.grid() if total else cls.empty(bandwidth, periodic=periodic)
@@ -205,7 +206,7 @@ class Grid:
         *,
         periodic: Periodic = None,
     ) -> Grid:
-        """Make the grid of no points, the start of a sum.
+        """Return the empty grid, the start of a sum.
 
         Examples
         --------
@@ -223,7 +224,7 @@ class Grid:
 
     @classmethod
     def of_cells(cls, cell_size: NDArray[np.float64], cells_per_period: NDArray[np.int64]) -> Grid:
-        """Make the empty grid of checked cells, as `divide_periods` returns them."""
+        """Return the empty grid of checked cells, as `divide_periods` returns them."""
         rows = empty_rows(len(cell_size))
         return cls(cell_size, *rows, cells_per_period=cells_per_period)
 
@@ -235,7 +236,7 @@ class Grid:
         ids: NDArray[np.int32] | None = None,
         n_threads: int | None = None,
     ) -> tuple[Grid, Assignment]:
-        """Bin points into the cells of this grid; its own content does not count.
+        """Bin points into cells like those of this grid; its own points are not added.
 
         Parameters
         ----------
@@ -258,7 +259,7 @@ class Grid:
         points = as_points(X)
         if points.shape[1] != self.n_features:
             raise InvalidInputError(
-                f"X must have {self.n_features} features as the grid has, got {points.shape[1]}"
+                f"X must have {self.n_features} features like the grid, got {points.shape[1]}"
             )
         counts, unit = None, 1.0
         if sample_weight is not None:
@@ -317,7 +318,7 @@ class Grid:
         h = self.bandwidth
         size = f"{h[0]:g}" if (h == h[0]).all() else np.array2string(h, precision=6, threshold=8)
         return (
-            f"Grid({_counted(len(self), 'cell')}, {_counted(self.n_features, 'feature')}, "
+            f"Grid({pluralize(len(self), 'cell')}, {pluralize(self.n_features, 'feature')}, "
             f"weight {self.total:,}, bandwidth {size}{self._period_repr()})"
         )
 
@@ -417,7 +418,7 @@ class Grid:
         return self.with_rows(fade_rows(self.rows, keep), self.unit)
 
     def save(self, path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) -> None:
-        """Write the grid to a file (an .npz archive, whatever its name).
+        """Write the grid to a file, an .npz archive with any name.
 
         The file is written under another name and renamed when it is complete. `columns`, the
         names of the features, are stored too; the command line compares them with those of the
@@ -495,7 +496,3 @@ class Grid:
             with Chunk(batch, first=first).locating_errors():
                 total.add(self.bin(batch, sample_weight=weight)[0])
         return replace(total.grid(), unit=unit)
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" + ("s" if n != 1 else "")

@@ -1,8 +1,8 @@
 """The grid file: an .npz archive, written atomically and fully validated on load.
 
 A file holds the name of the format, its version, and one array for each field of a grid. A file of
-a newer release raises an error that says so. A checkpoint is a grid file with a note; a file may
-also hold the names of the columns that its points came from.
+a newer release raises an error that names both versions. A checkpoint is a grid file with a note;
+a file may also hold the names of the columns that its points came from.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from meanshiftpp.errors import GridFileError
 
 _FORMAT, _VERSION = "meanshiftpp grid", 1
 _ZIP = b"PK\x03\x04"  # the first bytes of an archive
-_FILE_NAMES = {"cells_per_period": "period"}  # fields whose name in the file is another
+_FILE_NAMES = {"cells_per_period": "period"}  # fields with another name in the file
 
 
 def write(
@@ -44,12 +44,12 @@ def write(
 
 
 def read(
-    path: str | os.PathLike[str], what: str = "grid file"
+    path: str | os.PathLike[str], kind: str = "grid file"
 ) -> tuple[dict[str, Any], str | None]:
-    """Read and validate a grid file; return its fields and its note. `what` names it in errors."""
-    fields = _read_archive(path, what)
+    """Read and validate a grid file; return its fields and its note. `kind` names it in errors."""
+    fields = _read_archive(path, kind)
     if str(fields.get("format")) != _FORMAT or "version" not in fields:
-        raise GridFileError(f"{path} is not a {what}")
+        raise GridFileError(f"{path} is not a {kind}")
     return _checked(fields, path), str(fields["note"]) if "note" in fields else None
 
 
@@ -63,25 +63,25 @@ def columns_of(path: str | os.PathLike[str]) -> list[str] | None:
 
 
 def _read_archive(
-    path: str | os.PathLike[str], what: str, only: Sequence[str] | None = None
+    path: str | os.PathLike[str], kind: str, only: Sequence[str] | None = None
 ) -> dict[str, NDArray[Any]]:
     """Read the arrays of a file, all or those named in `only`."""
     check_readable(path)
     with Path(path).open("rb") as file:
         if file.read(len(_ZIP)) != _ZIP:
-            raise GridFileError(f"{path} is not a {what}")
+            raise GridFileError(f"{path} is not a {kind}")
         file.seek(0)
-        return _arrays(file, path, what, only)
+        return _arrays(file, path, kind, only)
 
 
 def _arrays(
-    file: BinaryIO, path: object, what: str, only: Sequence[str] | None
+    file: BinaryIO, path: object, kind: str, only: Sequence[str] | None
 ) -> dict[str, NDArray[Any]]:
     try:
         with np.load(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files if not only or name in only}
     except Exception as error:  # a damaged archive can raise many kinds of exceptions
-        raise GridFileError(f"{path} is not a {what}, or is damaged") from error
+        raise GridFileError(f"{path} is not a {kind}, or is damaged") from error
 
 
 def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
         raise GridFileError(f"{path} is damaged: its version is {version!r}")
     if int(version) > _VERSION:
         raise GridFileError(
-            f"{path} has format version {int(fields['version'])}, this release reads up to "
+            f"{path} has format version {int(version)}, this release reads up to "
             f"{_VERSION}; upgrade meanshiftpp"
         )
     try:
@@ -127,7 +127,7 @@ def _check_content(
     if cells.ndim != 2 or shapes != (cells.shape, cells.shape[:1], cells.shape[1:]):
         raise GridFileError(f"{path} is damaged: the shapes of its arrays do not match")
     full = counts << np.uint64(OFFSET_BITS)
-    whole = (
+    valid = (
         math.frexp(unit)[0] == 0.5
         and (counts >= 1).all()
         and (counts <= COUNT_LIMIT).all()
@@ -136,7 +136,7 @@ def _check_content(
         and (cells_per_period >= 0).all()
         and ((cells_per_period == 0) | ((cells >= 0) & (cells < cells_per_period))).all()
     )
-    if not whole or not _strictly_rising(cells):
+    if not valid or not _strictly_rising(cells):
         raise GridFileError(f"{path} is damaged: it holds impossible counts, sums or cells")
 
 

@@ -138,8 +138,8 @@ class Modes:
         labels = np.empty(len(points), np.int32)
         for first, batch in gpu.batches(points):
             with Chunk(batch, first=first).locating_errors():
-                found = self._label(batch, cluster_all, 1)
-            found.get(out=labels[first : first + len(batch)])  # type: ignore[attr-defined]
+                batch_labels = self._label(batch, cluster_all, 1)
+            batch_labels.get(out=labels[first : first + len(batch)])  # type: ignore[attr-defined]
         return labels
 
     def _label(
@@ -147,18 +147,18 @@ class Modes:
     ) -> NDArray[np.int32]:
         xp, grid = module_of(points), self.grid
         labels: NDArray[np.int32] = xp.empty(len(points), np.int32)
-        seen, assignment = grid.bin(points, ids=labels, n_threads=n_threads)
-        found = backend_of(points).find_cells(
+        binned, assignment = grid.bin(points, ids=labels, n_threads=n_threads)
+        index = backend_of(points).find_cells(
             grid.cells,
             grid.counts,
-            seen.cells,
+            binned.cells,
             grid.cells_per_period,
             self.resolution,
             n_threads,
         )
-        near = found >= 0
-        values = xp.full(len(seen), _FAR)
-        values[near] = self.cell_labels[found[near]]
+        near = index >= 0
+        values = xp.full(len(binned), _FAR)
+        values[near] = self.cell_labels[index[near]]
         assignment.take(values, labels, labels)
         if not near.all():
             far = xp.flatnonzero(labels == _FAR)
@@ -186,7 +186,7 @@ class Modes:
 
 
 def find_modes(grid: Grid, reach: int, tol: float, max_iter: int, n_threads: int) -> Modes:
-    """Search a grid with checked arguments; `Recipe.search` checks them and reports the end."""
+    """Search a grid; `Recipe.search` checks the arguments and reports missing convergence."""
     found = backend_of(grid.cells).seek_modes(
         *grid.rows, grid.cells_per_period, reach, tol, max_iter, n_threads
     )

@@ -42,7 +42,7 @@ __all__ = ["DEFAULT_MAX_ITER", "DEFAULT_TOL", "Recipe", "fine_bandwidth", "seek"
 
 DEFAULT_TOL = 1e-3
 DEFAULT_MAX_ITER = 300
-_MOST_STEPS = 2**31 - 1
+_MAX_STEPS = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Recipe:
     cluster_all: bool = True
 
     def checked(self, n_features: int) -> CheckedRecipe:
-        """Validate every parameter for data of so many features; nothing else validates them."""
+        """Validate all parameters for `n_features` features; nothing else validates them."""
         search = self._checked_search()
         bandwidth = as_bandwidth(self.bandwidth, n_features)
         cell_size, cells_per_period = divide_periods(
@@ -130,7 +130,7 @@ class Recipe:
             self,
             resolution=as_resolution(self.resolution),
             tol=as_not_negative(self.tol, "tol"),
-            max_iter=min(as_whole(self.max_iter, "max_iter", 1), _MOST_STEPS),
+            max_iter=min(as_whole(self.max_iter, "max_iter", 1), _MAX_STEPS),
             min_weight=as_not_negative(self.min_weight, "min_weight"),
             cluster_all=bool(self.cluster_all),
         )
@@ -138,14 +138,14 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class CheckedRecipe(Recipe):
-    """A recipe for data of a known number of features: what `Recipe.checked` returns.
+    """A recipe for data of a known number of features: the result of `Recipe.checked`.
 
     Attributes
     ----------
     cell_size : ndarray of shape (n_features,), float64
         Size of a cell along each feature.
     cells_per_period : ndarray of shape (n_features,), int64
-        Cells in the period of each feature, 0 for none.
+        Number of cells in the period of each feature; 0 if a feature is not periodic.
     """
 
     cell_size: NDArray[np.float64] = field(kw_only=True)
@@ -168,7 +168,7 @@ class CheckedRecipe(Recipe):
     ) -> tuple[Modes, NDArray[np.int32]]:
         """Bin, search and label points in memory; labelling reuses the cells found while binning.
 
-        Points of zero weight belong to no cell; they are labelled as new points are.
+        Points of zero weight belong to no cell; they are labelled like new points.
         """
         points = as_points(X)
         if sample_weight is not None:
@@ -190,7 +190,7 @@ class CheckedRecipe(Recipe):
         return self.empty().bin(X, sample_weight=weight, ids=ids, n_threads=n_threads)
 
 
-def least_weight(min_cluster_size: float) -> float:
+def min_weight_for(min_cluster_size: float) -> float:
     """Return the `min_weight` of a minimum cluster size: 1, the default, keeps every cluster."""
     return float(min_cluster_size) if min_cluster_size > 1 else 0.0
 
@@ -207,7 +207,7 @@ def report_convergence(searches: Sequence[Modes], recipe: Recipe) -> None:
     warning = ConvergenceWarning(
         f"{problem}; use a larger bandwidth, or raise max_iter or tol (now {recipe.tol:g})"
     )
-    warning.problem = problem  # other front ends add advice in terms of their own options
+    warning.problem = problem  # front ends add advice that names their own options
     warn_user(warning)
 
 

@@ -29,7 +29,7 @@ class Rows(NamedTuple):
 
 
 def empty_rows(n_features: int) -> Rows:
-    """Return no rows."""
+    """Return rows without any cells."""
     return Rows(
         np.empty((0, n_features), np.int64),
         np.empty(0, np.uint64),
@@ -84,7 +84,8 @@ def coarsen_rows(rows: Rows, k: int) -> Rows:
 def fade_rows(rows: Rows, keep: float) -> Rows:
     """Keep a part of each count, rounded down, and nearly the same mean position."""
     counts = (rows.counts * keep).astype(np.uint64)
-    left = counts > 0
-    old, new, sums = rows.counts[left, None], counts[left, None], rows.sums[left]
+    remaining = counts > 0
+    old, new = rows.counts[remaining, None], counts[remaining, None]
+    sums = rows.sums[remaining]
     whole, rest = sums // old, sums % old  # the product of sums and counts would not fit 64 bits
-    return Rows(rows.cells[left], counts[left], whole * new + rest * new // old)
+    return Rows(rows.cells[remaining], counts[remaining], whole * new + rest * new // old)

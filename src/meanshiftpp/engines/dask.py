@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -178,15 +179,13 @@ class MeanShiftPP(cluster.MeanShiftPP):
             )
         checked_points(self, _empty_frame(X), reset=reset, ensure_min_samples=0)
         # In an array, nullable columns would become objects; as floats they hold NaN.
-        nullable = {name: "float64" for name, kind in X.dtypes.items() if not _plain(kind)}
+        nullable = {
+            name: "float64" for name, kind in X.dtypes.items() if not isinstance(kind, np.dtype)
+        }
         return (X.astype(nullable) if nullable else X).to_dask_array()
 
 
 # -- metadata, without computing --------------------------------------------------------------
-
-
-def _plain(kind: Any) -> bool:
-    return isinstance(kind, np.dtype)
 
 
 def _empty_frame(X: Any) -> Any:
@@ -212,14 +211,14 @@ def _lazy_weight(sample_weight: Any, points: Any) -> Any:
             "sample_weight must be a dask array or series with one number for each row of X, "
             f"got {type(sample_weight).__name__}"
         )
-    rows, given = points.shape[0], weight.shape[0]
-    if rows == given:  # unknown sizes are NaN, which never compare equal
+    rows, n_weights = points.shape[0], weight.shape[0]
+    if rows == n_weights:  # unknown sizes are NaN, which never compare equal
         return weight.rechunk((points.chunks[0],))
-    if np.isnan(rows) and np.isnan(given) and points.numblocks[0] == weight.numblocks[0]:
+    if np.isnan(rows) and np.isnan(n_weights) and points.numblocks[0] == weight.numblocks[0]:
         return weight
     raise InvalidInputError(
         f"sample_weight must be partitioned as X is, {rows} rows in {points.numblocks[0]} "
-        f"partitions; got {given} rows in {weight.numblocks[0]}"
+        f"partitions; got {n_weights} rows in {weight.numblocks[0]}"
     )
 
 
@@ -323,7 +322,7 @@ def _map(task: Callable[..., Any], points: Any, weight: Any, **options: Any) -> 
 
 
 def _joined(lists: Sequence[list[Any]]) -> list[Any]:
-    return [item for each in lists for item in each]
+    return list(chain.from_iterable(lists))
 
 
 def _block_size(
@@ -343,9 +342,9 @@ def _sample_block(
     if weight is not None:
         points, weight = points[weight > 0], weight[weight > 0]
     rows = sample_indices(int(starts[-1]), SAMPLE_SIZE)
-    mine = rows[(rows >= starts[number]) & (rows < starts[number + 1])] - starts[number]
-    row_weights = None if weight is None else to_host(weight[mine]).astype(np.float64)
-    return [(to_host(points[mine]), row_weights)]
+    in_block = rows[(rows >= starts[number]) & (rows < starts[number + 1])] - starts[number]
+    row_weights = None if weight is None else to_host(weight[in_block]).astype(np.float64)
+    return [(to_host(points[in_block]), row_weights)]
 
 
 def _lazy_labels(points: Any, modes: Modes, recipe: Recipe, n_jobs: int | None) -> Any:

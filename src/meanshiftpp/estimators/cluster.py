@@ -15,12 +15,12 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp._kernel import MAX_REACH
-from meanshiftpp._support.checks import Periodic, as_bandwidth
+from meanshiftpp._support.checks import Periodic
 from meanshiftpp._support.devices import module_of
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, least_weight
+from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, min_weight_for
 from meanshiftpp.estimators.base import (
     CONSTRAINTS,
     Estimator,
@@ -64,7 +64,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         nearest mode. If false, it gets -1.
     min_cluster_size : float, default=1
         Clusters of smaller weight (fewer points, without weights) are noise: they get the label
-        -1 and have no centre. The default keeps every cluster, whatever its weight.
+        -1 and have no centre. The default keeps clusters of any weight.
     n_jobs : int, default=None
         Number of threads. ``None`` uses all cores this process may use (``OMP_NUM_THREADS``
         lowers that). The result does not depend on it. Negative numbers count from the end, as in
@@ -260,13 +260,14 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             periodic=self.periodic,
             tol=self.tol,
             max_iter=self.max_iter,
-            min_weight=least_weight(self.min_cluster_size),
+            min_weight=min_weight_for(self.min_cluster_size),
             cluster_all=self.cluster_all,
         )
 
-    def _bandwidth(self, X: NDArray[Any], weight: NDArray[Any] | None) -> NDArray[np.float64]:
+    def _bandwidth(self, X: NDArray[Any], weight: NDArray[Any] | None) -> float | ArrayLike:
+        """Return the parameter, which `Recipe.checked` validates, or an automatic bandwidth."""
         if self.bandwidth is not None:
-            return as_bandwidth(self.bandwidth, X.shape[1])
+            return self.bandwidth
         return select_bandwidth(X, sample_weight=weight, n_threads=threads_of(self.n_jobs))
 
     def _store(self, modes: Modes, labels: NDArray[np.int32], bandwidth: Any) -> Self:

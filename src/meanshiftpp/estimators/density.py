@@ -132,7 +132,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
 
     @classmethod
     def from_grid(cls, grid: Grid, *, resolution: int = 0) -> Self:
-        """Make the density of an existing grid: loaded, merged, or of another fit.
+        """Return the density of an existing grid: loaded, merged, or of another fit.
 
         Parameters
         ----------
@@ -242,12 +242,12 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         grid, n_threads = self.grid_.to(device_of(X)), thread_count(threads_of(self.n_jobs))
         xp = module_of(X)
         cell = xp.empty(len(X), np.int32)
-        seen, assignment = grid.bin(X, ids=cell, n_threads=n_threads)
-        assignment.take(xp.arange(len(seen), dtype=np.int32), cell, cell)
+        binned, assignment = grid.bin(X, ids=cell, n_threads=n_threads)
+        assignment.take(xp.arange(len(binned), dtype=np.int32), cell, cell)
         counts = backend_of(grid.cells).window_counts(
             grid.cells,
             grid.counts,
-            seen.cells,
+            binned.cells,
             grid.cells_per_period,
             self.resolution_,
             n_threads,
@@ -258,8 +258,8 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         log_density: NDArray[np.float64] = (
             log_counts - math.log(int(grid.counts.sum())) - log_volume
         )
-        of_points: NDArray[np.float64] = log_density[cell]
-        return of_points
+        log_density_of_points: NDArray[np.float64] = log_density[cell]
+        return log_density_of_points
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the log-likelihood of all points together: the sum of `score_samples`.
@@ -299,27 +299,27 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         size = as_whole(n_samples, "n_samples", 0)
         random, reach = check_random_state(random_state), self.resolution_
         grid = self.grid_.to("cpu")
-        upto = np.cumsum(grid.counts).astype(np.int64)
-        drawn = random.randint(0, upto[-1], size, dtype=np.int64)
-        cells = grid.cells[np.searchsorted(upto, drawn, side="right")]
+        cumulative = np.cumsum(grid.counts).astype(np.int64)
+        drawn = random.randint(0, cumulative[-1], size, dtype=np.int64)
+        cells = grid.cells[np.searchsorted(cumulative, drawn, side="right")]
         cells = cells + random.randint(-reach, reach + 1, cells.shape)
-        period = grid.cells_per_period
-        cells = np.where(period > 0, cells % np.maximum(period, 1), cells)
+        modulus = np.maximum(grid.cells_per_period, 1)
+        cells = np.where(grid.cells_per_period > 0, cells % modulus, cells)
         points: NDArray[np.float64] = (cells + random.random_sample(cells.shape)) * grid.bandwidth
         # Rounding can carry a point at an edge into the next cell, which may be empty.
-        astray = np.floor(points / grid.bandwidth) != cells
-        points[astray] = ((cells + 0.5) * grid.bandwidth)[astray]
+        misplaced = np.floor(points / grid.bandwidth) != cells
+        points[misplaced] = ((cells + 0.5) * grid.bandwidth)[misplaced]
         return points
 
     def _window(self, X: NDArray[Any], weight: NDArray[Any] | None) -> NDArray[np.float64]:
         if self.bandwidth is not None:
             return as_bandwidth(self.bandwidth, X.shape[1])
         h = density_bandwidth(X, weight, resolution=self.resolution, smoothness=self.smoothness)
-        period = np.array(as_periods(self.periodic, X.shape[1]))
-        return np.where(period > 0, np.minimum(h, period), h)
+        periods = np.array(as_periods(self.periodic, X.shape[1]))
+        return np.where(periods > 0, np.minimum(h, periods), h)
 
     def _empty(self, window: NDArray[np.float64]) -> Grid:
-        """Make the empty grid of the cells that windows of this width consist of."""
+        """Return the empty grid whose cells make up windows of this width."""
         cells = 2 * self.resolution + 1
         return Grid.of_cells(*divide_periods(window / cells, self.periodic, cells))
 
@@ -363,7 +363,7 @@ def density_bandwidth(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights, not negative.
     resolution : int, default=0
-        That of the density.
+        The resolution of the density.
     smoothness : float, default=1.0
         The Hölder exponent of the density, above 0 and up to 1.
 
@@ -397,5 +397,5 @@ def _weighted(
         return X, None
     weight = to_device_of(X, weight)
     as_weights(weight, len(X))
-    counted = weight > 0
-    return (X, weight) if counted.all() else (X[counted], weight[counted])
+    positive = weight > 0
+    return (X, weight) if positive.all() else (X[positive], weight[positive])

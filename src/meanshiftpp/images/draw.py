@@ -304,10 +304,10 @@ def _limits(
     low, high = np.zeros(bands.shape[2]), np.ones(bands.shape[2])
     if not len(values):
         return np.stack([low, high])
-    least, peak = values.min(), values.max()
-    if bands.dtype.kind == "f" and least >= 0 and peak <= 1:
+    lowest, peak = values.min(), values.max()
+    if bands.dtype.kind == "f" and lowest >= 0 and peak <= 1:
         return np.stack([low, high])
-    if are_colours and bands.dtype.kind in "iu" and least >= 0 and peak <= 65535:
+    if are_colours and bands.dtype.kind in "iu" and lowest >= 0 and peak <= 65535:
         white, is_used = white_level(int(peak), bands.dtype)
         if is_used:
             return np.stack([low, high * white])

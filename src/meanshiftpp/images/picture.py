@@ -30,7 +30,7 @@ TIFF = (".tif", ".tiff")
 PICTURE_FORMATS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", *TIFF)
 LABEL_FORMATS = (".png", *TIFF)
 _NO_ALPHA = (".jpg", ".jpeg", ".bmp")
-_MOST_LABELS_16_BIT = 2**16 - 1
+_MAX_LABELS_16_BIT = 2**16 - 1
 _NODATA = 42113  # GDAL's tag
 _PLACE = (33550, 33922, 34264, 34735, 34736, 34737)  # the tags of a GeoTIFF's position on Earth
 _ALPHA = (1, 2)  # the kinds of extra samples in a .tif that are alpha: associated, unassociated
@@ -144,13 +144,13 @@ def write_labels(
     array([[    1,     1, 40000]], dtype=uint16)
     """
     suffix = known_suffix(path, LABEL_FORMATS)
-    most = int(labels.max(initial=0))
-    wide = most > _MOST_LABELS_16_BIT
+    largest = int(labels.max(initial=0))
+    wide = largest > _MAX_LABELS_16_BIT
     values = labels.astype(np.uint32 if wide else np.uint16)
     if suffix == ".png":
         if wide:
             raise InvalidInputError(
-                f"a .png holds at most {_MOST_LABELS_16_BIT:,} labels, got {most:,}; write a .tif"
+                f"a .png holds at most {_MAX_LABELS_16_BIT:,} labels, got {largest:,}; write a .tif"
             )
         if labels.ndim != 2:
             raise InvalidInputError(
@@ -194,12 +194,12 @@ def _decoder_errors(path: Path) -> Iterator[None]:
 def _too_large(path: Path, pixels: float) -> InvalidInputError:
     return _file_error(
         path,
-        f"has {pixels:,} pixels, more than Pillow's limit of {_most_pixels():,}; "
+        f"has {pixels:,} pixels, more than Pillow's limit of {_max_pixels():,}; "
         "if you trust the file, raise PIL.Image.MAX_IMAGE_PIXELS",
     )
 
 
-def _most_pixels() -> float:
+def _max_pixels() -> float:
     """Return twice Pillow's limit: Pillow warns above the limit and raises above twice that."""
     limit = need("PIL.Image", "image").MAX_IMAGE_PIXELS
     return math.inf if limit is None else 2 * limit
@@ -231,7 +231,7 @@ def _read_tiff(path: Path) -> Picture:
     tiff = need("tifffile", "image")
     with tiff.TiffFile(path) as file:
         series, page = file.series[0], file.pages[0]
-        if math.prod(series.shape) > 4 * _most_pixels():  # more values than RGBA at the limit
+        if math.prod(series.shape) > 4 * _max_pixels():  # more values than RGBA at the limit
             raise _too_large(path, math.prod(series.shape))
         has_colormap = page.colormap is not None
         photo = (
@@ -276,9 +276,9 @@ def _read_series(series: Any, page: Any, path: Path) -> Picture:
         return _read_compressed(page, path)
     if page.photometric == 0 and values.dtype.kind in "bu":  # in such scans 0 is white
         values ^= values.dtype.type(2**page.bitspersample - 1)
-    keep = [i for i, size in enumerate(values.shape) if size > 1 or axes[i] in "YX"]
-    axes = "".join(axes[i] for i in keep)
-    values = values.reshape([values.shape[i] for i in keep])
+    used = [i for i, size in enumerate(values.shape) if size > 1 or axes[i] in "YX"]
+    axes = "".join(axes[i] for i in used)
+    values = values.reshape([values.shape[i] for i in used])
     channels = [i for i, axis in enumerate(axes) if axis in "SC"]
     photo = _without_alpha(Picture(values, channels[0] if channels else None), page)
     return replace(photo, bands=bool(channels) and photo.values.shape[channels[0]] == 4)

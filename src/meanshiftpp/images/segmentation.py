@@ -153,13 +153,14 @@ def hierarchy(
         )
     first_label = _checked_start_label(start_label)
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
-    threads = thread_count(n_threads)
     _, labels = _cluster(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads)
     colours = pixels.colour_vectors()
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape
     piece_size = round(PIECE_SIZE * max(1.0, shape[1] * shape[2] / PIECE_IMAGE_SIZE))
-    tree = _kernel.Hierarchy(colours, labels, shape, weights, piece_size, max_level, threads)
+    tree = _kernel.Hierarchy(
+        colours, labels, shape, weights, piece_size, max_level, thread_count(n_threads)
+    )
     return Hierarchy(tree, colours, pixels, first_label)
 
 
@@ -323,15 +324,15 @@ def _cluster(
             bandwidth = defaults[pixels.space or "lab"]
         else:
             unmasked = points if pixels.mask is None else points[pixels.mask]
-            bandwidth = _chosen_bandwidth(unmasked, n_threads)
-    sides: Any = bandwidth
+            bandwidth = _choose_bandwidth(unmasked, n_threads)
+    cell_size: Any = bandwidth
     if spatial is not None:
         xp = module_of(points)
         coordinates = xp.indices(pixels.shape, np.float32).reshape(len(pixels.shape), -1).T
-        side = as_positive(spatial, "spatial")
-        sides = [bandwidth] * points.shape[1] + [side] * coordinates.shape[1]
+        pixels_per_cell = as_positive(spatial, "spatial")
+        cell_size = [bandwidth] * points.shape[1] + [pixels_per_cell] * coordinates.shape[1]
         points = xp.hstack([points.astype(np.float32, copy=False), coordinates])
-    recipe = Recipe(sides).checked(points.shape[1])
+    recipe = Recipe(cell_size).checked(points.shape[1])
     if pixels.mask is None:
         return recipe.fit(points, n_threads=n_threads)
     modes, inside = recipe.fit(points[pixels.mask], n_threads=n_threads)
@@ -340,7 +341,7 @@ def _cluster(
     return modes, labels
 
 
-def _chosen_bandwidth(points: NDArray[Any], n_threads: int | None) -> float:
+def _choose_bandwidth(points: NDArray[Any], n_threads: int | None) -> float:
     """Choose one bandwidth for all channels, because they have the same unit."""
     return float(select_bandwidth(points, per_feature=False, n_threads=n_threads).max())
 
@@ -382,5 +383,5 @@ def _level(detail: float) -> float:
 
 
 def _checked_start_label(start_label: int) -> int:
-    """Check the first label, which leaves room in 32 bits for all labels and the one below it."""
+    """Check the first label; labels above it and the one below it must fit into 32 bits."""
     return as_whole(start_label, "start_label", -(2**30), 2**30)

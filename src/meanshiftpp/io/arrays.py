@@ -105,7 +105,7 @@ class ZarrSource(ArraySource):
             return zarr.open_array(str(path), mode="r")
         except Exception as error:  # zarr and its stores raise unrelated exception classes
             raise InvalidInputError(
-                f"{str(path)!r} is not a zarr array (of a group, name one of its arrays): {error}"
+                f"{str(path)!r} is not a zarr array: {error}; for a group, name one of its arrays"
             ) from error
 
     def _rows_per_chunk(self, array: Any) -> int:

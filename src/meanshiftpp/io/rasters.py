@@ -40,10 +40,10 @@ _CACHE_MB = 64  # of blocks that GDAL keeps; its default grows with the memory o
 class PixelChunk(Chunk):
     """The pixels of a window."""
 
-    def where(self, row: int, column: int) -> str:
+    def place(self, row: int, column: int) -> str:
         """Return the place of a value in its image; pixels and lines count from 1."""
         window = self.data
-        pixel = row if self.kept is None else int(np.flatnonzero(self.kept)[row])
+        pixel = row if self.mask is None else int(np.flatnonzero(self.mask)[row])
         y, x = divmod(pixel, window.width)
         line, across = window.row_off + y + 1, window.col_off + x + 1
         return f"{self.source}, pixel {across} of line {line}, {self.columns[column]}"
@@ -102,10 +102,16 @@ class RasterSource(Source):
         with need("rasterio", "raster").Env(GDAL_CACHEMAX=_CACHE_MB):
             for number in range(start, len(windows)):
                 with _reading(path):
-                    values, kept = self._read(windows[number])
-                points = values if kept is None else values[kept]
-                more = {"data": windows[number], "end": number + 1}
-                yield PixelChunk(points, None, str(path), 0, self.columns, kept, **more)
+                    values, mask = self._read(windows[number])
+                points = values if mask is None else values[mask]
+                yield PixelChunk(
+                    points,
+                    source=str(path),
+                    columns=self.columns,
+                    mask=mask,
+                    data=windows[number],
+                    end=number + 1,
+                )
 
     def _position_at(self, share: float) -> int:
         return int(share * len(self._windows()))
@@ -153,10 +159,10 @@ class RasterLabels(LabelWriter):
 
     def write(self, chunk: Chunk, labels: NDArray[np.int32]) -> None:
         """Write the labels of a window."""
-        if chunk.kept is not None:
-            of_points = labels
-            labels = np.full(len(chunk.kept), NO_LABEL, np.int32)
-            labels[chunk.kept] = of_points
+        if chunk.mask is not None:
+            point_labels = labels
+            labels = np.full(len(chunk.mask), NO_LABEL, np.int32)
+            labels[chunk.mask] = point_labels
         self._checksums.append((chunk.data, zlib.crc32(labels.data)))
         with _writing():
             window = chunk.data

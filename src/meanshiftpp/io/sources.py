@@ -119,7 +119,7 @@ class Source(ABC):
         return np.concatenate([chunk.points for chunk in chunks])
 
     def locating_errors(self) -> AbstractContextManager[None]:
-        """Reword errors about the array that `read` returned: X[4, 1] becomes a place in a file."""
+        """Return a context that rewords errors about `read`: X[4, 1] becomes a place in a file."""
         return relocate_errors(self._locate)
 
     def _locate(self, row: int, column: int) -> str:
@@ -199,11 +199,11 @@ def rows_per_chunk(row_bytes: float) -> int:
 
 def find_column(name: str, names: Sequence[str], path: Path) -> int:
     """Return the index of the column with a name, which must exist exactly once."""
-    found = [j for j, other in enumerate(names) if other == name]
-    if len(found) != 1:
-        number = "no column" if not found else f"{len(found)} columns"
+    indices = [j for j, other in enumerate(names) if other == name]
+    if len(indices) != 1:
+        number = "no column" if not indices else f"{len(indices)} columns"
         raise InvalidInputError(f"{str(path)!r} has {number} {name!r}, only {format_names(names)}")
-    return found[0]
+    return indices[0]
 
 
 def format_names(names: Sequence[str], limit: int = 12) -> str:

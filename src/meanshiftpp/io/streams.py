@@ -121,7 +121,7 @@ def build_grid(
     source : Source
         The points, from `open_points`.
     bandwidth : float or array-like of shape (n_features,)
-        The side of a cell, one for all features or one per feature.
+        The size of a cell, one for all features or one per feature.
     periodic : optional
         As in `Grid.from_points`.
     checkpoint : path, default=None
@@ -309,19 +309,19 @@ def _files(path: Path) -> Iterator[Path]:
         known_suffix(f"x{_suffix(path)}" if path.is_dir() else path, FORMATS)
         yield path
         return
-    inside = sorted(
+    readable = sorted(
         file
         for file in path.rglob("*")
         if suffix_of(file) in FORMATS
         and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
     )
     # Some programs write an empty partition as an empty .csv, without a header.
-    files = [file for file in inside if file.suffix.lower() != ".csv" or file.stat().st_size]
-    if not inside:
+    files = [file for file in readable if file.suffix.lower() != ".csv" or file.stat().st_size]
+    if not readable:
         raise InvalidInputError(
             f"the folder {str(path)!r} must contain files of points: {', '.join(FORMATS)}"
         )
-    yield from files or inside
+    yield from files or readable
 
 
 def _suffix(path: Path) -> str:
@@ -352,8 +352,8 @@ def _labelled(
     with closing(chunks):
         for chunk in chunks:
             with chunk.locating_errors():
-                found = labels(chunk.points) if len(chunk) else np.empty(0, np.int32)
-            yield chunk, found
+                chunk_labels = labels(chunk.points) if len(chunk) else np.empty(0, np.int32)
+            yield chunk, chunk_labels
 
 
 def _sliced(

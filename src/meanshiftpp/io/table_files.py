@@ -26,7 +26,7 @@ _CSV_BLOCK = 1 << 23  # bytes that pyarrow parses at a time
 _COMPRESSION_RATIO = 4  # of a .csv.gz of numbers, about
 _CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # those that pyarrow can write
 _HEAD = 1 << 14  # bytes of a .csv in which the separator is looked for
-_VALUE_SHOWN = 40  # characters of a value in a message
+_MAX_VALUE = 40  # characters of a value in a message
 _LEADING_ZERO = r"^\s*[-+]?0\d"  # 007, which a number would turn into 7
 _MANY_DIGITS = r"^\s*[-+]?\d{17}"  # more than float64 holds
 _READ_BUFFER = 1 << 20  # without a buffer, pyarrow reads a whole column of a row group at once
@@ -42,7 +42,7 @@ class TableFile(ABC):
     compression = "SNAPPY"  # pyarrow's default
 
     def nbytes(self, columns: Sequence[str]) -> int:
-        """Return about how many bytes of memory some columns take."""
+        """Estimate the bytes of memory that some columns take."""
         return (self.rows or 0) * self._row_bytes_of(columns)
 
     def _row_bytes_of(self, columns: Sequence[str]) -> int:
@@ -174,7 +174,7 @@ class Csv(TableFile):
             raise no_rows(self.path)
         for separator in b";", b"\t", b"|":
             if lines and b"," not in lines[0] and all(separator in line for line in lines):
-                first = lines[0].decode(errors="replace")[:_VALUE_SHOWN]
+                first = lines[0].decode(errors="replace")[:_MAX_VALUE]
                 raise InvalidInputError(
                     f"commas must separate the columns of {str(self.path)!r}, but "
                     f"{separator.decode()!r} seems to: it begins with {first!r}"
@@ -208,19 +208,19 @@ class Csv(TableFile):
             Columns and their numeric Arrow types.
         """
         arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
-        found: set[str] = set()
+        lossy: set[str] = set()
         if not numbers:
-            return found
+            return lossy
         with self._reading(), self._open_as({}, self.schema.names) as reader:
             for batch in reader:
                 for name, column in zip(batch.schema.names, batch.columns, strict=True):
-                    if name in found or name not in numbers:
+                    if name in lossy or name not in numbers:
                         continue
                     real = arrow.types.is_floating(numbers[name])
                     pattern = f"{_LEADING_ZERO}|{_MANY_DIGITS}" if real else _LEADING_ZERO
                     if compute.any(compute.match_substring_regex(column, pattern)).as_py():
-                        found.add(name)
-        return found
+                        lossy.add(name)
+        return lossy
 
     def describe_content(self, name: str) -> str:
         """Return the first value that is not a number, which may be a typing error, and its row."""
@@ -290,7 +290,7 @@ def _rejected_value(error: Exception) -> str | None:
     """Return the value and row of a CSV conversion error, or None if it has none."""
     # pyarrow's ArrowInvalid has no attributes: the value and the row are in its text only.
     match = re.search(r"Row #(\d+): .*invalid value '(.*)'", str(error), re.DOTALL)
-    return f"{match[2][:_VALUE_SHOWN]!r} in row {int(match[1]) - 1}" if match else None
+    return f"{match[2][:_MAX_VALUE]!r} in row {int(match[1]) - 1}" if match else None
 
 
 def _unconverted_column(error: Exception) -> int | None:

@@ -88,12 +88,12 @@ class TableSource(Source):
         """Columns that are not numeric, and their content; empty if the caller chose columns."""
         if self._chosen_by_caller:
             return {}
-        found: dict[str, str] = {}
+        contents: dict[str, str] = {}
         for name in self.schema().names:
             if name not in self.columns and name not in self.index:
                 files = (file for file in self._files if not is_numeric(file.column_type(name)))
-                found[name] = next(files, self._files[0]).describe_content(name)
-        return found
+                contents[name] = next(files, self._files[0]).describe_content(name)
+        return contents
 
     @property
     def compression(self) -> str:
@@ -172,8 +172,8 @@ class TableSource(Source):
                 for name in self.columns:
                     file.check_numeric(name)
                 points = batch.select(self.columns)
-                more = {"data": batch if whole else None, "end": before + end}
-                yield chunk_from_arrow(points, str(file.path), row, **more)
+                data = batch if whole else None
+                yield chunk_from_arrow(points, str(file.path), row, data=data, end=before + end)
                 row = end
             before += file.rows if file.rows is not None else row
         self.rows = before

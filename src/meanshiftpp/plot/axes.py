@@ -33,10 +33,10 @@ def set_ticks(panel: Any, x: tuple[float, float], y: tuple[float, float] | None 
         panel.set_yticks(_ticks(y, _max_steps(panel)))
 
 
-def left_margin(scene: Scene, least: float) -> float:
+def left_margin(scene: Scene, minimum: float) -> float:
     """Return the inches that numbers and names to the left of all panels need."""
     longest = max((_longest(_ticks(limits, 6)) for limits in scene.limits[1:]), default=0)
-    return max(longest * DIGIT_WIDTH + 0.34, least)
+    return max(longest * DIGIT_WIDTH + 0.34, minimum)
 
 
 def _max_steps(panel: Any) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meanshiftpp._support.extras import need
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.periods import nearest_copies
 from meanshiftpp.plot.axes import label_axes, left_margin
 from meanshiftpp.plot.panels import draw_histogram, draw_modes, draw_points, draw_sizes
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 # Inches.
 BELOW = 0.55  # for the numbers and the name of the lowest axis
 TITLE_LEFT = 0.62
-SIDE = 2.2  # of a panel in the triangle, with the gap to the next
+PANEL_SIZE = 2.2  # width and height of a panel in the triangle, with the gap to the next
 GAP = 0.15
 
 
@@ -124,12 +125,12 @@ def _triangle_figure(scene: Scene) -> Any:
     """Lay out more features: a triangle of panels, with the sizes in the free corner."""
     d = scene.X.shape[1]
     margin = left_margin(scene, TITLE_LEFT)
-    width, height = margin + 0.08 + d * SIDE, 1.3 + d * SIDE
+    width, height = margin + 0.08 + d * PANEL_SIZE, 1.3 + d * PANEL_SIZE
     figure = need("matplotlib.figure", "plot").Figure(figsize=(width, height))
 
     def add_panel(column: int, row: int, across: int = 1, up: int = 1, inset: float = 0) -> Any:
-        left, low = margin + column * SIDE + inset, BELOW + row * SIDE
-        across_inches, up_inches = across * SIDE - GAP - inset, up * SIDE - GAP
+        left, low = margin + column * PANEL_SIZE + inset, BELOW + row * PANEL_SIZE
+        across_inches, up_inches = across * PANEL_SIZE - GAP - inset, up * PANEL_SIZE - GAP
         return figure.add_axes(
             (left / width, low / height, across_inches / width, up_inches / height)
         )
@@ -164,8 +165,7 @@ def _draw_heading(figure: Any, title: str | None, subtitle: str) -> None:
 
 
 def _summary(scene: Scene) -> str:
-    n, k = len(scene.X), len(scene.sizes)
-    return f"{n:,} points, {k:,} cluster{'' if k == 1 else 's'}"
+    return f"{len(scene.X):,} points, {pluralize(len(scene.sizes), 'cluster')}"
 
 
 def _left_out(scene: Scene) -> str:

@@ -113,9 +113,9 @@ def cluster_colours(centers: NDArray[np.float64], n_coloured: int) -> NDArray[np
 
 def _count_coloured(sizes: NDArray[np.float64], n: int) -> int:
     # In small data, clusters of one or two points are grey as well.
-    least = max(MIN_SHARE, min(2.5 / n, 0.1)) * sizes.sum()
+    min_size = max(MIN_SHARE, min(2.5 / n, 0.1)) * sizes.sum()
     # Sizes of a grid of other points need not fall with the label: count up to the last large one.
-    large = np.flatnonzero(sizes >= least)
+    large = np.flatnonzero(sizes >= min_size)
     return int(large[-1]) + 1 if len(large) else 0
 
 

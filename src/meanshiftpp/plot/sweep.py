@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.plot.style import INK, LINE, PALETTE, SOFT, STYLE
 
 COUNT_COLOUR, STABILITY_COLOUR = PALETTE[0], PALETTE[4]
@@ -107,7 +108,7 @@ def _draw_legend(ax: Any, right: Any) -> None:
 
 
 def _counts(n_clusters: int, n_large: int) -> str:
-    return f"{n_clusters:,} cluster{'' if n_clusters == 1 else 's'}, {n_large:,} of 1 % or more"
+    return f"{pluralize(n_clusters, 'cluster')}, {n_large:,} of 1 % or more"
 
 
 def _numbers(step: NDArray[np.float64]) -> str:

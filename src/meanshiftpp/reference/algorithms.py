@@ -4,7 +4,7 @@ The package computes Algorithm 2 on a grid of integers, in C++ and with threads.
 same mathematics on the points themselves, in Python and float64, and is slow. It checks little of
 its input; use :class:`meanshiftpp.MeanShiftPP` to cluster data.
 
-Positions inside the functions are in *cell units*, ``y = x / h``: a cell has side 1, the bandwidth
+Positions inside the functions are in *cell units*, ``y = x / h``: a cell has size 1, the bandwidth
 may differ between features, and ``tol`` has the same meaning for all data. `parts` has the loop
 that all steps share (`iterate`) and the rule for means on the edge of a cell (`cells_at`).
 """
@@ -81,7 +81,7 @@ def mean_shift_pp(
     X : array-like of shape (n, d)
         The points.
     bandwidth : float or array-like of shape (d,)
-        Side of a cell, h.
+        Size of a cell, h.
     tol, max_iter : float, int
         Stop when a step moves all points together by less than `tol` cells, or after `max_iter`
         steps.
@@ -141,7 +141,7 @@ def track(
     window : (x, y, w, h)
         W_0, inside the first frame.
     bandwidth : float or array-like of shape (3,)
-        Side of a colour cell, h.
+        Size of a colour cell, h.
     clusters : iterable of int
         Labels of the selected clusters of W_0: their union is C.
     adapt : bool

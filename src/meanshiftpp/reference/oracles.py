@@ -46,7 +46,7 @@ def general_mean_shift_pp(
     X : array-like of shape (n, d)
         The points.
     bandwidth : float or array-like of shape (d,)
-        Side of a cell.
+        Size of a cell.
     reach : int
         Cells from the centre of the window to its border: 1 in the paper.
     cells_per_period : int or array-like of shape (d,)
@@ -107,7 +107,7 @@ def grid_of_points(
     X : array-like of shape (n, d)
         The points.
     bandwidth : float or array-like of shape (d,)
-        Side of a cell.
+        Size of a cell.
     sample_weight : array-like of shape (n,), optional
         Whole weights; a point of weight w counts w times, a point of weight 0 is left out.
 
@@ -206,7 +206,7 @@ def predict(
     X : array-like of shape (n, d)
         The new points.
     bandwidth : float or array-like of shape (d,)
-        Side of a cell.
+        Size of a cell.
     cells : ndarray of shape (m, d)
         The occupied cells in lexicographic order.
     weights : array-like of shape (m,)
@@ -289,9 +289,9 @@ def _copy_shifts(cells: Integers, weights: Floats, K: Integers) -> Floats:
     Such a cell counts with its nearest copy, one period from its own position. The shifts are
     summed over the second axis of `weights`, the weight of cell b in the window of cell a.
     """
-    added = np.zeros(cells.shape)
+    correction = np.zeros(cells.shape)
     for axis in np.flatnonzero(K):
         ahead = cells[None, :, axis] - cells[:, None, axis]  # from a to b
         shift = K[axis] * ((2 * ahead < -K[axis]) * 1.0 - (2 * ahead > K[axis]))
-        added[:, axis] = (weights * shift).sum(axis=1)
-    return added
+        correction[:, axis] = (weights * shift).sum(axis=1)
+    return correction

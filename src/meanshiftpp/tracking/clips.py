@@ -172,12 +172,12 @@ def _ground(seed: int) -> Values:
     return np.asarray(mixed * (1 + 0.35 * (_smooth(rng, 3) - 0.5))[..., None])
 
 
-def _smooth(rng: np.random.Generator, side: int) -> Values:
-    """Return noise from 0 to 1 that is smooth over about `side` pixels."""
-    rows, columns = HEIGHT // side + 2, WIDTH // side + 2
+def _smooth(rng: np.random.Generator, spacing: int) -> Values:
+    """Return noise from 0 to 1, interpolated between random knots `spacing` pixels apart."""
+    rows, columns = HEIGHT // spacing + 2, WIDTH // spacing + 2
     knots = rng.random((rows, columns))
-    across = np.arange(WIDTH) / side
-    down = np.arange(HEIGHT) / side
+    across = np.arange(WIDTH) / spacing
+    down = np.arange(HEIGHT) / spacing
     wide = np.stack([np.interp(across, np.arange(columns), row) for row in knots])
     return np.stack([np.interp(down, np.arange(rows), column) for column in wide.T], axis=1)
 

@@ -93,15 +93,15 @@ class Tracker:
         if adapt not in ("robust", "paper", None):
             raise InvalidInputError.for_parameter("adapt", '"robust", "paper" or None', adapt)
         default = LAB_BANDWIDTH if adapt == "robust" else RGB_BANDWIDTH
-        sides = as_bandwidth(default if bandwidth is None else bandwidth, 3)
-        if sides.min() < MIN_BANDWIDTH:
+        cell_size = as_bandwidth(default if bandwidth is None else bandwidth, 3)
+        if cell_size.min() < MIN_BANDWIDTH:
             raise InvalidInputError.for_parameter(
                 "bandwidth",
                 f"at least {MIN_BANDWIDTH:g}",
                 bandwidth,
-                advice="in smaller cells no two colours meet",
+                advice="every colour would have a cell to itself; use a larger one",
             )
-        self._sides = (float(sides[0]), float(sides[1]), float(sides[2]))
+        self._cell_size = (float(cell_size[0]), float(cell_size[1]), float(cell_size[2]))
         self._adapt, self._scale = adapt, bool(scale)
         self._engine: _kernel.ColourTracker | _kernel.CellFollower | None = None
         self._frame: NDArray[np.uint8] | None = None
@@ -223,8 +223,8 @@ class Tracker:
 
     def _new_engine(self) -> _kernel.ColourTracker | _kernel.CellFollower:
         if self._adapt == "robust":
-            return _kernel.ColourTracker(_colour_cells(self._sides), self._scale)
-        return _kernel.CellFollower(self._sides, self._adapt == "paper", TOLERANCE, MAX_ITER)
+            return _kernel.ColourTracker(_colour_cells(self._cell_size), self._scale)
+        return _kernel.CellFollower(self._cell_size, self._adapt == "paper", TOLERANCE, MAX_ITER)
 
     def _features(self, pixels: NDArray[np.uint8]) -> NDArray[Any]:
         if self._adapt == "robust":
@@ -234,7 +234,7 @@ class Tracker:
     def _cluster(self, frame: NDArray[np.uint8], box: Window) -> tuple[Modes, NDArray[np.int32]]:
         inside = _crop(frame, box)
         points = self._features(inside.reshape(-1, 3))
-        modes, labels = Recipe(self._sides).checked(3).fit(points, n_threads=1)
+        modes, labels = Recipe(self._cell_size).checked(3).fit(points, n_threads=1)
         return modes, labels.reshape(inside.shape[:2])
 
     def _object_pixels(
@@ -263,8 +263,8 @@ class Tracker:
 
 
 @lru_cache(maxsize=8)
-def _colour_cells(sides: tuple[float, float, float]) -> _kernel.ColourCells:
-    return _kernel.ColourCells(sides)
+def _colour_cells(cell_size: tuple[float, float, float]) -> _kernel.ColourCells:
+    return _kernel.ColourCells(cell_size)
 
 
 def _size(frame: NDArray[np.uint8]) -> str:

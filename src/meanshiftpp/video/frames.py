@@ -298,7 +298,7 @@ def _encoder(av: Any, container: Any, fps: float | Fraction, size: tuple[int, in
     if rate <= 0:
         raise InvalidInputError.for_parameter("fps", "above 0", fps)
     stream = container.add_stream(name, rate=rate)
-    stream.width, stream.height = (side + side % 2 for side in size)
+    stream.width, stream.height = (length + length % 2 for length in size)
     stream.pix_fmt = "yuv420p"
     if name == "libx264":
         stream.options = {"crf": "18", "preset": "veryfast"}

@@ -184,21 +184,21 @@ class VideoSegmenter:
     def _find_clusters(self, picture: NDArray[np.uint8]) -> tuple[Modes, Labels]:
         """Find the modes of this picture together with the faded grid of the ones before."""
         space, spatial = self._options["space"], self._options["spatial"]
-        threads = thread_count(self._options["n_threads"])
+        n_threads = thread_count(self._options["n_threads"])
         points: NDArray[Any] = picture.reshape(-1, 3)
         if space != "rgb":
-            points = _kernel.convert_colours(points, space, 255.0, threads)
-        sizes = [self._bandwidth or CLUSTER_BANDWIDTH[space]] * 3
+            points = _kernel.convert_colours(points, space, 255.0, n_threads)
+        cell_size = [self._bandwidth or CLUSTER_BANDWIDTH[space]] * 3
         if spatial is not None:
             coordinates = np.indices(picture.shape[:2], np.float32).reshape(2, -1).T
             points = np.hstack([points.astype(np.float32), coordinates])
-            sizes = [*sizes, spatial, spatial]
-        recipe = Recipe(sizes).checked(len(sizes))
-        grid = recipe.bin(Chunk(points), n_threads=threads)
+            cell_size = [*cell_size, spatial, spatial]
+        recipe = Recipe(cell_size).checked(len(cell_size))
+        grid = recipe.bin(Chunk(points), n_threads=n_threads)
         if self._modes is not None:
             grid += self._modes.grid.faded(1 - 1 / (2 * self._memory - 1))
-        modes = recipe.search(grid, n_threads=threads)
-        labels = recipe.label(modes, points, n_threads=threads)
+        modes = recipe.search(grid, n_threads=n_threads)
+        labels = recipe.label(modes, points, n_threads=n_threads)
         return modes, labels.reshape(picture.shape[:2])
 
     # -- labels over time ---------------------------------------------------------------------

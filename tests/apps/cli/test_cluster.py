@@ -1,4 +1,4 @@
-"""The command line as people use it: in a process of its own where that matters."""
+"""The command `cluster`, and the program as a whole; some tests start a separate process."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def points(tmp_path) -> np.ndarray:
 
 
 @pytest.mark.parametrize("source", ["points.csv", "points.npy"])
-def test_labels_are_the_estimators(tmp_path, points, source):
+def test_labels_equal_those_of_the_estimator(tmp_path, points, source):
     out = tmp_path / "labels.npy"
     code, text, _ = run("cluster", tmp_path / source, "--bandwidth", "2", "-o", out)
     assert code == 0
@@ -53,7 +53,7 @@ def test_labels_are_the_estimators(tmp_path, points, source):
     assert out.name in "".join(text.split())  # the path may be folded
 
 
-def test_labels_go_beside_the_columns(tmp_path, points):
+def test_a_table_keeps_its_columns_and_gets_a_label_column(tmp_path, points):
     out = tmp_path / "labelled.csv"
     code, _, _ = run("cluster", tmp_path / "points.csv", "-b", "2,3", "-o", out)
     assert code == 0
@@ -62,96 +62,100 @@ def test_labels_go_beside_the_columns(tmp_path, points):
     assert np.array_equal(table["label"], MeanShiftPP([2, 3]).fit_predict(points))
 
 
-def test_json_is_one_object_and_nothing_else(tmp_path, points):
+def test_json_prints_a_single_object(tmp_path, points):
     out, picture = tmp_path / "labels.csv", tmp_path / "picture.png"
     code, text, _ = run(
         "cluster", tmp_path / "points.csv", "-b", 2, "-o", out, "--json", "--plot", picture
     )
     assert code == 0
-    said = json.loads(text)
+    summary = json.loads(text)
     model = MeanShiftPP(2).fit(points)
-    assert said["points"] == 550
-    assert said["columns"] == ["east", "north"]
-    assert said["bandwidth"] == [2, 2]
-    assert said["cells"] == len(model.grid_)
-    assert said["iterations"] == model.n_iter_
-    assert said["converged"] is True
-    assert said["sizes"] == [300, 200, 50]
-    assert said["centers"] == model.cluster_centers_.tolist()
-    assert said["seconds"].keys() == {"read", "cluster", "write"}
-    assert (said["output"], said["label_column"]) == (str(out), "label")
+    assert summary["points"] == 550
+    assert summary["columns"] == ["east", "north"]
+    assert summary["bandwidth"] == [2, 2]
+    assert summary["cells"] == len(model.grid_)
+    assert summary["iterations"] == model.n_iter_
+    assert summary["converged"] is True
+    assert summary["sizes"] == [300, 200, 50]
+    assert summary["centers"] == model.cluster_centers_.tolist()
+    assert summary["seconds"].keys() == {"read", "cluster", "write"}
+    assert (summary["output"], summary["label_column"]) == (str(out), "label")
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_without_a_bandwidth_one_is_chosen_from_the_data(tmp_path, points):
+def test_the_default_bandwidth_is_chosen_from_the_data(tmp_path, points):
     code, text, _ = run("cluster", tmp_path / "points.npy", "--json")
     assert code == 0
     assert json.loads(text)["bandwidth"] == MeanShiftPP().fit(points).bandwidth_.tolist()
 
 
-def test_the_chosen_bandwidth_is_said_so_that_it_can_be_given_again(tmp_path, points):
+def test_the_printed_automatic_bandwidth_reproduces_the_result(tmp_path, points):
     file = tmp_path / "points.csv"
-    code, text, words = run("cluster", file, "--json")
+    code, text, stderr = run("cluster", file, "--json")
     assert code == 0
-    said = words.splitlines()[-1]
-    assert said.startswith("bandwidth chosen from 550 points: -b ")
-    again = json.loads(run("cluster", file, "-b", said.split()[-1], "--json")[1])
+    message = stderr.splitlines()[-1]
+    assert message.startswith("bandwidth chosen from 550 points: -b ")
+    again = json.loads(run("cluster", file, "-b", message.split()[-1], "--json")[1])
     assert {**again, "seconds": 0} == {**json.loads(text), "seconds": 0}
 
 
-def test_columns_sizes_and_threads(tmp_path, points):
+def test_columns_min_cluster_size_and_threads_are_options(tmp_path, points):
     file, options = tmp_path / "points.csv", ("--min-cluster-size", 100, "--threads", 1)
     code, text, _ = run("cluster", file, "-b", 2, "--columns", "north,east", *options, "--json")
     assert code == 0
-    said = json.loads(text)
-    assert said["columns"] == ["north", "east"]
-    assert (said["clusters"], said["noise"]) == (2, 50)
+    summary = json.loads(text)
+    assert summary["columns"] == ["north", "east"]
+    assert (summary["clusters"], summary["noise"]) == (2, 50)
     _, text, _ = run("cluster", file, "-b", 2, *options)
     assert "50 points" in text
 
 
-def test_a_search_cut_short_is_said_on_stderr(tmp_path, points):
-    code, text, words = run("cluster", tmp_path / "points.npy", "-b", 0.7, "--max-iter", 1)
+def test_a_search_that_does_not_converge_prints_a_warning(tmp_path, points):
+    code, text, stderr = run("cluster", tmp_path / "points.npy", "-b", 0.7, "--max-iter", 1)
     assert code == 0
     assert "not converged" in text
-    assert words.startswith("warning: ")
+    assert stderr.startswith("warning: ")
 
 
-def test_far_too_small_a_bandwidth_is_said(tmp_path, points):
+def test_a_far_too_small_bandwidth_prints_advice(tmp_path, points):
     file = tmp_path / "points.npy"
-    code, text, words = run("cluster", file, "-b", 1e-4, "--json")
+    code, text, stderr = run("cluster", file, "-b", 1e-4, "--json")
     assert (code, json.loads(text)["clusters"]) == (0, 550)
-    assert words.startswith("more than half of the points are alone in their cluster; use a larger")
+    assert stderr.startswith(
+        "more than half of the points are alone in their cluster; use a larger"
+    )
     assert run("cluster", file, "-b", 2)[2] == ""
-    assert run("cluster", file, "-b", 1e-4, "--min-cluster-size", 2)[2] == ""  # asked for
+    assert (
+        run("cluster", file, "-b", 1e-4, "--min-cluster-size", 2)[2] == ""
+    )  # single points are noise
 
 
 # -- errors ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bandwidth", ["0", "-1", "nan", "inf", "wide", "1,,2", ""])
-def test_a_bandwidth_that_is_none_is_wrong_usage(tmp_path, points, bandwidth):
-    code, text, words = run("cluster", tmp_path / "points.npy", f"--bandwidth={bandwidth}")
+def test_an_invalid_bandwidth_is_a_usage_error(tmp_path, points, bandwidth):
+    code, text, stderr = run("cluster", tmp_path / "points.npy", f"--bandwidth={bandwidth}")
     assert code == 2
     assert text == ""
-    assert "bandwidth" in words
+    assert "bandwidth" in stderr
 
 
 @pytest.mark.parametrize("arguments", [[], ["--tol", "-1"], ["--max-iter", "0"], ["--nonsense"]])
-def test_wrong_usage(tmp_path, arguments):
+def test_invalid_options_are_a_usage_error(tmp_path, arguments):
     file = [] if not arguments else [tmp_path / "points.npy"]
     assert run("cluster", *file, *arguments)[0] == 2
 
 
 @pytest.mark.parametrize("resolution", [0, MAX_REACH + 1])
-def test_a_resolution_out_of_range_is_wrong_usage(tmp_path, points, resolution):
+def test_a_resolution_out_of_range_is_a_usage_error(tmp_path, points, resolution):
     for command in ("cluster", "sweep"):
-        code, text, words = run(command, tmp_path / "points.npy", "--resolution", resolution)
+        code, text, stderr = run(command, tmp_path / "points.npy", "--resolution", resolution)
         assert (code, text) == (2, "")
-        assert "--resolution" in words
+        assert "--resolution" in stderr
 
 
-def test_data_and_files_that_are_wrong_are_one_line_and_1(tmp_path, points):
+def test_errors_are_one_line_and_exit_with_1(tmp_path, points):
     np.save(tmp_path / "vector.npy", points[:, 0])
     (tmp_path / "gap.csv").write_text("x,y\n1,2\n3,\n")
     file = tmp_path / "points.csv"
@@ -167,59 +171,59 @@ def test_data_and_files_that_are_wrong_are_one_line_and_1(tmp_path, points):
         ((file, "-o", tmp_path / "o.xls"), "must end in .parquet, .csv"),
         ((file, "--plot", tmp_path / "o.gif"), "must end in .png, .svg or .pdf"),
     ]:
-        code, text, words = run("cluster", *arguments)
+        code, text, stderr = run("cluster", *arguments)
         assert code == 1, expected
         assert text == ""
-        assert words.splitlines()[-1].startswith("error: ")
-        assert expected in words
-        assert "Traceback" not in words
+        assert stderr.splitlines()[-1].startswith("error: ")
+        assert expected in stderr
+        assert "Traceback" not in stderr
     assert not [p for p in tmp_path.iterdir() if p.name.startswith((".", "o."))]
 
 
 @pytest.mark.parametrize("columns", ["", " ", "east,,north", "east,", "east,east", "east, east"])
-def test_columns_that_are_none_or_repeated_are_wrong_usage(tmp_path, points, columns):
+def test_empty_or_repeated_columns_are_a_usage_error(tmp_path, points, columns):
     for command in ("cluster", "grid build -o g -b 1", "sweep"):
         for name in ("points.csv", "points.npy"):
-            code, text, words = run(*command.split(), tmp_path / name, "--columns", columns)
+            code, text, stderr = run(*command.split(), tmp_path / name, "--columns", columns)
             assert (code, text) == (2, "")
-            assert "--columns" in words
+            assert "--columns" in stderr
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_columns_left_out_are_said(tmp_path, points, suffix):
+def test_ignored_columns_are_printed(tmp_path, points, suffix):
     file, why = tmp_path / "points.csv", "'town 0' in row 1"
     if suffix == "parquet":
         table, file, why = pyarrow.csv.read_csv(file), tmp_path / "points.parquet", "string"
         pyarrow.parquet.write_table(table, file)
     for command in (("cluster", "-b", 1), ("sweep", "-b", "1"), ("grid", "build", "-b", 1)):
         more = ("-o", tmp_path / "o.grid") if command[0] == "grid" else ()
-        code, _, words = run(*command, file, *more)
+        code, _, stderr = run(*command, file, *more)
         assert code == 0
-        assert f"ignored, not numeric: 'name' ({why})" in words
-        code, _, words = run(*command, file, *more, "--columns", "east,north")
-        assert (code, "ignored" in words) == (0, False)
+        assert f"ignored, not numeric: 'name' ({why})" in stderr
+        code, _, stderr = run(*command, file, *more, "--columns", "east,north")
+        assert (code, "ignored" in stderr) == (0, False)
 
 
-def test_the_index_of_pandas_is_no_feature_and_is_said(tmp_path, points):
+def test_the_index_of_pandas_is_not_a_feature_and_is_printed(tmp_path, points):
     frame = pd.DataFrame(points, columns=["a", "b"])
     expected = MeanShiftPP(2).fit_predict(points)
     out = tmp_path / "o.npy"
     csv, named = tmp_path / "index.csv", tmp_path / "index.parquet"
     frame.to_csv(csv)
     frame.set_index(pd.Index(np.arange(550) * 3 % 551, name="id")).to_parquet(named)
-    for file, said in [
+    for file, message in [
         (csv, "ignored, a column without a name; to use it, name it in the first line\n"),
         (named, "ignored, an index of pandas: 'id'; --columns can select it\n"),
     ]:
-        code, text, words = run("cluster", file, "-b", 2, "-o", out, "--json")
-        assert (code, words) == (0, said)
+        code, text, stderr = run("cluster", file, "-b", 2, "-o", out, "--json")
+        assert (code, stderr) == (0, message)
         assert json.loads(text)["columns"] == ["a", "b"]
         assert np.array_equal(np.load(out), expected)
-    code, text, words = run("cluster", named, "-b", 2, "--columns", "id,a", "--json")
-    assert (code, words, json.loads(text)["columns"]) == (0, "", ["id", "a"])
+    code, text, stderr = run("cluster", named, "-b", 2, "--columns", "id,a", "--json")
+    assert (code, stderr, json.loads(text)["columns"]) == (0, "", ["id", "a"])
 
 
-def test_an_output_that_cannot_be_written_is_found_before_the_work(tmp_path, monkeypatch):
+def test_an_output_that_cannot_be_written_fails_before_reading(tmp_path, monkeypatch):
     monkeypatch.setattr("meanshiftpp.io.streams.open_points", lambda *_: pytest.fail("too late"))
     assert run("cluster", "points.csv", "-o", tmp_path / "gone" / "o.csv")[0] == 1
 
@@ -227,14 +231,14 @@ def test_an_output_that_cannot_be_written_is_found_before_the_work(tmp_path, mon
 # -- the program -----------------------------------------------------------------------------------
 
 
-def test_version():
+def test_version_is_printed():
     assert run("--version")[:2] == (0, f"meanshiftpp {__version__}\n")
 
 
 @pytest.mark.parametrize(
     ("missing", "extra"), [("typer", "cli"), ("rich", "cli"), ("pyarrow", "io")]
 )
-def test_what_is_not_installed_is_named_with_its_line(tmp_path, points, missing, extra):
+def test_a_missing_extra_is_reported_with_its_install_command(tmp_path, points, missing, extra):
     done = python(
         f"import sys; sys.modules[{missing!r}] = None\n"
         f"sys.argv = ['meanshiftpp', 'cluster', {str(tmp_path / 'points.csv')!r}, '-b', '1']\n"
@@ -246,7 +250,7 @@ def test_what_is_not_installed_is_named_with_its_line(tmp_path, points, missing,
     assert "Traceback" not in done.stderr
 
 
-def test_a_picture_without_matplotlib_fails_before_the_work(tmp_path, points):
+def test_a_plot_without_matplotlib_fails_early(tmp_path, points):
     done = python(
         "import sys; sys.modules['matplotlib'] = None\n"
         f"sys.argv = ['meanshiftpp', 'cluster', {str(tmp_path / 'points.npy')!r}, '-b', '1',\n"
@@ -258,7 +262,7 @@ def test_a_picture_without_matplotlib_fails_before_the_work(tmp_path, points):
 
 
 @pytest.mark.parametrize("command", ["cluster", "sweep"])
-def test_scikit_learn_is_not_needed(tmp_path, points, command):
+def test_cluster_and_sweep_do_not_need_scikit_learn(tmp_path, points, command):
     done = python(
         "import sys; sys.modules['sklearn'] = None\n"
         f"sys.argv = ['meanshiftpp', {command!r}, {str(tmp_path / 'points.npy')!r}]\n"
@@ -268,7 +272,7 @@ def test_scikit_learn_is_not_needed(tmp_path, points, command):
     assert "bandwidth" in done.stdout
 
 
-def test_a_part_that_is_missing_is_named(tmp_path):
+def test_a_missing_library_is_named(tmp_path):
     done = python(
         "import sys; sys.modules['sklearn'] = None\n"
         f"sys.argv = ['meanshiftpp', 'demo', '--out', {str(tmp_path)!r}]\n"
@@ -278,13 +282,13 @@ def test_a_part_that_is_missing_is_named(tmp_path):
     assert done.stderr.startswith("error: this needs sklearn")
 
 
-def test_python_dash_m(tmp_path, points):
+def test_python_m_runs_the_command(tmp_path, points):
     command = [sys.executable, "-m", "meanshiftpp", "cluster", str(tmp_path / "points.npy"), "-b2"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "550 in x0, x1" in done.stdout
 
 
-def test_demo(tmp_path, monkeypatch):
+def test_demo_prints_tables_and_writes_pictures(tmp_path, monkeypatch):
     from meanshiftpp.apps.samples import gaussians
 
     small = gaussians(120_000)
@@ -297,12 +301,12 @@ def test_demo(tmp_path, monkeypatch):
     assert pictures >= {"million.png", "iris.png", "tracking.png"}
     assert all(name in text for name in ("light", "occlusion", "lookalike", "leaving"))
     (tmp_path / "file").write_text("")
-    code, _, words = run("demo", "--out", tmp_path / "file" / "pictures")
+    code, _, stderr = run("demo", "--out", tmp_path / "file" / "pictures")
     assert code == 1
-    assert words.startswith("error: cannot create the folder")
+    assert stderr.startswith("error: cannot create the folder")
 
 
-def test_column_names_are_only_names(tmp_path):
+def test_column_names_are_not_parsed_as_markup(tmp_path):
     source = tmp_path / "odd.csv"
     source.write_text("speed [m/s],x[/],$a_$\n1,2,3\n4,5,6\n1,2,4\n")
     code, text, errors = run(
@@ -315,21 +319,21 @@ def test_column_names_are_only_names(tmp_path):
     assert '"columns": ["x[/]", "$a_$"]' in text
 
 
-def test_names_that_the_terminal_cannot_write_end_no_work(tmp_path, points):
+def test_a_name_that_the_terminal_cannot_encode_is_printed_with_question_marks(tmp_path, points):
     (tmp_path / "points.csv").rename(tmp_path / "ñ数据.csv")
     command = [sys.executable, "-m", "meanshiftpp", "cluster", "ñ数据.csv", "-b2", "-o", "o.npy"]
-    how = {"env": {**os.environ, "PYTHONIOENCODING": "cp1252"}, "capture_output": True}
-    done = subprocess.run(command, **how, cwd=tmp_path, check=False)
+    options = {"env": {**os.environ, "PYTHONIOENCODING": "cp1252"}, "capture_output": True}
+    done = subprocess.run(command, **options, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
     assert "ñ??.csv" in done.stdout.decode("cp1252")
     assert (tmp_path / "o.npy").exists()
     (tmp_path / "ñ数据.csv").unlink()
-    done = subprocess.run(command, **how, cwd=tmp_path, check=False)
+    done = subprocess.run(command, **options, cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith(b"error: cannot read")
 
 
-def test_a_picture_of_names_in_any_script_is_drawn_without_a_word(tmp_path, points):
+def test_a_plot_with_names_in_any_script_prints_no_warning(tmp_path, points):
     file, picture = tmp_path / "数据 \ue123.npy", tmp_path / "p.png"
     np.save(file, points)
     assert run("cluster", file, "-b", 2, "--plot", picture)[::2] == (0, "")
@@ -338,7 +342,7 @@ def test_a_picture_of_names_in_any_script_is_drawn_without_a_word(tmp_path, poin
     assert done.stderr == ""
 
 
-def test_a_header_in_another_encoding_is_refused_in_words(tmp_path):
+def test_a_header_in_another_encoding_is_an_error(tmp_path):
     source = tmp_path / "latin.csv"
     source.write_bytes("höhe,breite\n1,2\n".encode("latin-1"))
     code, _, errors = run("cluster", source, "-b", 2)
@@ -347,7 +351,7 @@ def test_a_header_in_another_encoding_is_refused_in_words(tmp_path):
     assert "Traceback" not in errors
 
 
-def test_whole_numbers_beside_real_ones_are_not_rounded(tmp_path):
+def test_large_integers_next_to_real_columns_are_an_error(tmp_path):
     source = tmp_path / "ids.csv"
     source.write_text(f"id,x\n{2**53 + 1},0.5\n3,1.5\n")
     code, _, errors = run("cluster", source, "-b", 2)

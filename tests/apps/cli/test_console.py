@@ -9,11 +9,11 @@ import warnings
 import pytest
 import typer
 
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.console import (
     OPTIONS,
     duration,
     error_text,
-    pluralize,
     report_errors,
 )
 from meanshiftpp.errors import FileAccessError, InvalidInputError

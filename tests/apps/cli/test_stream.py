@@ -42,7 +42,7 @@ def points() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def folder(points, tmp_path_factory) -> Path:
-    """Many small files, so that a process can be killed between two of them."""
+    """Write many small files, so that a process can be killed between two of them."""
     folder = tmp_path_factory.mktemp("parts")
     for number, part in enumerate(np.split(points, 600)):
         table = pa.table({"id": [str(number)] * len(part), **dict(zip("xyz", part.T))})
@@ -79,7 +79,7 @@ def test_streaming_does_not_change_the_labels(tmp_path, points, whole, options):
     assert pa.parquet.read_table(out).column_names == ["x", "y", "z", "label"]
 
 
-def test_memory_decides_about_streaming(whole):
+def test_points_larger_than_the_memory_option_are_streamed(whole):
     for memory, streamed in (("0", True), ("700k", True), ("710KiB", False), ("1G", False)):
         _, text, _ = run("cluster", whole, "-b", 2, "--json", "--memory", memory)
         assert json.loads(text)["streamed"] is streamed  # 720,000 bytes
@@ -92,11 +92,16 @@ def test_memory_decides_about_streaming(whole):
 def test_small_clusters_are_noise_when_streaming(tmp_path, points, whole):
     out = tmp_path / "out.npy"
     options = ("-b", 0.4, "--min-cluster-size", 500, "-o", out, "--json")
-    _, kept, _ = run("cluster", whole, *options)
+    _, in_memory, _ = run("cluster", whole, *options)
     expected = np.load(out)
     _, streamed, _ = run("cluster", whole, *options, "--stream")
     assert np.array_equal(np.load(out), expected)
-    assert json.loads(streamed)["noise"] == json.loads(kept)["noise"] == (expected == -1).sum() > 0
+    assert (
+        json.loads(streamed)["noise"]
+        == json.loads(in_memory)["noise"]
+        == (expected == -1).sum()
+        > 0
+    )
 
 
 def test_the_automatic_bandwidth_of_a_sample_is_printed(tmp_path, points, whole, monkeypatch):
@@ -114,10 +119,10 @@ def test_the_automatic_bandwidth_of_a_sample_is_printed(tmp_path, points, whole,
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("how", ["--no-stream", "--stream"])
-def test_non_finite_data_does_not_report_an_automatic_bandwidth(tmp_path, how):
+@pytest.mark.parametrize("option", ["--no-stream", "--stream"])
+def test_non_finite_data_does_not_report_an_automatic_bandwidth(tmp_path, option):
     np.save(tmp_path / "a.npy", [[1.0], [np.nan], [3.0]])
-    code, _, stderr = run("cluster", tmp_path / "a.npy", how)
+    code, _, stderr = run("cluster", tmp_path / "a.npy", option)
     assert code == 1
     assert "row 2, column 'x0' is NaN" in stderr
     assert "chosen" not in stderr
@@ -159,9 +164,9 @@ def test_a_killed_run_continues_to_the_same_bits(tmp_path, points, folder):
     assert 0 < reached < N  # the run was incomplete
     # The checkpoint belongs to another bandwidth.
     again = [*command(*arguments), "-b", "0.8"]
-    refused = subprocess.run(again, capture_output=True, text=True, check=False)
-    assert refused.returncode == 1
-    assert "it has the bandwidth 0.9" in refused.stderr
+    failed = subprocess.run(again, capture_output=True, text=True, check=False)
+    assert failed.returncode == 1
+    assert "it has the bandwidth 0.9" in failed.stderr
     assert Grid.load(checkpoint).total == reached
     done = subprocess.run(command(*arguments, "--json"), capture_output=True, text=True, check=True)
     modes, labels = fit_labels(points, 0.9)
@@ -393,8 +398,8 @@ def test_streaming_supports_resolution_and_periods(tmp_path):
     np.save(source, angles)
     options = ("-b", "9,3", "--resolution", 2, "--periodic", "360,-", "-o", out, "--json")
     expected = MeanShiftPP((9, 3), resolution=2, periodic=(360, None)).fit(angles)
-    for how in ("--stream", "--no-stream"):
-        code, text, stderr = run("cluster", source, *options, how)
+    for option in ("--stream", "--no-stream"):
+        code, text, stderr = run("cluster", source, *options, option)
         assert code == 0, stderr
         assert np.array_equal(np.load(out), expected.labels_)
         assert np.allclose(json.loads(text)["bandwidth"], expected.bandwidth_)
@@ -408,14 +413,14 @@ def test_streaming_supports_resolution_and_periods(tmp_path):
         assert "--periodic" in stderr
 
 
-@pytest.mark.parametrize("how", ["--no-stream", "--stream", "--grid"])
-def test_centers_are_in_the_same_period_as_the_points(tmp_path, how):
+@pytest.mark.parametrize("option", ["--no-stream", "--stream", "--grid"])
+def test_centers_are_in_the_same_period_as_the_points(tmp_path, option):
     places = np.random.default_rng(0).normal([[-100, 40]] * 300 + [[20, 5]] * 200, 1)
     source, grid, picture = tmp_path / "p.npy", tmp_path / "g", tmp_path / "p.png"
     np.save(source, np.r_[places, [[-179.5, 0], [179.5, 0]]])
     cells = ("-b", 3, "--periodic", "360,-")
     assert run("grid", "build", source, *cells, "-o", grid)[0] == 0
-    more = ("--grid", grid) if how == "--grid" else (*cells, how)
+    more = ("--grid", grid) if option == "--grid" else (*cells, option)
     code, text, stderr = run("cluster", source, *more, "--json", "--plot", picture)
     assert code == 0, stderr
     assert np.allclose(json.loads(text)["centers"][:2], [[-100, 40], [20, 5]], atol=0.5)

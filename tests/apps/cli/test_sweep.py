@@ -24,45 +24,45 @@ def run(*arguments):
     return CliRunner().invoke(app, ["sweep", *map(str, arguments)])
 
 
-def test_the_table(tmp_path, points):
+def test_the_table_has_a_row_per_bandwidth_and_marks_the_best(tmp_path, points):
     done = run(tmp_path / "points.npy", "-b", "0.5,1,2")
     assert done.exit_code == 0, done.output
     assert "400 points in x0, x1" in " ".join(done.stdout.split())  # the title may be wrapped
-    found = sweep(points, [0.5, 1, 2])
+    expected = sweep(points, [0.5, 1, 2])
     rows = [line.split() for line in done.stdout.splitlines()]
     rows = [row for row in rows if row and row[0] in ("0.5", "1", "2")]
     assert [row[0] for row in rows] == ["0.5", "1", "2"]
-    assert [int(row[1]) for row in rows] == found.n_clusters.tolist()
+    assert [int(row[1]) for row in rows] == expected.n_clusters.tolist()
     (best,) = [i for i, row in enumerate(rows) if "longest" in row]
-    assert best == found.best
+    assert best == expected.best
 
 
-def test_bandwidths_that_differ_between_features_have_steps(tmp_path, points):
+def test_bandwidths_that_differ_between_features_are_also_given_in_steps(tmp_path, points):
     np.save(tmp_path / "uneven.npy", points * [1, 50])
-    found = sweep(points * [1, 50])
+    expected = sweep(points * [1, 50])
     done = run(tmp_path / "uneven.npy")
     assert done.exit_code == 0, done.output
     assert "steps" in done.stdout
     rows = [line.split() for line in done.stdout.splitlines() if ", " in line][1:]
-    assert [int(row[2]) for row in rows] == found.multiples.tolist()
+    assert [int(row[2]) for row in rows] == expected.multiples.tolist()
     done = run(tmp_path / "uneven.npy", "--json")
     entries = json.loads(done.stdout)["entries"]
-    assert [entry["steps"] for entry in entries] == found.multiples.tolist()
+    assert [entry["steps"] for entry in entries] == expected.multiples.tolist()
     assert "steps" not in run(tmp_path / "points.npy", "-b", "0.5,1,2").stdout
 
 
-def test_json(tmp_path, points):
+def test_json_contains_the_sweep(tmp_path, points):
     done = run(tmp_path / "points.npy", "--json", "--resolution", "2", "--threads", "1")
     assert done.exit_code == 0, done.output
     report = json.loads(done.stdout)
-    found = sweep(points, resolution=2)
+    expected = sweep(points, resolution=2)
     assert report["points"] == 400
-    assert report["best"] == found.best
-    assert [entry["bandwidth"] for entry in report["entries"]] == found.bandwidths.tolist()
-    assert [entry["clusters"] for entry in report["entries"]] == found.n_clusters.tolist()
-    assert [entry["stability"] for entry in report["entries"]] == found.stability.tolist()
-    assert report["entries"][found.best]["sizes"] == [
-        int(weight) for weight in found.weights[found.best] if weight >= 4
+    assert report["best"] == expected.best
+    assert [entry["bandwidth"] for entry in report["entries"]] == expected.bandwidths.tolist()
+    assert [entry["clusters"] for entry in report["entries"]] == expected.n_clusters.tolist()
+    assert [entry["stability"] for entry in report["entries"]] == expected.stability.tolist()
+    assert report["entries"][expected.best]["sizes"] == [
+        int(weight) for weight in expected.weights[expected.best] if weight >= 4
     ]
     assert set(report["seconds"]) == {"read", "sweep"}
 
@@ -73,7 +73,7 @@ def test_one_bandwidth_has_no_stability(tmp_path, points):
     assert run(tmp_path / "points.npy", "-b", "1").exit_code == 0
 
 
-def test_the_plot(tmp_path, points):
+def test_the_plot_is_written(tmp_path, points):
     done = run(tmp_path / "points.npy", "--plot", tmp_path / "sweep.png", "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["plot"] == str(tmp_path / "sweep.png")
@@ -81,13 +81,13 @@ def test_the_plot(tmp_path, points):
 
 
 @pytest.mark.parametrize("text", ["0,1", "a", "1,,2", "-1", "nan", "inf", ""])
-def test_bad_bandwidths(tmp_path, points, text):
+def test_invalid_bandwidths_are_a_usage_error(tmp_path, points, text):
     done = run(tmp_path / "points.npy", f"--bandwidths={text}")
     assert done.exit_code == 2
     assert "positive numbers" in done.stderr
 
 
-def test_errors_are_one_line(tmp_path, points):
+def test_errors_are_one_line_and_exit_with_1(tmp_path, points):
     done = run(tmp_path / "points.npy", "--plot", tmp_path / "sweep.txt")
     assert done.exit_code == 1
     assert done.stderr.startswith("error: ")

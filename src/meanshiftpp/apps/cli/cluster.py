@@ -46,29 +46,31 @@ def cluster(
     columns: Columns = None,
     as_json: AsJson = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Draw the clusters; also .svg and .pdf.")
+        Path | None, typer.Option(metavar="PNG", help="Draw the clusters (.png, .svg or .pdf).")
     ] = None,
     resolution: Resolution = 1,
     periodic: Periods = None,
     tol: Annotated[
-        float, typer.Option(min=0, metavar="T", help="Stop once all points together move less.")
+        float,
+        typer.Option(
+            min=0, metavar="T", help="Stop when all points together move less than T bandwidths."
+        ),
     ] = 1e-3,
-    max_iter: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Stop after so many steps.")
-    ] = 300,
+    max_iter: Annotated[int, typer.Option(min=1, metavar="N", help="Stop after N steps.")] = 300,
     min_cluster_size: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Smaller clusters are noise: label -1.")
+        int,
+        typer.Option(min=1, metavar="N", help="Clusters of fewer points are noise, with label -1."),
     ] = 1,
     threads: Threads = None,
     stream: Annotated[
         bool | None,
-        typer.Option("--stream/--no-stream", help="Read twice in chunks, or once and keep all."),
+        typer.Option("--stream/--no-stream", help="Read twice in chunks, or once into memory."),
     ] = None,
     memory: Annotated[
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Points that take more, as 500M or 2G, are streamed. Without it, a quarter of "
+            help="Stream points that need more memory, such as 500M or 2G. Default: a quarter of "
             "the free memory.",
         ),
     ] = None,
@@ -76,7 +78,7 @@ def cluster(
     every: Every = 30.0,
     grid: Annotated[
         Path | None,
-        typer.Option(metavar="GRID", help="Label by this grid (of `grid build`), made before."),
+        typer.Option(metavar="GRID", help="Label the points by this grid file, from `grid build`."),
     ] = None,
 ) -> None:
     """Find the clusters of the points in FILE.
@@ -84,7 +86,7 @@ def cluster(
     Prints a short table and writes a label for each row to OUT: 0 is the largest cluster. Files
     that do not fit comfortably into memory are read twice, in chunks.
     """
-    sizes = None if bandwidth is None else parse_bandwidth(bandwidth)
+    bandwidths = None if bandwidth is None else parse_bandwidth(bandwidth)
     periods = parse_periods(periodic)
     limit = free_memory() // 4 if memory is None else parse_size(memory)
     if stream is False and checkpoint:
@@ -95,7 +97,7 @@ def cluster(
     with report_errors():
         from meanshiftpp._support.files import check_no_overwrite
         from meanshiftpp.apps.cli.clustering import Clustering
-        from meanshiftpp.core.recipe import Recipe, least_weight
+        from meanshiftpp.core.recipe import Recipe, min_weight_for
         from meanshiftpp.io.streams import check_output
 
         if output:
@@ -107,12 +109,12 @@ def cluster(
         if output:
             check_output(output, source)
         recipe = Recipe(
-            sizes[0] if sizes and len(sizes) == 1 else sizes,
+            bandwidths,
             resolution=resolution,
             periodic=periods,
             tol=tol,
             max_iter=max_iter,
-            min_weight=least_weight(min_cluster_size),
+            min_weight=min_weight_for(min_cluster_size),
         )
         work = Clustering(source, recipe, threads)
         if grid:

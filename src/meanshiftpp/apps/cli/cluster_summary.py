@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from meanshiftpp.apps.cli.console import duration, pluralize, print_table
+from meanshiftpp._support.text import format_bandwidth, pluralize
+from meanshiftpp.apps.cli.console import duration, print_table
 
 SIZES_SHOWN = 5
 STAGES = {"cluster": "clustering", "label": "labelling", "read": "reading", "write": "writing"}
@@ -37,12 +38,6 @@ class Summary:
 def print_summary(summary: Summary) -> None:
     """Print a summary as a table."""
     print_table(summary.file, _table_rows(summary))
-
-
-def format_bandwidth(bandwidth: list[float]) -> str:
-    """Format a bandwidth as one number if all features have the same."""
-    values = [f"{size:.4g}" for size in bandwidth]
-    return ", ".join(dict.fromkeys(values) if len(set(values)) == 1 else values)
 
 
 def _table_rows(summary: Summary) -> Iterator[tuple[str, str]]:

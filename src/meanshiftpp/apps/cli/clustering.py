@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.files import atomic_path
-from meanshiftpp.apps.cli.cluster_summary import Summary, format_bandwidth
-from meanshiftpp.apps.cli.console import pluralize, print_stderr, row_progress, spinner
+from meanshiftpp._support.text import format_bandwidth, pluralize
+from meanshiftpp.apps.cli.cluster_summary import Summary
+from meanshiftpp.apps.cli.console import print_stderr, row_progress, spinner
 from meanshiftpp.apps.cli.options import build_grid_with_progress, check_columns
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.core.grid import Grid
@@ -171,7 +172,7 @@ class Clustering:
         modes, centers = self._modes, self._modes.centers
         if self._points is not None:
             centers = nearest_copies(centers, self._points, modes.grid.periods)
-        total, kept = int(modes.grid.total), int(modes.weights.sum())
+        total, in_clusters = int(modes.grid.total), int(modes.weights.sum())
         return Summary(
             file=self._source.name,
             columns=list(self._source.columns),
@@ -183,7 +184,7 @@ class Clustering:
             clusters=len(modes),
             sizes=[int(weight) for weight in modes.weights],
             centers=centers.tolist(),
-            noise=total - kept,
+            noise=total - in_clusters,
             streamed=self._streamed,
             seconds=self._seconds,
         )

@@ -38,11 +38,6 @@ OPTIONS = {
 }
 
 
-def pluralize(n: int, noun: str) -> str:
-    """Format a number of things: 1 point, 2,000 points."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 def duration(seconds: float) -> str:
     """Format a time: 3.20 s, 15 ms."""
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meanshiftpp.apps.cli.console import pluralize, print_table, report_errors, spinner
+from meanshiftpp._support.text import pluralize
+from meanshiftpp.apps.cli.console import print_table, report_errors, spinner
 from meanshiftpp.apps.cli.options import (
     AsJson,
     CheckpointFile,
@@ -49,7 +50,7 @@ def build(
             "--bandwidth",
             "-b",
             metavar="H[,H2,...]",
-            help="Side of a cell, for all columns or for each; merging needs equal bandwidths.",
+            help="Size of a cell, for all columns or for each; merging needs equal bandwidths.",
         ),
     ],
     periodic: Periods = None,
@@ -60,7 +61,7 @@ def build(
     every: Every = 30.0,
 ) -> None:
     """Build the grid of the points in FILE, in one pass."""
-    values, periods = parse_bandwidth(bandwidth), parse_periods(periodic)
+    cell_size, periods = parse_bandwidth(bandwidth), parse_periods(periodic)
     with report_errors():
         from meanshiftpp._support.files import check_no_overwrite, check_writable
         from meanshiftpp.core.grid import Grid
@@ -68,9 +69,7 @@ def build(
         check_writable(output)
         source = open_source(files, columns)
         check_no_overwrite([output, checkpoint], source.paths)
-        empty = Grid.empty(
-            values[0] if len(values) == 1 else values, len(source.columns), periodic=periods
-        )
+        empty = Grid.empty(cell_size, len(source.columns), periodic=periods)
         built = build_grid_with_progress(source, empty, checkpoint, every, threads)
         built.save(output, columns=source.columns)
         if checkpoint:
@@ -126,7 +125,7 @@ def _print_grid(path: Path, grid: Grid, as_json: bool) -> None:
 
 
 def _rows(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the rows of the table for people."""
+    """Yield the rows of the printed table."""
     features: int = summary["features"]
     yield "cells", f"{summary['cells']:,} in {pluralize(features, 'feature')}"
     yield "weight", f"{summary['weight']:,}, at most {summary['heaviest']:,} in a cell"

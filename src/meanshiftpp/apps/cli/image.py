@@ -14,7 +14,8 @@ from typing import Annotated, Any
 import typer
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.apps.cli.console import OPTIONS, duration, pluralize, print_stderr, report_errors
+from meanshiftpp._support.text import pluralize
+from meanshiftpp.apps.cli.console import OPTIONS, duration, print_stderr, report_errors
 from meanshiftpp.apps.cli.image_jobs import Style, plan_jobs
 from meanshiftpp.apps.cli.image_work import Report, Result, Task, run_jobs
 from meanshiftpp.apps.cli.options import AsJson, Threads

@@ -36,7 +36,7 @@ Bandwidth = Annotated[
         "--bandwidth",
         "-b",
         metavar="H[,H2,...]",
-        help="Side of a cell, for all columns or for each. Default: chosen from the data.",
+        help="Size of a cell, for all columns or for each. Default: chosen from the data.",
     ),
 ]
 Columns = Annotated[
@@ -75,13 +75,14 @@ Every = Annotated[
 ]
 
 
-def parse_bandwidth(
-    text: str, option: str = "--bandwidth", n_features: int | None = None
-) -> list[float]:
-    """Parse one bandwidth or several: `0.5` or `0.5,1,2`.
+def parse_bandwidth(text: str, n_features: int | None = None) -> float | list[float]:
+    """Parse a bandwidth: `0.5` for all features, or `0.5,1,2` with one value for each."""
+    values = parse_positive_numbers(text, "--bandwidth", n_features)
+    return values[0] if len(values) == 1 else values
 
-    If `n_features` is given, there must be one value or one per feature.
-    """
+
+def parse_positive_numbers(text: str, option: str, n_features: int | None = None) -> list[float]:
+    """Parse numbers separated by commas: any number of them, or one or `n_features`."""
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:
@@ -148,19 +149,19 @@ def check_columns(
 ) -> None:
     """Raise InvalidInputError if columns differ from those expected.
 
-    Other names are allowed, with a message, if the user chose them (`chosen`) or if one side is an
-    array, whose columns have numbers only.
+    Other names are allowed, with a message, if the user chose them (`chosen`) or if one file is an
+    array, whose columns have numbers instead of names.
     """
     if columns is None or expected is None or list(columns) == list(expected):
         return
-    here, there = ", ".join(columns), ", ".join(expected)
+    names, expected_names = ", ".join(columns), ", ".join(expected)
     numbered = [f"x{j}" for j in range(len(expected))] in (list(columns), list(expected))
     if sorted(columns) == sorted(expected) or not (numbered or chosen):
         raise InvalidInputError(
-            f"{path} has the columns {here}, but {other} has {there}; "
+            f"{path} has the columns {names}, but {other} has {expected_names}; "
             "select columns in that order with --columns"
         )
-    print_stderr(f"{path} has the columns {here}, used as {there} of {other}")
+    print_stderr(f"{path} has the columns {names}, used as {expected_names} of {other}")
 
 
 def _parse_columns(text: str) -> list[str]:
@@ -206,7 +207,7 @@ def build_grid_with_progress(
     every: float,
     n_threads: int | None,
 ) -> Grid:
-    """Add the points of a source to an empty grid and show a progress bar."""
+    """Add the points of a source to the empty grid `start` and show a progress bar."""
     from meanshiftpp.io.streams import add_points
 
     with row_progress() as bar:

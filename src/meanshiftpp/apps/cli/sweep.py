@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meanshiftpp.apps.cli.console import duration, pluralize, print_stderr, report_errors, spinner
+from meanshiftpp._support.text import format_bandwidth, pluralize
+from meanshiftpp.apps.cli.console import duration, print_stderr, report_errors, spinner
 from meanshiftpp.apps.cli.options import (
     AsJson,
     Columns,
@@ -19,7 +20,7 @@ from meanshiftpp.apps.cli.options import (
     Threads,
     check_plot,
     open_source,
-    parse_bandwidth,
+    parse_positive_numbers,
 )
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def sweep(
     Prints the number of clusters at each bandwidth and their stability; the clustering that lasts
     longest is marked.
     """
-    values = None if bandwidths is None else parse_bandwidth(bandwidths, "--bandwidths")
+    values = None if bandwidths is None else parse_positive_numbers(bandwidths, "--bandwidths")
     with report_errors():
         from meanshiftpp._support.files import check_no_overwrite
         from meanshiftpp.bandwidth.sweep import sweep as sweep_points
@@ -186,7 +187,7 @@ def _print_table(report: Report, *, same_bandwidth: bool) -> None:
     for number, entry in enumerate(report.entries):
         best = "lasts longest" if number == report.best else ""
         cells = {
-            "bandwidth": _format_bandwidth(entry.bandwidth),
+            "bandwidth": format_bandwidth(entry.bandwidth),
             "steps": f"{entry.steps}",
             "clusters": f"{entry.clusters:,}",
             "of 1 % or more": f"{len(entry.sizes):,}",
@@ -195,8 +196,3 @@ def _print_table(report: Report, *, same_bandwidth: bool) -> None:
         }
         table.add_row(*(cells[name] for name in names), style="bold" if best else None)
     Console(highlight=False).print(table)
-
-
-def _format_bandwidth(bandwidth: list[float]) -> str:
-    values = [f"{h:.4g}" for h in bandwidth]
-    return values[0] if len(set(values)) == 1 else ", ".join(values)

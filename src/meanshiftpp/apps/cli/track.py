@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.console import (
     duration,
-    pluralize,
     print_stderr,
     print_table,
     progress,
@@ -121,7 +121,10 @@ def track(
         ),
     ] = None,
     adapt: Annotated[
-        Adapt, typer.Option(help="How colours are learnt: robust; as in the paper; not at all.")
+        Adapt,
+        typer.Option(
+            help="How the tracker learns colours: robustly, as in the paper, or not at all."
+        ),
     ] = Adapt.robust,
     scale: Annotated[
         bool,
@@ -141,7 +144,7 @@ def track(
     A camera is tracked until Ctrl-C.
     """
     start = None if window is None else _parse_window(window)
-    sides = None if bandwidth is None else parse_bandwidth(bandwidth, n_features=3)
+    cell_size = None if bandwidth is None else parse_bandwidth(bandwidth, n_features=3)
     with report_errors():
         from meanshiftpp.video.frames import read_frames
 
@@ -158,7 +161,7 @@ def track(
                 raise typer.BadParameter(
                     "expected an output, got none; add -o OUT.mp4, --csv CSV or --json"
                 )
-            tracker = _tracker(sides, adapt, scale)
+            tracker = _tracker(cell_size, adapt, scale)
             summary = _run(clip, tracker, start, outputs, video, frames, isinstance(source, int))
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
@@ -221,10 +224,9 @@ def _exit_without_window(video: str, clip: Frames) -> NoReturn:
     raise typer.Exit(2)
 
 
-def _tracker(sides: list[float] | None, adapt: Adapt, scale: bool) -> Tracker:
+def _tracker(bandwidth: float | list[float] | None, adapt: Adapt, scale: bool) -> Tracker:
     from meanshiftpp.tracking.tracker import Tracker
 
-    bandwidth = sides[0] if sides and len(sides) == 1 else sides
     options: dict[str, Any] = {"adapt": None if adapt is Adapt.none else str(adapt)}
     return Tracker(bandwidth, scale=scale, **options)
 

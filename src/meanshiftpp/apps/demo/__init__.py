@@ -1,4 +1,4 @@
-"""The story of `meanshiftpp demo`: points, Iris, a photograph and clips; tables and pictures.
+"""The program `meanshiftpp demo`: cluster points and Iris, segment a photograph, track a ball.
 
 - `points`: a million points of a known mixture, and Iris. The table shows how well the clusters
   agree with the true groups. Each data set has one bandwidth, chosen by hand, and the time of one

@@ -134,7 +134,7 @@ class SizedImage:
         self.shape = self.rgb.shape[:2]
         self._channels = [np.ascontiguousarray(self.rgb[..., c]).ravel() for c in range(3)]
         # Waking other threads takes longer than a preview, especially on a busy machine.
-        self._threads = 1 if self.n_pixels <= PREVIEW_PIXELS else None
+        self._n_threads = 1 if self.n_pixels <= PREVIEW_PIXELS else None
         self._tree: tuple[Any, image.Hierarchy, Pieces, NDArray[np.intp]] | None = None
         self._pixels: tuple[str | None, _pixels.Pixels] | None = None
 
@@ -144,44 +144,48 @@ class SizedImage:
         return math.prod(self.shape)
 
     def has_hierarchy(self, settings: Settings) -> bool:
-        """Whether the result is a cut of the current hierarchy."""
+        """Return whether the result is a cut of the current hierarchy."""
         current = self._tree
         return settings.regions and current is not None and current[0] == settings.hierarchy_key
 
     def result(self, settings: Settings) -> tuple[Pieces, NDArray[np.intp]]:
         """Return the pieces and the label of each: 0 for masked pixels, then from 1."""
-        mine = settings.scaled(self.scale)
+        scaled = settings.scaled(self.scale)
         if not settings.regions:
-            pieces = Pieces(self._clusters(mine), self._channels, self.shape)
+            pieces = Pieces(self._clusters(scaled), self._channels, self.shape)
             return pieces, np.arange(len(pieces))
         current = self._tree  # a local reference, because another thread may replace the attribute
         if current is None or current[0] != settings.hierarchy_key:
             current = self._tree = None  # free the old hierarchy first: they are large
             tree = image.hierarchy(
                 self.values,
-                mine.bandwidth,
-                space=mine.space,
-                spatial=mine.spatial,
-                n_threads=self._threads,
+                scaled.bandwidth,
+                space=scaled.space,
+                spatial=scaled.spatial,
+                n_threads=self._n_threads,
                 **self._layout,
             )
             pieces = Pieces(tree.cut(_FINEST), self._channels, self.shape)
             current = settings.hierarchy_key, tree, pieces, pieces.one_pixel_each()
             self._tree = current
         _, tree, pieces, pixel_of_piece = current
-        labels = tree.cut(mine.detail, min_size=mine.min_size).ravel()[pixel_of_piece] + 1
+        labels = tree.cut(scaled.detail, min_size=scaled.min_size).ravel()[pixel_of_piece] + 1
         if pieces.sizes[0] == 0:
             labels[0] = 0
         return pieces, labels.astype(np.intp)
 
-    def _clusters(self, mine: Settings) -> NDArray[np.int32]:
-        if mine.bandwidth is not None and mine.spatial is None and self.n_pixels <= EXACT_PIXELS:
-            pixels = self._features(mine.space)
+    def _clusters(self, scaled: Settings) -> NDArray[np.int32]:
+        if (
+            scaled.bandwidth is not None
+            and scaled.spatial is None
+            and self.n_pixels <= EXACT_PIXELS
+        ):
+            pixels = self._features(scaled.space)
             if pixels.mask is None:  # the same steps as `segment`, but the features are kept
-                recipe = Recipe(mine.bandwidth).checked(pixels.features.shape[1])
-                return recipe.fit(pixels.features, n_threads=self._threads)[1]
-        options = {**mine.arguments(), **self._layout}
-        return image.segment(self.values, n_threads=self._threads, **options)
+                recipe = Recipe(scaled.bandwidth).checked(pixels.features.shape[1])
+                return recipe.fit(pixels.features, n_threads=self._n_threads)[1]
+        options = {**scaled.arguments(), **self._layout}
+        return image.segment(self.values, n_threads=self._n_threads, **options)
 
     def _features(self, space: str | None) -> _pixels.Pixels:
         if self._pixels is None or self._pixels[0] != space:

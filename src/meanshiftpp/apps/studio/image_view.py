@@ -115,7 +115,7 @@ class ImageView:
         data = source.export(suffix, lambda path: picture.write_labels(path, labels, place=place))
         return f"{stem}-labels{suffix}", data
 
-    # -- within --------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------
 
     def _open_source(self) -> Source:
         if self._source is None:

@@ -106,7 +106,7 @@ class TableView:
         )
         return f"{source.stem('table')}-labels{suffix}", data
 
-    # -- within --------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------
 
     def _open_source(self) -> Source:
         if self._source is None:
@@ -231,13 +231,13 @@ def _bandwidth(request: Request, d: int) -> list[float] | None:
     if h is None:
         return None
     valid = isinstance(h, list) and len(h) == d
-    if not valid or not all(isinstance(side, int | float) and 0 < side < math.inf for side in h):
+    if not valid or not all(isinstance(size, int | float) and 0 < size < math.inf for size in h):
         raise InvalidInputError.for_parameter("bandwidth", f"{d} positive numbers", h)
-    return [float(side) for side in h]
+    return [float(size) for size in h]
 
 
 def _rounded(h: NDArray[np.float64]) -> list[float]:
-    return [float(f"{side:.{DIGITS}g}") for side in h]
+    return [float(f"{size:.{DIGITS}g}") for size in h]
 
 
 def _check_size(source: Source) -> None:

@@ -166,7 +166,7 @@ class VideoView:
 
         return f"{stem}-tracked.mp4", source.export(".mp4", write)
 
-    # -- within --------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------
 
     def _open_source(self) -> Source:
         if self._source is None:
@@ -277,7 +277,7 @@ def _check_size(source: Source) -> None:
 
 def _code(source: Source, start: Start) -> dict[str, str]:
     """Return Python code, and a command line if one exists, that find the same windows."""
-    window = ", ".join(str(round(side)) for side in start.window)
+    window = ", ".join(str(round(value)) for value in start.window)
     clusters = "" if start.clusters is None else f", clusters={list(start.clusters)!r}"
     frames = "iter(clip)" if start.frame == 0 else f"islice(clip, {start.frame}, None)"
     python = (

@@ -53,7 +53,7 @@ from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.bandwidth.spread import SAMPLE_SIZE
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, least_weight
+from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, min_weight_for
 from meanshiftpp.engines.spark.tasks import (
     PARTIAL,
     WEIGHT,
@@ -225,7 +225,7 @@ class _Parameters(
             # The columns are renamed, because mapInArrow fails for names with a dot.
             return [_number(df, name).alias(f"x{j}") for j, name in enumerate(self._names())]
         name = self.getFeaturesCol()
-        kind = _kind(df, name)
+        kind = _column_type(df, name)
         if isinstance(kind, VectorUDT):
             return [vector_to_array(_column(name)).alias("x")]
         if isinstance(kind, ArrayType) and isinstance(kind.elementType, NumericType):
@@ -273,13 +273,13 @@ class MeanShiftPP(
     [0, 0, 1]
     """
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **params: Any) -> None:
         super().__init__()
-        self._set(**given)
+        self._set(**params)
 
-    def setParams(self, **given: Any) -> MeanShiftPP:
+    def setParams(self, **params: Any) -> MeanShiftPP:
         """Set parameters by name."""
-        self._set(**given)
+        self._set(**params)
         return self
 
     def _fit(self, df: Any) -> MeanShiftPPModel:
@@ -337,11 +337,11 @@ class MeanShiftPPModel(_Parameters, Model, MLReadable, MLWritable):
 
     def clusterCenters(self) -> NDArray[np.float64]:
         """Return the modes of the clusters of at least `minClusterSize`, heaviest first."""
-        return self._kept().centers
+        return self._large_modes().centers
 
     def clusterWeights(self) -> NDArray[np.float64]:
         """Return the weight of each of these clusters: its number of rows, without weights."""
-        return self._kept().weights
+        return self._large_modes().weights
 
     def write(self) -> MLWriter:
         """Return a writer; `save(path)` is short for `write().save(path)`."""
@@ -352,15 +352,15 @@ class MeanShiftPPModel(_Parameters, Model, MLReadable, MLWritable):
         """Return a reader; `load(path)` is short for `read().load(path)`."""
         return _Reader()
 
-    def _kept(self) -> Modes:
-        return self.modes.keep(least_weight(self.getMinClusterSize()))
+    def _large_modes(self) -> Modes:
+        return self.modes.keep(min_weight_for(self.getMinClusterSize()))
 
     def _transform(self, df: Any) -> Any:
         # Only these columns are sent to Python, and one comes back; others may have any type.
         columns = self._points(df)
-        together = columns[0] if len(columns) == 1 else sql.struct(*columns)
-        task = sql.arrow_udf(label_task(self._kept(), self._recipe(), self._names()), "int")
-        return df.withColumn(self.getPredictionCol(), task(together))
+        features = columns[0] if len(columns) == 1 else sql.struct(*columns)
+        task = sql.arrow_udf(label_task(self._large_modes(), self._recipe(), self._names()), "int")
+        return df.withColumn(self.getPredictionCol(), task(features))
 
 
 class _Writer(MLWriter):
@@ -397,7 +397,7 @@ class _Reader(MLReader):
         return model
 
 
-def _kind(df: Any, name: str) -> Any:
+def _column_type(df: Any, name: str) -> Any:
     if name not in df.columns:
         raise InvalidInputError(f"the data frame has no column {name!r}, only {df.columns}")
     return df.schema[name].dataType
@@ -409,7 +409,7 @@ def _column(name: str) -> Any:
 
 
 def _number(df: Any, name: str) -> Any:
-    if not isinstance(kind := _kind(df, name), NumericType):
+    if not isinstance(kind := _column_type(df, name), NumericType):
         raise InvalidInputError(f"column {name!r} holds {kind.simpleString()}, not numbers")
     return _column(name)
 
@@ -417,16 +417,18 @@ def _number(df: Any, name: str) -> Any:
 def _choose_bandwidth(df: Any, points: list[Any], weight: Any) -> NDArray[np.float64]:
     """Choose a bandwidth from a sample of the rows of positive weight."""
     rows = df if weight is None else df.where(weight > 0)
-    one = sql.lit(1) if weight is None else weight.cast("double")
-    n, total = rows.agg(sql.count("*"), sql.sum(one)).first()
-    some = rows.select(*points, one.alias(WEIGHT))
-    found = (some.sample(SAMPLE_SIZE / n, seed=0) if n > SAMPLE_SIZE else some).collect()
-    values = [row[0] if isinstance(row[0], list) else row[:-1] for row in found]
+    row_weight = sql.lit(1) if weight is None else weight.cast("double")
+    n, total = rows.agg(sql.count("*"), sql.sum(row_weight)).first()
+    selected = rows.select(*points, row_weight.alias(WEIGHT))
+    if n > SAMPLE_SIZE:
+        selected = selected.sample(SAMPLE_SIZE / n, seed=0)
+    sampled = selected.collect()
+    values = [row[0] if isinstance(row[0], list) else row[:-1] for row in sampled]
     if len({len(value) for value in values}) != 1:
         return np.ones(1)  # no rows, or vectors of several lengths: binning reports it
     sample = np.stack([_floats(value) for value in values])
-    each = None if weight is None else np.array([row[-1] for row in found])
-    return bandwidth_from_sample(sample, total, sample_weight=each)
+    weights = None if weight is None else np.array([row[-1] for row in sampled])
+    return bandwidth_from_sample(sample, total, sample_weight=weights)
 
 
 def _floats(row: Sequence[Any]) -> NDArray[np.float64]:
@@ -435,7 +437,7 @@ def _floats(row: Sequence[Any]) -> NDArray[np.float64]:
 
 
 def _one_or_all(values: Any) -> Any:
-    """Return the value of a list of one, which stands for all features."""
+    """Return the value of a list with one entry, which applies to all features."""
     return values[0] if values is not None and len(values) == 1 else values
 
 

@@ -1,9 +1,9 @@
 """The tasks that run on Spark's executors: bin a partition, add up grids, label rows.
 
-They are separate from `estimator`, so that the Python workers of a cluster import only what they
-need. Tasks receive Arrow batches. A task of `fit` returns one row with a partial grid or an error.
-Bad data must not fail a task, because Spark would run it again with the same result; the error is
-returned to the driver, which raises it.
+They are separate from `estimator`, so that the Python workers of a cluster import only the parts
+that a task needs. Tasks receive Arrow batches. A task of `fit` returns one row with a partial grid
+or an error. Bad data must not fail a task, because Spark would run it again with the same result;
+the error is returned to the driver, which raises it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def bin_task(recipe: Recipe, names: tuple[str, ...]) -> Callable[[Iterator[Any]]
     """Return the task that bins a partition."""
 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
-        number, cores = _here()
-        tables = (pa.Table.from_batches(some) for some in _gathered(batches))
+        number, cores = _task_context()
+        tables = (pa.Table.from_batches(group) for group in _gather(batches))
         chunks = _chunks(tables, f"partition {number}", names)
         try:
             first = next(chunks, None)
@@ -94,8 +94,8 @@ def label_task(
     """Return the task that labels rows; Spark broadcasts it with its modes if it is large."""
 
     def task(arrays: Iterator[Any]) -> Iterator[Any]:
-        number, cores = _here()
-        tables = (_table(some) for some in _gathered(arrays))
+        number, cores = _task_context()
+        tables = (_table(group) for group in _gather(arrays))
         for chunk in _chunks(tables, f"partition {number}", names):
             with chunk.locating_errors():
                 labels = recipe.label(modes, chunk.points, n_threads=cores)
@@ -106,13 +106,13 @@ def label_task(
     return task
 
 
-def _here() -> tuple[int, int]:
+def _task_context() -> tuple[int, int]:
     """Return the partition of this task and the number of its cores."""
     context = need("pyspark", "spark").TaskContext.get()
     return context.partitionId(), context.cpus()
 
 
-def _gathered(batches: Iterator[Any]) -> Iterator[list[Any]]:
+def _gather(batches: Iterator[Any]) -> Iterator[list[Any]]:
     """Collect batches until they have enough rows."""
     waiting: list[Any] = []
     for batch in batches:

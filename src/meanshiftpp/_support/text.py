@@ -1,0 +1,30 @@
+"""Numbers as text, for messages, summaries and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def pluralize(n: int, noun: str) -> str:
+    """Format a number of things.
+
+    Examples
+    --------
+    >>> from meanshiftpp._support.text import pluralize
+    >>> pluralize(1, "point"), pluralize(2000, "point")
+    ('1 point', '2,000 points')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def format_bandwidth(bandwidth: Iterable[float]) -> str:
+    """Format the bandwidths of all features, as one number if they are the same.
+
+    Examples
+    --------
+    >>> from meanshiftpp._support.text import format_bandwidth
+    >>> format_bandwidth([0.5, 0.5]), format_bandwidth([0.5, 20])
+    ('0.5', '0.5, 20')
+    """
+    values = [f"{size:.4g}" for size in bandwidth]
+    return values[0] if len(set(values)) == 1 else ", ".join(values)
