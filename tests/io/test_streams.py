@@ -38,7 +38,7 @@ TABLES = [".parquet", ".csv", ".arrow", ".feather"]
 def small_chunks(monkeypatch):
     """Limit chunks to 1,000 rows, so that small files have many."""
     monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 1000)
-    monkeypatch.setattr("meanshiftpp.io.table_files._CSV_BLOCK", 1 << 14)
+    monkeypatch.setattr("meanshiftpp.io.table_formats._CSV_BLOCK", 1 << 14)
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from meanshiftpp.io.sources import (
     label_column_name,
     no_rows,
 )
-from meanshiftpp.io.table_files import Csv, TableFile, open_file
+from meanshiftpp.io.table_formats import Csv, TableFile, open_file
 
 FORMATS = (".parquet", ".csv", ".arrow", ".feather")
 READABLE = (*FORMATS, ".csv.gz")  # pyarrow decompresses it because of its suffix

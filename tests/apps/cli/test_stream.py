@@ -109,7 +109,7 @@ def test_the_automatic_bandwidth_of_a_sample_is_printed(tmp_path, points, whole,
     assert code == 0
     assert json.loads(text)["bandwidth"] == select_bandwidth(points).tolist()
     assert "bandwidth chosen from 60,000 points: -b " in stderr
-    monkeypatch.setattr("meanshiftpp.apps.cli.clustering.SAMPLE", 3000)
+    monkeypatch.setattr("meanshiftpp.apps.cli.cluster_run.SAMPLE", 3000)
     monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 500)
     picture = tmp_path / "p.png"
     _, text, stderr = run("cluster", whole, "--stream", "--json", "--plot", picture)

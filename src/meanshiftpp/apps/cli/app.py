@@ -16,7 +16,7 @@ import typer
 from meanshiftpp.apps.cli.cluster import cluster
 from meanshiftpp.apps.cli.console import report_errors
 from meanshiftpp.apps.cli.grid import grid
-from meanshiftpp.apps.cli.image import segment
+from meanshiftpp.apps.cli.segment import segment
 from meanshiftpp.apps.cli.studio import studio
 from meanshiftpp.apps.cli.sweep import sweep
 from meanshiftpp.apps.cli.track import track

@@ -96,7 +96,7 @@ def cluster(
         _check_options_of_grid({**given, "--no-stream": stream is False})
     with report_errors():
         from meanshiftpp._support.files import check_no_overwrite
-        from meanshiftpp.apps.cli.clustering import Clustering
+        from meanshiftpp.apps.cli.cluster_run import Clustering
         from meanshiftpp.core.recipe import Recipe, min_weight_for
         from meanshiftpp.io.streams import check_output
 

@@ -16,9 +16,9 @@ import typer
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.console import OPTIONS, duration, print_stderr, report_errors
-from meanshiftpp.apps.cli.image_jobs import Style, plan_jobs
-from meanshiftpp.apps.cli.image_work import Report, Result, Task, run_jobs
 from meanshiftpp.apps.cli.options import AsJson, Threads
+from meanshiftpp.apps.cli.segment_files import Style, plan_jobs
+from meanshiftpp.apps.cli.segment_run import Report, Result, Task, run_jobs
 
 COLORS_SHOWN = 5
 

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from meanshiftpp.apps.cli.console import error_text, progress, warning_text
-from meanshiftpp.apps.cli.image_jobs import Job, Style, media_files
+from meanshiftpp.apps.cli.segment_files import Job, Style, media_files
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError
 
 if TYPE_CHECKING:
