@@ -1,7 +1,7 @@
 """Tables: one or more Parquet, CSV and Arrow files with the same columns, through pyarrow.
 
 This module chooses the features, splits rows into chunks, and writes tables with a column of
-labels. `table_files` reads a single file.
+labels. `table_formats` reads a single file.
 """
 
 from __future__ import annotations
