@@ -45,7 +45,7 @@ class InvalidInputError(MeanShiftPPError, ValueError):
     parameter : str or None
         The Python name of the bad parameter.
     expected : str or None
-        What the parameter must be.
+        The condition that the parameter must meet.
     got : object
         The value that was received.
 
@@ -89,7 +89,7 @@ class InvalidInputError(MeanShiftPPError, ValueError):
 
     @classmethod
     def for_parameter(cls, parameter: str, expected: str, got: object, advice: str = "") -> Self:
-        """Make the error of a parameter: "PARAMETER must be EXPECTED, got GOT; ADVICE"."""
+        """Return an error about a parameter: "PARAMETER must be EXPECTED, got GOT; ADVICE"."""
         return cls._of_parameter(parameter, parameter, expected, got, advice)
 
     def at(self, place: str) -> InvalidInputError:

@@ -1,7 +1,7 @@
 """The grid: occupied cell -> (count, sum of positions), in integers, so that grids add up exactly.
 
 The grid of a data set decides everything that MeanShift++ computes from it. A grid is made in one
-pass over the data and is small; it can be saved, added, coarsened and searched again without them.
+pass over the data and is small; it can be saved, added, coarsened and searched without the data.
 
 A coordinate ``x`` lies in cell ``floor(x / h)``; its position in the cell is a 32-bit fixed-point
 offset. Sums of offsets are integers, so their order does not matter: chunks, threads, files and

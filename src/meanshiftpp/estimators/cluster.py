@@ -84,7 +84,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
     bandwidth_ : ndarray of shape (n_features,), float64
         The bandwidth of each feature: a third of the window's width.
     grid_ : Grid
-        The grid of the data, the only thing that is kept of them. Its cells are smaller than
+        The grid of the data; the points themselves are not stored. Its cells are smaller than
         `bandwidth_` if `resolution` is more than 1.
     n_features_in_ : int
         Number of features.

@@ -80,7 +80,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
     resolution_ : int
         The resolution of the fit.
     grid_ : Grid
-        The grid of the data, the only thing that is kept of them. Its cells have the size
+        The grid of the data; the points themselves are not stored. Its cells have the size
         ``bandwidth_ / (2 * resolution_ + 1)``.
     n_features_in_ : int
         Number of features.

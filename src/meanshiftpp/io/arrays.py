@@ -130,7 +130,7 @@ def is_zarr(path: Path) -> bool:
 
 
 class NpyLabels(LabelWriter):
-    """Writes an .npy array of labels."""
+    """A writer of labels to an .npy file."""
 
     def __init__(self, path: Path, rows: int) -> None:
         self._file = path.open("wb")

@@ -78,7 +78,7 @@ class CloudSource(Source):
 
 
 class CloudLabels(LabelWriter):
-    """Writes the points of the source with their labels in an extra dimension."""
+    """A writer of the points of the source, with their labels in an extra dimension."""
 
     def __init__(self, path: Path, source: CloudSource) -> None:
         laspy = need("laspy", "lidar")

@@ -127,7 +127,7 @@ class RasterSource(Source):
 
 
 class RasterLabels(LabelWriter):
-    """Writes labels as a GeoTIFF with the georeference of the source; -1 means "no data"."""
+    """A writer of labels to a GeoTIFF with the georeference of the source; -1 means "no data"."""
 
     def __init__(self, path: Path, source: RasterSource) -> None:
         self._path = path

@@ -164,7 +164,7 @@ class Source(ABC):
 
 
 class LabelWriter(ABC):
-    """Writes the labels of one chunk after the other; a context manager that closes the file."""
+    """A writer of labels, chunk by chunk; as a context manager it closes the file."""
 
     column: str | None = None
 

@@ -183,7 +183,7 @@ class TableSource(Source):
 
 
 class TableLabels(LabelWriter):
-    """Writes all columns of the source and a column of labels.
+    """A writer of all columns of the source and a column of labels.
 
     If the source is not a table, its features are the columns.
     """

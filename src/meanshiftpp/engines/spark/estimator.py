@@ -308,7 +308,7 @@ class MeanShiftPPModel(_Parameters, Model, MLReadable, MLWritable):
     modes : Modes
         The modes of all clusters, also of those lighter than `minClusterSize`.
     grid : Grid
-        The grid of the data, the only thing that is kept of them.
+        The grid of the data; the rows themselves are not stored.
 
     Examples
     --------
