@@ -13,24 +13,32 @@ WHEEL_TESTS := tests/core tests/laws tests/backends
 SANITIZE_ENV := build/sanitize-env
 SANITIZE_TESTS := $(patsubst %,tests/%,core laws bandwidth estimators images video tracking)
 
-.PHONY: demo test lint format bench paper docs wheel sanitize clean
+KERNEL_TESTS := build/kernel-tests
+
+.PHONY: demo test test-kernel lint format bench paper docs wheel sanitize clean
 
 demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, track a ball, write pictures to demo/
 	$(VENV)/bin/meanshiftpp demo
 
-test: $(VENV)/installed-test  ## run the whole test suite
+test: test-kernel $(VENV)/installed-test  ## run the whole test suite
 	$(PY) -m pytest -n 2
+
+test-kernel: $(VENV)/installed-build  ## run the C++ tests of the kernel, without Python
+	$(VENV)/bin/cmake -S . -B $(KERNEL_TESTS) -G Ninja -D CMAKE_MAKE_PROGRAM=$(abspath $(VENV))/bin/ninja \
+		-D CMAKE_BUILD_TYPE=Release -D MSPP_TESTS=ON $(KERNEL_OPTIONS)
+	$(VENV)/bin/cmake --build $(KERNEL_TESTS)
+	$(VENV)/bin/ctest --test-dir $(KERNEL_TESTS) --output-on-failure
 
 lint: $(VENV)/installed-lint  ## check with ruff, mypy and clang-format; changes nothing
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/clang-format --dry-run --Werror src/bindings/* src/kernel/*/* src/meanshiftpp/backends/cuda/*.cu*
+	$(VENV)/bin/clang-format --dry-run --Werror src/bindings/* src/kernel/*/* tests/kernel/* src/meanshiftpp/backends/cuda/*.cu*
 
 format: $(VENV)/installed-lint  ## apply the fixes of ruff and clang-format
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
-	$(VENV)/bin/clang-format -i src/bindings/* src/kernel/*/* src/meanshiftpp/backends/cuda/*.cu*
+	$(VENV)/bin/clang-format -i src/bindings/* src/kernel/*/* tests/kernel/* src/meanshiftpp/backends/cuda/*.cu*
 
 bench: $(VENV)/installed-bench  ## measure, check the results, print ratios; ARGS=--quick or names of benchmarks
 	$(PY) -m benchmarks $(ARGS)
@@ -49,7 +57,16 @@ wheel: $(VENV)/installed-release  ## build an sdist and a wheel in dist/, and te
 	$(WHEEL_ENV)/bin/python -m pip install --quiet dist/*.whl --group wheel
 	$(WHEEL_ENV)/bin/python -m pytest -q $(WHEEL_TESTS)
 
-sanitize:  ## run the tests of the kernel with the address and undefined behaviour sanitizers
+test: test-kernel $(VENV)/installed-test  ## run the whole test suite
+	$(PY) -m pytest -n 2
+
+test-kernel: $(VENV)/installed-build  ## run the C++ tests of the kernel, without Python
+	$(VENV)/bin/cmake -S . -B $(KERNEL_TESTS) -G Ninja -D CMAKE_MAKE_PROGRAM=$(abspath $(VENV))/bin/ninja \
+		-D CMAKE_BUILD_TYPE=Release -D MSPP_TESTS=ON $(KERNEL_OPTIONS)
+	$(VENV)/bin/cmake --build $(KERNEL_TESTS)
+	$(VENV)/bin/ctest --test-dir $(KERNEL_TESTS) --output-on-failure
+
+lint: $(VENV)/installed-lint  ## check with ruff, mypy and clang-format; changes nothing
 	$(PYTHON) -m venv $(SANITIZE_ENV)
 	$(SANITIZE_ENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(SANITIZE_ENV)/bin/python -m pip install --quiet --group build --group test

@@ -1,0 +1,129 @@
+// seek/ against the oracle, and for every method and number of threads, with ==.
+#include "check.hpp"
+#include "kernel/bin/bin.hpp"
+#include "kernel/seek/seek.hpp"
+#include "oracle.hpp"
+
+using namespace mspp;
+using oracle::Cloud;
+
+static Modes seek_by(const GridData& grid, const i64* periods, int reach, double tol, WindowSums sums,
+                     int threads) {
+    return seek(grid.view(), {periods}, reach, tol, 1000, threads, sums, [] {});
+}
+
+template <class A, class B>
+static bool same(const A& a, const B& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+template <class A, class B>
+static bool same_modes(const A& a, const B& b) {
+    return same(a.cell_labels, b.cell_labels) && same(a.cells, b.cells) && same(a.fractions, b.fractions) &&
+           same(a.weights, b.weights);
+}
+
+TEST(the_modes_are_the_oracles) {
+    for (const int d : {1, 2, 3, 4, 7})
+        for (const int reach : {1, 3})
+            for (u32 seed = 0; seed < 4; ++seed) {
+                const Cloud cloud = oracle::make_cloud(seed, 150, d);
+                const GridData grid = oracle::bin(cloud, d < 4 ? 0.2 : 0.7, nullptr);
+                const oracle::Result expected = oracle::Search(grid, nullptr, reach).run(1000);
+                for (const WindowSums sums : {WindowSums::automatic, WindowSums::rows, WindowSums::planes}) {
+                    const Modes modes = seek_by(grid, nullptr, reach, 0.0, sums, 1);
+                    const std::string note = "d=" + std::to_string(d) + ", reach=" + std::to_string(reach) +
+                                             ", seed=" + std::to_string(seed);
+                    CHECK_NOTE(modes.converged, note);
+                    CHECK_NOTE(same_modes(modes, expected), note);
+                }
+            }
+}
+
+TEST(the_modes_of_periodic_axes_are_the_oracles) {
+    for (const int d : {1, 2, 3})
+        for (const i64 period : {7, 8, 40})
+            for (const int reach : {1, 3}) {
+                std::vector<i64> periods(static_cast<size_t>(d), 0);
+                periods[0] = period;
+                if (d == 3) periods[2] = 9;
+                Cloud cloud = oracle::make_cloud(static_cast<u32>(period), 150, d);
+                for (i64 i = 0; i < cloud.n(); ++i)
+                    for (int j = 0; j < d; ++j) {
+                        double& x = cloud.x[i * d + j];
+                        x /= 0.2;
+                        if (periods[j])
+                            x -= static_cast<double>(periods[j]) *
+                                 std::floor(x / static_cast<double>(periods[j]));
+                    }
+                const GridData grid = oracle::bin(cloud, 1.0, nullptr);
+                const oracle::Result expected = oracle::Search(grid, periods.data(), reach).run(1000);
+                for (const WindowSums sums : {WindowSums::rows, WindowSums::planes})
+                    CHECK(same_modes(seek_by(grid, periods.data(), reach, 0.0, sums, 1), expected));
+            }
+}
+
+TEST(methods_and_threads_give_the_same_bits) {
+    for (const int d : {2, 3, 4}) {
+        const Cloud cloud = oracle::make_cloud(static_cast<u32>(d), 60'000, d, 3.0);
+        const GridData grid = oracle::bin(cloud, d == 2 ? 0.02 : d == 3 ? 0.15 : 0.5, nullptr);
+        CHECK(grid.size() > 2 * 4096);  // enough cells for several threads
+        for (const int reach : {1, 2}) {
+            const Modes expected = seek_by(grid, nullptr, reach, 1e-3, WindowSums::rows, 1);
+            for (const WindowSums sums : {WindowSums::automatic, WindowSums::rows, WindowSums::planes})
+                for (const int threads : {1, 2, 5}) {
+                    const Modes modes = seek_by(grid, nullptr, reach, 1e-3, sums, threads);
+                    CHECK(same_modes(modes, expected));
+                    CHECK(modes.n_iter == expected.n_iter && modes.converged == expected.converged);
+                }
+        }
+    }
+}
+
+TEST(points_get_the_labels_of_their_cells) {
+    const Cloud cloud = oracle::make_cloud(5, 4000, 2);
+    const double cell_size[] = {0.4, 0.4};
+    std::vector<i32> ids(static_cast<size_t>(cloud.n())), labels(ids.size());
+    const Binned binned =
+        bin(cloud.points(), cell_size, nullptr, ids.data(), 2, Strategy::automatic, *find_loops(nullptr));
+    const Modes modes = seek_by(binned.grid, nullptr, 1, 1e-3, WindowSums::automatic, 2);
+    binned.assignment.take(modes.cell_labels.data(), ids.data(), labels.data());
+    std::vector<u64> sizes(modes.weights.size());
+    for (i64 i = 0; i < cloud.n(); ++i) {
+        const oracle::Cell cell = oracle::cell_of_point(&cloud.x[i * 2], 2, 0.4);
+        const i64 at = oracle::find_cell(binned.grid, cell.data(), nullptr, 0);
+        CHECK(labels[i] == modes.cell_labels[at]);
+        ++sizes[labels[i]];
+    }
+    CHECK(same(sizes, modes.weights));
+}
+
+TEST(an_interrupt_ends_the_search) {
+    const GridData grid = oracle::bin(oracle::make_cloud(6, 500, 2), 0.1, nullptr);
+    int steps = 0;
+    bool ended = false;
+    try {
+        seek(grid.view(), {nullptr}, 1, 0.0, 100, 1, WindowSums::automatic, [&] {
+            if (++steps == 3) throw std::runtime_error("interrupted");
+        });
+    } catch (const std::runtime_error&) {
+        ended = true;
+    }
+    CHECK(ended && steps == 3);
+}
+
+TEST(a_weight_beyond_exact_sums_is_rejected) {
+    GridData grid{1, {}, {}, {}};
+    for (i64 cell = 0; cell < (i64{1} << 10); ++cell) {
+        const u64 moments[] = {kCountLimit, 0};
+        grid.append(&cell, moments);
+    }
+    std::string problem;
+    try {
+        seek_by(grid, nullptr, 1, 1e-3, WindowSums::automatic, 1);
+    } catch (const BadInput& error) {
+        problem = error.what();
+        CHECK(error.row == -1 && error.column == -1);
+    }
+    CHECK(problem.find("scale the weights down") != std::string::npos);
+}
