@@ -63,7 +63,8 @@ STOP_DRAGGING = """async () => { clearInterval(window.dragging);
     await new Promise((done) => setTimeout(done, 3000));
     const { requested, answered } = document.querySelector('#image').dataset;
     const error = document.querySelector('#error').textContent;
-    return [error, window.moved, requested === answered]; }"""
+    const upToDate = requested !== undefined && requested === answered;
+    return [error, window.moved, upToDate]; }"""
 DRAGS = (("regions", "#detail"), ("clusters", "#bandwidth"), ("regions", "#bandwidth"))
 
 
