@@ -6,17 +6,20 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
-from typing import cast
 
 from meanshiftpp._support.devices import on_gpu
+from meanshiftpp.backends import host
 from meanshiftpp.backends.protocol import Backend, Gpu
 from meanshiftpp.errors import InvalidInputError
 
 
 def backend_of(array: object) -> Backend:
     """Return the backend of an array: `cuda` for CuPy arrays, `host` for all others."""
-    return cast(Backend, import_module(f"{__name__}.{'cuda' if on_gpu(array) else 'host'}"))
+    if not on_gpu(array):
+        return host
+    from meanshiftpp.backends import cuda  # needs CuPy
+
+    return cuda
 
 
 def gpu_of(device: str) -> Gpu | None:
@@ -27,5 +30,6 @@ def gpu_of(device: str) -> Gpu | None:
         raise InvalidInputError.for_parameter("device", expected, device)
     if device == "cpu":
         return None
-    gpu: Gpu = import_module(f"{__name__}.cuda").CudaGpu(int(match[1] or 0))
-    return gpu
+    from meanshiftpp.backends.cuda import CudaGpu  # needs CuPy
+
+    return CudaGpu(int(match[1] or 0))

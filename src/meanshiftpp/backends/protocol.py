@@ -1,7 +1,8 @@
 """The interface of a backend: six functions on arrays that are all on one device.
 
-A backend is a module with these functions. All backends return equal results, bit for bit. A
-backend that cannot do some case passes it to `host`, with a copy to the CPU and back.
+A backend is a module with these functions. All backends return equal results, bit for bit, of the
+same types. A backend that does not cover a case passes it to `host`, with a copy to the CPU and
+back.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Merged(NamedTuple):
     cells: Cells
     counts: Counts
     sums: Sums
-    position: NDArray[Any]
+    position: NDArray[np.uint32]
 
 
 class FoundModes(NamedTuple):

@@ -1,23 +1,28 @@
-"""The loops on an NVIDIA GPU: the functions of `_kernel`, for CuPy arrays, with the same results.
+"""The backend for CuPy arrays: CUDA kernels, with the results of `host` bit for bit.
 
-Each part has its kernels beside it: `search.py` launches those of `search.cu`. NVRTC compiles one
-when it is first used, and CuPy keeps the binary on disk. Points and labels never leave the GPU; the
-host waits for a few numbers only (the box of the data, the number of cells), and everything runs on
-CuPy's current stream.
+Each module launches the kernels of the .cu file of its name: `search.py` those of `search.cu`.
+NVRTC compiles a kernel on first use, and CuPy caches the binary on disk. Points and labels stay on
+the GPU; the host waits for a few numbers only (the box of the data, the number of cells).
+Everything runs on CuPy's current stream.
 
-Points get a row of sums as on the CPU: in a dense table over the box of the data, in a hash table
-where the box is too large for that, by sorting where most points have a cell of their own, and
-cell by cell ("wide") beyond six features. All of it gives the same bits.
+Each point is added to a row of sums, by one of the strategies of the CPU:
+
+- dense: a table of all cells in the box of the data;
+- hash: a hash table, if the box is too large;
+- sorted: if most points are alone in their cell;
+- wide: without keys, for more than six features and for points outside the box.
+
+The results are bit-identical. `fallback` states which cases are left to the host.
 """
 
 from meanshiftpp.backends.cuda.binning import bin_points
 from meanshiftpp.backends.cuda.cells import merge_cells
-from meanshiftpp.backends.cuda.near import find_cells, nearest_modes, window_counts
+from meanshiftpp.backends.cuda.query import find_cells, nearest_modes, window_counts
 from meanshiftpp.backends.cuda.search import seek_modes
-from meanshiftpp.backends.cuda.transfer import Gpu
+from meanshiftpp.backends.cuda.transfer import CudaGpu
 
 __all__ = [
-    "Gpu",
+    "CudaGpu",
     "bin_points",
     "find_cells",
     "merge_cells",

@@ -1,170 +1,200 @@
-"""Binning: from points to a grid, by the way that suits the box they lie in."""
+"""Binning: from points to a grid, by the strategy that suits the box they lie in."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._kernel import COUNT_LIMIT
-from meanshiftpp.backends.cuda.box import SAMPLE, Box, keys_of, sampled_box, whole_box
+from meanshiftpp._kernel import COUNT_LIMIT, MAX_KEY_AXES
+from meanshiftpp._support.devices import current_device
+from meanshiftpp.backends.cuda.box import SAMPLE, Box, complete_box, keys_of, sampled_box
 from meanshiftpp.backends.cuda.cells import merge
+from meanshiftpp.backends.cuda.fallback import raise_host_error
 from meanshiftpp.backends.cuda.launch import (
-    MAX_AXES,
     NULL,
     Array,
     Kernels,
     cp,
-    has_room,
-    here,
+    device_info,
+    fits_in_memory,
     many_blocks,
     points_args,
     type_of,
 )
-from meanshiftpp.backends.cuda.table import LIST_BLOCKS, Assignment, Table, count_rows
-from meanshiftpp.backends.cuda.wide import bin_wide, refuse_inexact
-from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.backends.cuda.table import LIST_BLOCKS, Table, count_rows
+from meanshiftpp.backends.cuda.wide import bin_wide, check_exact
+from meanshiftpp.backends.protocol import Binned, Counts, Floats, Labels, Points
 
-CACHED_SLOTS = 1 << 17  # tables up to this size gain from sums in shared memory
-_STRATEGIES = ("auto", "dense", "hash", "sorted", "wide")
+_CACHED_ROWS = 1 << 17  # tables up to this size gain from sums in shared memory
+_MAX_ID = 2**31 - 1  # a row of a table is an int32 id
+_WITH_TABLE = ("dense", "hash", "sorted")  # in the order of the enum in binning.cu
+_STRATEGIES = ("auto", *_WITH_TABLE, "wide")
 _KERNELS = Kernels("binning.cu")
 
 
 def bin_points(
-    points: Array,
-    bandwidth: NDArray[np.float64],
-    weights: Array | None,
-    ids: Array | None,
-    n_threads: int = 1,
-) -> tuple[Array, Array, Array, Assignment]:
-    """Bin points; see `_kernel.bin_points`. The GPU ignores `n_threads`."""
-    return bin_points_by(points, bandwidth, weights, ids, "auto")
+    points: Points,
+    cell_size: Floats,
+    weights: Counts | None,
+    ids: Labels | None,
+    n_threads: int,
+) -> Binned:
+    """Bin points by the strategy that suits the box they lie in; `n_threads` is not used."""
+    return bin_points_by(points, cell_size, weights, ids, "auto")
 
 
 def bin_points_by(
+    points: Points,
+    cell_size: Floats,
+    weights: Counts | None,
+    ids: Labels | None,
+    strategy: str,
+) -> Binned:
+    """Bin points by a given strategy, with bit-identical results. For tests only."""
+    if strategy not in _STRATEGIES:
+        raise ValueError(f"strategy must be one of {', '.join(_STRATEGIES)}, got {strategy!r}")
+    with current_device(points):
+        check_exact(points)
+        binned = _bin(points, cell_size, weights, ids, strategy)
+        # Without weights, a cell cannot hold more than the number of points.
+        if weights is not None or len(points) > COUNT_LIMIT:
+            _check_counts(binned.counts, cell_size)
+        return binned
+
+
+def _check_counts(counts: Array, cell_size: NDArray[np.float64]) -> None:
+    """Raise the host's error if a cell is too heavy for its sums to be exact."""
+    peak = int(counts.max()) if len(counts) else 0
+    if peak > COUNT_LIMIT:
+        raise_host_error(np.zeros((1, len(cell_size))), cell_size, weight=peak)
+
+
+def _bin(
     points: Array,
     cell_size: NDArray[np.float64],
     weights: Array | None,
     ids: Array | None,
     strategy: str,
-) -> tuple[Array, Array, Array, Assignment]:
-    """Bin points by a given strategy; bit-identical for each. Called directly by tests only."""
-    if strategy not in _STRATEGIES:
-        raise ValueError(f"strategy must be one of {', '.join(_STRATEGIES)}, got {strategy!r}")
-    with points.device:
-        refuse_inexact(points)
-        grid = _bin(points, cell_size, weights, ids, strategy)
-        peak = 0  # without weights, no cell can hold more than there are points
-        if len(grid[1]) and (weights is not None or len(points) > COUNT_LIMIT):
-            peak = int(grid[1].max())
-        if peak > COUNT_LIMIT:
-            raise InvalidInputError(
-                f"a cell holds a weight of {peak}, more than the 2**32 - 1 whose sum is exact; "
-                "take a smaller bandwidth or smaller weights"
-            )
-        return grid
-
-
-def _bin(
-    points: Array, h: NDArray[np.float64], weights: Array | None, ids: Array | None, strategy: str
-) -> tuple[Array, Array, Array, Assignment]:
+) -> Binned:
     n, d = points.shape
     box = None
-    if n and d <= MAX_AXES and strategy != "wide":
-        box = sampled_box(points, h)
+    if n and d <= MAX_KEY_AXES and strategy != "wide":
+        box = sampled_box(points, cell_size)
     while box is not None:
         chosen = _choose(points, box) if strategy == "auto" else strategy
         table = _fill(points, weights, ids, box, chosen)
         if isinstance(table, Table):
-            return _collect(points, h, weights, box, table)
-        if table == "full":
+            return _collect(points, cell_size, weights, box, table)
+        if table == "overflow":
             strategy = "sorted"
-        else:  # many points are outside, and of a whole box only those that are no numbers
-            box = None if box.whole else whole_box(points, h)
-    return bin_wide(points, h, weights, ids)
+        else:  # many points are outside the box; if it is complete, they are not finite
+            box = None if box.complete else complete_box(points, cell_size)
+    return bin_wide(points, cell_size, weights, ids)
 
 
 def _choose(points: Array, box: Box) -> str:
     n, d = points.shape
-    few = box.slots <= min(max(2**22, 8 * n), 2**31 - 1)
-    if few and has_room(8 * (d + 1) * box.slots):
+    few = box.n_cells <= min(max(2**22, 8 * n), _MAX_ID)
+    if few and fits_in_memory(8 * (d + 1) * box.n_cells):
         return "dense"
     sample = points[:: max(1, n // SAMPLE)]
     keys = keys_of(sample, box)
     return "sorted" if len(cp.unique(keys)) > 0.9 * len(keys) else "hash"
 
 
-def _fill(
-    points: Array,
-    weights: Array | None,
-    ids: Array | None,
-    box: Box,
-    strategy: str,
-) -> Table | str:
-    """Sum all points into a table; or say what proved too small."""
-    n, d = points.shape
-    keys, mask, lift, given = None, 0, 0, ids
+class _Rows(NamedTuple):
+    """The rows of a table before it is filled."""
+
+    number: int
+    keys: Array | None  # of each row, for Table.keys
+    ids: Array | None  # the row of each point, where it is known or wanted
+
+
+def _rows_for(points: Array, ids: Array | None, box: Box, strategy: str) -> _Rows:
+    n = len(points)
     if strategy == "dense":
-        rows = box.slots
-    elif strategy == "hash":
-        rows = 1 << min(30, max(12, math.ceil(math.log2(min(n, box.slots))) - 2))
-        keys, mask, lift = cp.zeros(rows, cp.uint64), rows - 1, 1
-    else:
-        all_keys = keys_of(points, box)
-        unique, place = cp.unique(all_keys, return_inverse=True)
-        rows, keys = len(unique), unique
-        given = cp.empty(n, cp.int32) if ids is None else ids
-        given[:] = place.ravel()
-        del all_keys, place
-    table = cp.zeros((rows, d + 1), cp.uint64)
-    report = cp.zeros(2 + LIST_BLOCKS, cp.uint64)
+        return _Rows(box.n_cells, None, ids)
+    if strategy == "hash":
+        number = 1 << min(30, max(12, math.ceil(math.log2(min(n, box.n_cells))) - 2))
+        return _Rows(number, cp.zeros(number, cp.uint64), ids)
+    keys, row_of_point = cp.unique(keys_of(points, box), return_inverse=True)
+    ids = cp.empty(n, cp.int32) if ids is None else ids
+    ids[:] = row_of_point.ravel()
+    return _Rows(len(keys), keys, ids)
+
+
+def _fill(
+    points: Array, weights: Array | None, ids: Array | None, box: Box, strategy: str
+) -> Table | Literal["overflow", "outside"]:
+    """Add all points to a table.
+
+    Return "overflow" if the hash table was too small, "outside" if the box was.
+    """
+    n, d = points.shape
+    rows = _rows_for(points, ids, box, strategy)
+    hashed = strategy == "hash"
+    sums = cp.zeros((rows.number, d + 1), cp.uint64)
+    report = cp.zeros(2 + LIST_BLOCKS, cp.uint64)  # struct Report, then count_rows
     outside = cp.empty(max(4096, n // 16), cp.int64)
     common = (*points_args(points), box.numbers)
-    rest = (NULL if given is None else given, outside, np.int64(len(outside)), report)
-    if strategy == "dense" and weights is None and rows <= CACHED_SLOTS:
-        _bin_cached(points, common, table, rest)
+    rest = (NULL if rows.ids is None else rows.ids, outside, np.int64(len(outside)), report)
+    if strategy == "dense" and weights is None and rows.number <= _CACHED_ROWS:
+        _bin_cached(points, common, sums, rest)
     else:
-        name = f"bin_global<{type_of(points)}, {d}, {('dense', 'hash', 'sorted').index(strategy)}>"
+        name = f"bin_global<{type_of(points)}, {d}, {_WITH_TABLE.index(strategy)}>"
         w = NULL if weights is None else weights
-        hashed = NULL if keys is None else keys
-        args = (*common, w, hashed, np.uint64(mask), table, *rest)
-        _KERNELS.launch(name, 0, *args, blocks=many_blocks())
-    count_rows(table, report[2:])
-    count, full, *occupied = report.get().tolist()
-    if full or count > len(outside):
-        return "full" if full else "outside"
-    return Table(table, keys, lift, report[2:], sum(occupied), outside[:count])
+        keys = NULL if rows.keys is None else rows.keys
+        mask = np.uint64(rows.number - 1 if hashed else 0)
+        _KERNELS.launch(name, 0, *common, w, keys, mask, sums, *rest, blocks=many_blocks())
+    count_rows(sums, report[2:])
+    n_outside, overflow, *occupied = report.get().tolist()
+    if overflow or n_outside > len(outside):
+        return "overflow" if overflow else "outside"
+    key_shift = 1 if hashed else 0
+    return Table(sums, rows.keys, key_shift, report[2:], sum(occupied), outside[:n_outside])
 
 
-def _bin_cached(points: Array, common: Any, table: Array, rest: Any) -> None:
+def _bin_cached(points: Array, common: Any, sums: Array, rest: Any) -> None:
     d = points.shape[1]
-    entry = 4 * (2 * d + 2)
-    entries = min(here()["shared"] // entry, 2 * len(table) + 64) // 2 * 2
-    blocks = min(here()["processors"], -(-len(points) // 2048))
-    args = (*common, table, *rest, np.int32(entries))
-    how = {"threads": 1024, "blocks": blocks, "shared": entries * entry}
-    _KERNELS.launch(f"bin_cached<{type_of(points)}, {d}>", 0, *args, **how)
+    info, entry = device_info(), 4 * (2 * d + 2)  # bytes of an entry of struct Cached
+    entries = min(info.shared_bytes // entry, 2 * len(sums) + 64) // 2 * 2
+    blocks = min(info.processors, -(-len(points) // 2048))
+    name = f"bin_cached<{type_of(points)}, {d}>"
+    args = (*common, sums, *rest, np.int32(entries))
+    _KERNELS.launch(name, 0, *args, threads=1024, blocks=blocks, shared=entries * entry)
 
 
 def _collect(
-    points: Array, h: NDArray[np.float64], weights: Array | None, box: Box, table: Table
-) -> tuple[Array, Array, Array, Assignment]:
-    """Make a sorted grid of the occupied rows of a table, and of the points outside the box."""
-    *grid, assignment = table.grid(box)
-    m, outside = table.occupied, table.outside
+    points: Array,
+    cell_size: NDArray[np.float64],
+    weights: Array | None,
+    box: Box,
+    table: Table,
+) -> Binned:
+    """Return the grid of a table's occupied rows and of the points outside the box."""
+    cells, counts, sums, assignment = table.collect(box)
+    m, outside = table.n_occupied, table.outside
     if not len(outside):
-        return (*grid, assignment)
+        return Binned(cells, counts, sums, assignment)
     w = None if weights is None else weights[outside]
-    own = cp.empty(len(outside), cp.int32)
-    more = bin_wide(points[outside], h, w, own, rows=outside)
-    place, cells, counts, sums = merge(
-        *(cp.concatenate(pair) for pair in zip(grid, more[:3], strict=True))
+    ids = cp.empty(len(outside), cp.int32)
+    others = bin_wide(points[outside], cell_size, w, ids, rows=outside)
+    position, cells, counts, sums = merge(
+        cp.concatenate([cells, others.cells]),
+        cp.concatenate([counts, others.counts]),
+        cp.concatenate([sums, others.sums]),
     )
-    assignment.cells, assignment.n_cells = place[:m], len(counts)
-    beyond = cp.concatenate([place[m:], cp.full(1, -1, cp.int32)])
     labels = cp.empty(len(outside), cp.int32)
-    more[3].take(cp.arange(len(place) - m, dtype=cp.int32), own, labels)
-    assignment.outside = beyond[labels]
-    return cells, counts, sums, assignment
+    others.assignment.take(cp.arange(len(position) - m, dtype=cp.int32), ids, labels)
+    cell_of_other = cp.concatenate([position[m:], cp.full(1, -1, cp.int32)])
+    assignment = replace(
+        assignment,
+        n_cells=len(counts),
+        cell_of_row=position[:m],
+        cell_outside=cell_of_other[labels],  # -1 picks the last
+    )
+    return Binned(cells, counts, sums, assignment)

@@ -1,8 +1,8 @@
-// Where the points are: the box of a sample, and the key of each point in a box.
+// The box of a sample of the points, and the key of each point in a box.
 
 #include "numbers.cuh"
 
-// The least and the greatest among the lanes of a warp.
+// OUT the least low and the greatest high of the lanes of a warp, in every lane.
 __device__ inline void warp_extent(double& low, double& high) {
     for (int lane = 16; lane > 0; lane /= 2) {
         low = fmin(low, __shfl_xor_sync(~0u, low, lane));
@@ -10,7 +10,7 @@ __device__ inline void warp_extent(double& low, double& high) {
     }
 }
 
-// OUT low and high cell of points taken evenly, by one block of 32 warps.
+// OUT the lowest and the highest cell of every step-th point, by one block of 32 warps.
 template <class T, int D>
 __global__ void __launch_bounds__(1024, 1)
     sample_box(const T* points, i64 n, i64 row_stride, i64 column_stride, Numbers numbers, i64 step,
@@ -19,14 +19,14 @@ __global__ void __launch_bounds__(1024, 1)
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     double my_low[D], my_high[D];
     for (int j = 0; j < D; ++j) {
-        my_low[j] = 0x1p51;
-        my_high[j] = -0x1p51;
+        my_low[j] = kMaxCell;
+        my_high[j] = -kMaxCell;
     }
 #pragma unroll 4
     for (i64 i = threadIdx.x * step; i < n; i += blockDim.x * step)
         for (int j = 0; j < D; ++j) {
-            const double q = widen(points[i * row_stride + j * column_stride]) / numbers.of[j];
-            const double cell = isfinite(q) ? floor(fmin(fmax(q, -0x1p51), 0x1p51)) : 0.0;
+            const double q = quotient(points[i * row_stride + j * column_stride], numbers.of[j]);
+            const double cell = isfinite(q) ? cell_of(fmin(fmax(q, -kMaxCell), kMaxCell)) : 0.0;
             my_low[j] = fmin(my_low[j], cell);
             my_high[j] = fmax(my_high[j], cell);
         }
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(1024, 1)
         }
     }
     __syncthreads();
-    if (warp >= D) return;  // each axis by a warp
+    if (warp >= D) return;  // one warp per axis
     double lowest = low[warp][lane], highest = high[warp][lane];
     warp_extent(lowest, highest);
     if (lane == 0) {
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// OUT keys, NONE where a point is outside the box: for sorting.
+// OUT the key of each point, for sorting; kNone if the point is outside the box.
 template <class T, int D>
 __global__ void keys_of(const T* points, i64 n, i64 row_stride, i64 column_stride, Numbers numbers,
                         u64* keys) {

@@ -1,15 +1,15 @@
-// Rows of grids: which of them are the same cell, and the box they lie in.
+// Rows of grids: merging rows of the same cell, and the box of the cells.
 
 #include "numbers.cuh"
 
 extern "C" {
 
-// Adds up rows of grids that belong to the same cell: row i goes to place[i].
-__global__ void merge_rows(const i32* place, const i64* cells, const u64* counts, const u64* sums, i64 m,
+// Adds row i of a grid to row position[i] of another.
+__global__ void merge_rows(const i32* position, const i64* cells, const u64* counts, const u64* sums, i64 m,
                            int d, i64* to_cells, u64* to_counts, u64* to_sums) {
     const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
     if (i >= m) return;
-    const i64 to = place[i];
+    const i64 to = position[i];
     atomicAdd(to_counts + to, counts[i]);
     for (int j = 0; j < d; ++j) {
         to_cells[to * d + j] = cells[i * d + j];
@@ -17,8 +17,8 @@ __global__ void merge_rows(const i32* place, const i64* cells, const u64* counts
     }
 }
 
-// OUT the box of the cells and the sum of the counts, in numbers that start at 0 and only rise: for each axis
-// the complement of the lowest cell, then the highest, both with the sign bit flipped.
+// OUT the box of the cells and the sum of the counts, as numbers that start at 0 and only rise: for each axis
+// the complement of the lowest cell, then for each axis the highest cell, both with the sign bit flipped.
 __global__ void extent_of(const i64* cells, const u64* counts, i64 m, int d, u64* box_and_total) {
     const u64 sign = 1ull << 63;
     for (int j = 0; j <= d; ++j) {

@@ -1,4 +1,4 @@
-"""Launching: kernels compiled when first used, and their arguments."""
+"""Kernels: compiled on first use, and launched with arguments as CUDA expects them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,27 @@ import functools
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp import _kernel
 from meanshiftpp._support.extras import need
 
 cp: Any = need("cupy", "gpu")
 Array = Any  # a CuPy array
 
 NULL = np.uint64(0)
-MAX_AXES = 6  # kernels for up to this many axes are unrolled
-FULL = "the table of cells was too small; please report this"
-OPTIONS = ("--std=c++17", "--fmad=false")
+OVERFLOW = "internal error: a hash table of cells overflowed; please report this"
+
+_LIMITS = ("OFFSET_BITS", "TIE_BITS", "MAX_CELL", "MAX_KEY_AXES")  # those that numbers.cuh needs
+OPTIONS = (
+    "--std=c++17",
+    "--fmad=false",
+    *(f"-DMSPP_{name}={getattr(_kernel, name)}" for name in _LIMITS),
+)
+
 _TYPES = {
     np.dtype("float32"): "float",
     np.dtype("float64"): "double",
@@ -35,21 +42,21 @@ _TYPES = {
 
 
 class Kernels:
-    """The kernels of one file beside this one."""
+    """The kernels of one .cu file in this folder."""
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._found: dict[tuple[str, bool, bool, int], Any] = {}
+        self._compiled: dict[tuple[str, bool, bool, int], Any] = {}
 
     @functools.cached_property
     def source(self) -> str:
-        """The file with its headers in it: CuPy's cache goes by the text it is given."""
+        """The file with its headers inserted, because CuPy's cache depends on this text only."""
         return _with_headers(self._file)
 
     def get(self, name: str, *, cooperative: bool = False, shared: bool = False) -> Any:
-        """Give a kernel, compiled for the current device; `shared`: launches say how much."""
+        """Return a kernel for the current device; `shared`: with dynamic shared memory."""
         key = name, cooperative, shared, cp.cuda.runtime.getDevice()
-        if key not in self._found:
+        if key not in self._compiled:
             module = cp.RawModule(
                 code=self.source,
                 options=OPTIONS,
@@ -57,65 +64,69 @@ class Kernels:
                 enable_cooperative_groups=cooperative,
             )
             kernel = module.get_function(name)
-            if shared:  # the most there is, so that launches do not undo each other's
-                kernel.max_dynamic_shared_size_bytes = here()["shared"]
-            self._found[key] = kernel
-        return self._found[key]
+            if shared:  # the device's maximum, so that no launch lowers the limit of another
+                kernel.max_dynamic_shared_size_bytes = device_info().shared_bytes
+            self._compiled[key] = kernel
+        return self._compiled[key]
 
     def launch(
         self, name: str, size: int, *args: Any, threads: int = 256, blocks: int = 0, shared: int = 0
     ) -> None:
-        """Run a kernel with a thread for each of `size`, or with that many blocks."""
+        """Run a kernel with at least `size` threads, or with the given number of blocks."""
         kernel = self.get(name, shared=shared > 0)
         kernel((blocks or -(-size // threads) or 1,), (threads,), args, shared_mem=shared)
 
 
 def _with_headers(file: str) -> str:
     text = (Path(__file__).parent / file).read_text("utf-8")
-    return re.sub(r'#include "(.+)"', lambda found: _with_headers(found[1]), text)
+    return re.sub(r'#include "(.+)"', lambda match: _with_headers(match[1]), text)
+
+
+class DeviceInfo(NamedTuple):
+    """The properties of a GPU that decide the shape of launches."""
+
+    processors: int
+    shared_bytes: int  # the most shared memory that a block can have
 
 
 @functools.cache
-def _device(index: int) -> dict[str, int]:
+def _info_of(index: int) -> DeviceInfo:
     attributes = cp.cuda.Device(index).attributes
-    return {
-        "processors": attributes["MultiProcessorCount"],
-        "shared": attributes["MaxSharedMemoryPerBlockOptin"],
-    }
+    return DeviceInfo(attributes["MultiProcessorCount"], attributes["MaxSharedMemoryPerBlockOptin"])
 
 
-def here() -> dict[str, int]:
-    """Say what the current device has."""
-    return _device(cp.cuda.runtime.getDevice())
+def device_info() -> DeviceInfo:
+    """Return the properties of the current device."""
+    return _info_of(cp.cuda.runtime.getDevice())
 
 
 def many_blocks() -> int:
-    """How many blocks fill the device, where each takes what comes."""
-    return 16 * here()["processors"]
+    """Return the number of blocks that fill the device, for kernels that loop over their work."""
+    return 16 * device_info().processors
 
 
-def has_room(size: int) -> bool:
-    """Whether a table of that many bytes is a fair share of the GPU's memory."""
+def fits_in_memory(size: int) -> bool:
+    """Return whether a table of that many bytes takes at most a quarter of the free memory."""
     if size <= 2**26:
         return True
     free = cp.cuda.runtime.memGetInfo()[0] + cp.get_default_memory_pool().free_bytes()
     return bool(size <= free // 4)
 
 
-def by_value(numbers: Iterable[Any], size: int, dtype: Any) -> NDArray[Any]:
-    """Return numbers, filled up to the size of the struct they are passed as, as that struct."""
-    filled = np.zeros(size, dtype)
-    given = list(numbers)
-    filled[: len(given)] = given
-    return filled.view(f"V{filled.nbytes}")
+def as_struct(numbers: Iterable[Any], size: int, dtype: Any) -> NDArray[Any]:
+    """Pack numbers into a struct of `size` members, to be passed by value; the rest is 0."""
+    members = np.zeros(size, dtype)
+    values = list(numbers)
+    members[: len(values)] = values
+    return members.view(f"V{members.nbytes}")
 
 
 def points_args(points: Array) -> tuple[Any, ...]:
-    """Give what kernels are told of points: where, how many, and the strides in numbers."""
+    """Return the kernel arguments of points: data, number, and strides in items."""
     item = points.dtype.itemsize
     return points, np.int64(len(points)), *(np.int64(s // item) for s in points.strides)
 
 
 def type_of(points: Array) -> str:
-    """Name a type as CUDA does."""
+    """Return the name of the points' type in CUDA."""
     return _TYPES[points.dtype]

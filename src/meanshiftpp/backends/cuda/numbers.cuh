@@ -1,33 +1,44 @@
-// Numbers on a GPU: the same as in src/kernel. Cells by a true division, 32-bit offsets, integer sums modulo
-// 2^64. So no order of adding matters, atomics may come in any order, and every result equals the CPU's, bit
-// for bit. To be compiled with --fmad=false: a fused multiplication would round differently.
+// Numbers on a GPU, the same as in src/kernel: cells by a correctly rounded division, fixed-point offsets,
+// integer sums modulo 2^64. Integer sums do not depend on the order of adding, so atomics may come in any
+// order, and every result is bit-identical to the CPU's. Compile with --fmad=false: a fused multiplication
+// would round differently.
 //
-// A box of cells is numbered in mixed radix: key = sum over the axes of (cell - low) * stride. A key's row of
-// sums is the key itself (dense), or where a hash table keeps the key.
+// The cells of a box are numbered in mixed radix: key = sum over the axes of (cell - low) * stride. The row
+// of a key in a table of sums is the key itself (dense) or the slot of the key in a hash table.
 
 typedef long long i64;
 typedef unsigned long long u64;
 typedef int i32;
 typedef unsigned int u32;
 
-#define NONE 0xFFFFFFFFFFFFFFFFull  // no key, or no row
+// The limits of src/kernel/base/limits.hpp: launch.py defines MSPP_* from `_kernel`.
+constexpr int kOffsetBits = MSPP_OFFSET_BITS;
+constexpr int kTieBits = MSPP_TIE_BITS;
+constexpr int kMaxKeyAxes = MSPP_MAX_KEY_AXES;
+constexpr double kMaxCell = MSPP_MAX_CELL;
 
-// What the host hands over by value. For points: bandwidths, lows, extents and strides of a box, D of each;
-// for cells: strides and lows.
+constexpr double kOffsetMagic = 1ull << (52 - kOffsetBits);  // its ulp is one unit of offset
+constexpr double kTie = 1.0 / (1ull << kTieBits);            // in cells
+constexpr u64 kNone = ~0ull;                                 // not a key, not a row
+
+// Structs that the host passes by value. For points: cell sizes, lows, extents and strides of a box, D of
+// each; for cells: strides and lows.
 struct Numbers {
-    double of[24];
+    double of[4 * kMaxKeyAxes];
 };
 struct Layout {
-    i64 of[12];
+    i64 of[2 * kMaxKeyAxes];
 };
 
 template <int D>
 struct Box {
-    double h[D], inverse[D], low[D], extent[D], stride[D];
+    double cell_size[D], inverse[D];  // inverse: 0 if `quotient` has to divide
+    double low[D], extent[D], stride[D];
     __device__ explicit Box(const Numbers& from) {
         for (int j = 0; j < D; ++j) {
-            h[j] = from.of[j];
-            inverse[j] = h[j] > 0x1p-500 && h[j] < 0x1p500 ? 1.0 / h[j] : 0.0;
+            const double h = from.of[j];
+            cell_size[j] = h;
+            inverse[j] = h > 0x1p-500 && h < 0x1p500 ? 1.0 / h : 0.0;
             low[j] = from.of[D + j];
             extent[j] = from.of[2 * D + j];
             stride[j] = from.of[3 * D + j];
@@ -35,8 +46,8 @@ struct Box {
     }
 };
 
-// A number as a double. Of floats, CuPy has the compiler flush those next to zero, which would put a negative
-// one into the wrong cell.
+// A number as a double. CuPy has the compiler flush subnormal floats to zero, which would put a negative one
+// into the wrong cell; the instruction itself does not flush.
 __device__ inline double widen(float value) {
     double x;
     asm("cvt.f64.f32 %0, %1;" : "=d"(x) : "f"(value));
@@ -47,43 +58,73 @@ __device__ inline double widen(T value) {
     return static_cast<double>(value);
 }
 
-// x / h, correctly rounded, from the correctly rounded 1 / h: the first correction makes the product
-// faithful, and of a faithful quotient the second makes the true one (Markstein). Numbers so small that a
-// remainder would underflow are divided.
-template <class T>
-__device__ inline double quotient(T value, double h, double inverse) {
-    const double x = widen(value);
-    const bool tiny = sizeof(T) == 8 && fabs(x) < 0x1p-400 && x != 0;
-    if (inverse == 0 || tiny) return x / h;
-    const double product = x * inverse;
-    const double q = __fma_rn(__fma_rn(-product, h, x), inverse, product);
-    return __fma_rn(__fma_rn(-q, h, x), inverse, q);
-}
-
-// A fraction in [0, 1] as 32-bit fixed point, rounded to nearest, ties to even: the addition itself rounds.
-__device__ inline u64 offset_of(double fraction) {
-    return __double_as_longlong(fraction + 0x1p20) - __double_as_longlong(0x1p20);
-}
-
+// Rounds to the nearest integer, ties to even; for 0 <= x < 2^51.
 __device__ inline u64 nearest(double x) {
     return __double_as_longlong(x + 0x1p52) - __double_as_longlong(0x1p52);
 }
 
-// OUT the key of a point and its offsets; false where it is outside the box or not finite.
+// -- The cell rule --------------------------------------------------------------------------------------
+//
+// With q = x / cell_size, a point is in the cell floor(q), at the offset q - floor(q).
+
+// x / cell_size, correctly rounded.
+template <class T>
+__device__ inline double quotient(T value, double cell_size) {
+    return widen(value) / cell_size;
+}
+
+// The same from inverse, the correctly rounded 1 / cell_size: the first correction makes the product
+// faithful, the second makes a faithful quotient the correctly rounded one (Markstein). Numbers so small that
+// a remainder would underflow are divided, and so is everything where inverse is 0.
+template <class T>
+__device__ inline double quotient(T value, double cell_size, double inverse) {
+    const double x = widen(value);
+    const bool tiny = sizeof(T) == 8 && fabs(x) < 0x1p-400 && x != 0;
+    if (inverse == 0 || tiny) return x / cell_size;
+    const double product = x * inverse;
+    const double q = __fma_rn(__fma_rn(-product, cell_size, x), inverse, product);
+    return __fma_rn(__fma_rn(-q, cell_size, x), inverse, q);
+}
+
+// Whether a quotient has a cell; false for NaN.
+__device__ inline bool has_cell(double q) { return fabs(q) < kMaxCell; }
+
+__device__ inline double cell_of(double q) { return floor(q); }
+
+// The offset as fixed point, rounded to nearest, ties to even: the addition itself rounds.
+__device__ inline u64 offset_of(double q) {
+    return __double_as_longlong(q - cell_of(q) + kOffsetMagic) - __double_as_longlong(kOffsetMagic);
+}
+
+// The tie rule: the cell of a mean y is floor(y + kTie). Positions of a search, which are fixed point of
+// `bits` bits, carry this from the start.
+__device__ inline u64 tie_of(int bits) { return 1ull << (bits - kTieBits); }
+
+// -- Keys -----------------------------------------------------------------------------------------------
+
+// OUT the key of a point and its offsets; false if the point is outside the box or not finite.
 template <class T, int D>
 __device__ inline bool split(const T* point, const Box<D>& box, u64& key, u64* offset) {
     bool inside = true;
     double sum = 0;
     for (int j = 0; j < D; ++j) {
-        const double q = quotient(point[j], box.h[j], box.inverse[j]);
-        const double cell = floor(q);
-        const double in_box = cell - box.low[j];
+        const double q = quotient(point[j], box.cell_size[j], box.inverse[j]);
+        const double in_box = cell_of(q) - box.low[j];
         inside = inside && in_box >= 0 && in_box < box.extent[j];
-        offset[j] = offset_of(q - cell);
+        offset[j] = offset_of(q);
         sum += in_box * box.stride[j];
     }
-    key = inside ? static_cast<u64>(sum) : NONE;
+    key = inside ? static_cast<u64>(sum) : kNone;
     return inside;
+}
+
+// The key of a cell. IN layout: D strides, D lows; `margin`: cells of the layout below the lows.
+template <int D>
+__device__ inline u64 key_of(const i64* cell, const Layout& layout, int margin = 0) {
+    u64 key = 0;
+    for (int j = 0; j < D; ++j)
+        key += static_cast<u64>(cell[j] - layout.of[D + j] + margin) * static_cast<u64>(layout.of[j]);
+    return key;
 }
 
 template <class T, int D>

@@ -1,37 +1,39 @@
-// Cells to modes.
+// From cells to modes.
 //
-// All steps in one launch: blocks that run at the same time, with a barrier between the phases of a step.
-// What is where is kept in two tables of rows (count, then sums of absolute positions modulo 2^64), for this
-// step and the next; a list names the occupied rows, so that the cost follows the cells that are left.
+// One launch does many steps: all blocks run at the same time, with a barrier between the phases of a step.
+// Two tables of rows (count, then sums of absolute positions modulo 2^64) hold this step's cells and the next
+// step's. A list holds the occupied rows, so that the cost follows the number of cells that are left.
 
 #include "hash.cuh"
 
-// Displacements of a step, in units of tol / 2^32: see movement.hpp.
+// Displacements of a step, in units of tol / 2^32, as in src/kernel/seek/displacement.hpp.
 struct Tally {
     u64 bound, moved;
     u32 bound_exceeds, moved_exceeds, in_motion, unused;
 };
 
+// search.py reads it by the position of its members.
 struct State {
-    u64 barrier;        // arrivals so far
-    u64 length[2];      // occupied rows of either table
-    u64 before;         // occupied rows of the step before; 0 in the first step
-    Tally tally[2];     // of this step, and of the next
-    u32 steps, now;     // steps taken; which table is this step's
-    u32 at_rest, full;  // full: the hash table overflowed, and the result is void
+    u64 barrier;         // arrivals so far
+    u64 length[2];       // occupied rows of either table
+    u64 before;          // occupied rows of the previous step; 0 in the first step
+    Tally tally[2];      // of this step, and of the next
+    u32 steps, now;      // steps so far; which table is this step's
+    u32 done, overflow;  // overflow: a hash table was too small, and the result is invalid
 };
+static_assert(sizeof(State) == 14 * sizeof(u64), "search.py allocates 14 words");
 
 // The arrays of a search, as search.py lays them out.
 struct Arrays {
-    u64 *keys[2], *rows[2];  // keys only where hashed
+    u64 *keys[2], *rows[2];  // keys only if HASH
     u64* list[2];            // occupied rows
-    u32* group[2];           // per list entry: the group that stands for all that met there
-    u64* position[2];        // per list entry and axis: where it goes; alternating, so the last one is kept
+    u32* group[2];           // per list entry: the group that represents everything merged there
+    u64* position[2];        // per list entry and axis: its new position; of this step and the previous one
     u64* weight[2];          // per list entry: its count
-    u32* arrived;            // per list entry of the step before: the entry it is in now
-    u64* target;             // per list entry: the key it goes to, then the row
+    u32* arrived;            // per list entry of the previous step: its entry in this step
+    u64* target;             // per list entry: the key it moves to, then the row
     u32* entry;              // per row of the next table: its list entry
-    u32* parent;             // per group: the one it met, or itself
+    u32* parent;             // per group: the group it merged into, or itself
 };
 
 __device__ inline void barrier(State* state) {
@@ -55,48 +57,51 @@ __device__ inline void add_movement(double distance, double tol, u64* parts, u32
     }
 }
 
+// Reads from memory, because other blocks write the value.
 template <class T>
 __device__ inline T fresh(const T& value) {
     return *static_cast<const volatile T*>(&value);
 }
 
+// a / b; a 32-bit division is faster.
 __device__ inline u64 divide(u64 a, u64 b) {
     return (a | b) >> 32 ? a / b : static_cast<u32>(a) / static_cast<u32>(b);
 }
 
-// OUT the sums over the window around a key. REACH is how far it goes, or 0 where only `reach` knows.
+// OUT the sums over the window around a key. REACH is `reach` if it is known at compile time, else 0.
 template <int D, bool HASH, int REACH>
 __device__ inline void window_sums(const u64* keys, const u64* rows, u64 mask, u64 key, const u64* stride,
                                    int reach, u64* sums) {
     const int r = REACH ? REACH : reach, side = 2 * r + 1;
-    int around = 1;  // search.py sees to it that this is not much
-    for (int j = 0; j < D - 1; ++j) around *= side;
+    int window_rows = 1;  // fewer than MAX_WINDOW_CELLS of fallback.py
+    for (int j = 0; j < D - 1; ++j) window_rows *= side;
 #pragma unroll(REACH == 1 && D <= 3 ? 9 : 1)
-    for (int w = 0; w < around; ++w) {
+    for (int w = 0; w < window_rows; ++w) {
         u64 row_key = key - r;
         for (int j = D - 2, rest = w; j >= 0; --j) {
             row_key += static_cast<u64>(static_cast<i64>(rest % side - r)) * stride[j];
             rest /= side;
         }
         for (int k = 0; k < side; ++k) {
-            const u64 near = HASH ? find(keys, mask, row_key + k) : row_key + k;
-            if (HASH && near == NONE) continue;
-            for (int j = 0; j <= D; ++j) sums[j] += rows[near * (D + 1) + j];
+            const u64 at = HASH ? find_key(keys, mask, row_key + k) : row_key + k;
+            if (HASH && at == kNone) continue;
+            for (int j = 0; j <= D; ++j) sums[j] += rows[at * (D + 1) + j];
         }
     }
 }
 
-// Where an occupied cell goes: the mean of its window.
+// OUT the target of an occupied cell: the mean of its window.
 template <int D, bool HASH, int REACH>
 __device__ inline void shift(const Arrays& arrays, Tally& tally, int now, u64 i, u64 mask, const u64* stride,
                              int reach, int bits, double tol) {
     const u64* rows = arrays.rows[now];
-    const u64 place = arrays.list[now][i], key = HASH ? arrays.keys[now][place] - 1 : place;
+    const u64 at = arrays.list[now][i], key = HASH ? arrays.keys[now][at] - 1 : at;
     u64 sums[D + 1] = {};
     window_sums<D, HASH, REACH>(arrays.keys[now], rows, mask, key, stride, reach, sums);
-    const u64* own = rows + place * (D + 1);
+    const u64* own = rows + at * (D + 1);
     const u64 n = sums[0], count = own[0];
-    u64 strays = n - count, to = 0, left = key;
+    u64 motion = n - count, to = 0,
+        left = key;  // motion: not 0 if the window holds more, or the cell changes
     double square = 0;
     for (int j = 0; j < D; ++j) {
         const u64 coordinate = divide(left, stride[j]), below = coordinate - reach, corner = below << bits;
@@ -106,26 +111,26 @@ __device__ inline void shift(const Arrays& arrays, Tally& tally, int now, u64 i,
         const u64 p = nearest(mean), position = corner + p;
         arrays.position[now][i * D + j] = position;
         to += (below + (p >> bits)) * stride[j];
-        strays |= (p >> bits) ^ static_cast<u64>(reach);
+        motion |= (p >> bits) ^ static_cast<u64>(reach);
         const double delta =
             static_cast<double>(static_cast<i64>(own[j + 1] - count * position)) / static_cast<double>(count);
         square += delta * delta;
     }
     arrays.target[i] = to;
     arrays.weight[now][i] = count;
-    if (strays) tally.in_motion = 1;
+    if (motion) tally.in_motion = 1;
     if (!fresh(tally.bound_exceeds))
         add_movement(static_cast<double>(count) * sqrt(square) * ldexp(1.0, -bits), tol, &tally.bound,
                      &tally.bound_exceeds);
 }
 
-// The same to the other table, where what meets is added up; the first to come makes an entry of the list.
+// Adds a list entry to its target in the next table; the first one there makes the target's list entry.
 template <int D, bool HASH>
-__device__ inline void arrive(State* state, const Arrays& arrays, int now, u64 i, u64 mask) {
+__device__ inline void move_to_target(State* state, const Arrays& arrays, int now, u64 i, u64 mask) {
     const u64 key = arrays.target[i], n = arrays.weight[now][i];
-    const u64 to = HASH ? claim(arrays.keys[1 - now], mask, key) : key;
-    if (HASH && to == NONE) {
-        state->full = 1;
+    const u64 to = HASH ? insert_key(arrays.keys[1 - now], mask, key) : key;
+    if (HASH && to == kNone) {
+        state->overflow = 1;
         return;
     }
     u64* row = arrays.rows[1 - now] + to * (D + 1);
@@ -138,19 +143,19 @@ __device__ inline void arrive(State* state, const Arrays& arrays, int now, u64 i
     arrays.group[1 - now][entry] = arrays.group[now][i];
 }
 
-// After all have arrived: groups that met know of each other, and the table they left is emptied.
+// After all entries have moved: links the groups that merged, and clears the row that the entry left.
 template <int D, bool HASH>
-__device__ inline void leave(const Arrays& arrays, int now, u64 i) {
+__device__ inline void link_and_clear(const Arrays& arrays, int now, u64 i) {
     const u32 entry = arrays.entry[arrays.target[i]], own = arrays.group[now][i];
-    const u32 host = arrays.group[1 - now][entry];
+    const u32 merged = arrays.group[1 - now][entry];
     arrays.arrived[i] = entry;
-    if (host != own) arrays.parent[own] = host;
-    const u64 place = arrays.list[now][i];
-    for (int j = 0; j <= D; ++j) arrays.rows[now][place * (D + 1) + j] = 0;
-    if (HASH) arrays.keys[now][place] = 0;
+    if (merged != own) arrays.parent[own] = merged;
+    const u64 at = arrays.list[now][i];
+    for (int j = 0; j <= D; ++j) arrays.rows[now][at * (D + 1) + j] = 0;
+    if (HASH) arrays.keys[now][at] = 0;
 }
 
-// How far a group of the step before moves in this one; see `settled` in seek.hpp.
+// Adds the distance that a group of the previous step moves in this one; see src/kernel/seek/seek.hpp.
 template <int D>
 __device__ inline void count_movement(const Arrays& arrays, Tally& tally, int now, u64 k, int bits,
                                       double tol) {
@@ -165,6 +170,7 @@ __device__ inline void count_movement(const Arrays& arrays, Tally& tally, int no
     add_movement(weight * sqrt(square) * ldexp(1.0, -bits), tol, &tally.moved, &tally.moved_exceeds);
 }
 
+// Takes steps until step number `until`, or until the search is done.
 template <int D, bool HASH, int REACH>
 __global__ void __launch_bounds__(256, 3)
     search(State* state, const __grid_constant__ Arrays arrays, u64 mask, Layout layout, int reach, int bits,
@@ -175,101 +181,99 @@ __global__ void __launch_bounds__(256, 3)
     const u64 step = static_cast<u64>(gridDim.x) * blockDim.x;
     u32 now = state->now, steps = state->steps;
     u64 before = state->before, length = state->length[now];
-    bool at_rest = false;
+    bool done = false;
     while (true) {
         Tally& tally = state->tally[steps % 2];
         for (u64 i = first; i < length; i += step)
             shift<D, HASH, REACH>(arrays, tally, now, i, mask, stride, reach, bits, tol);
         barrier(state);
 
-        at_rest = !fresh(tally.in_motion);
-        if (!at_rest && before && !fresh(tally.bound_exceeds) && fresh(tally.bound) >> 32 == 0) {
+        done = !fresh(tally.in_motion);
+        if (!done && before && !fresh(tally.bound_exceeds) && fresh(tally.bound) >> 32 == 0) {
             for (u64 k = first; k < before; k += step) count_movement<D>(arrays, tally, now, k, bits, tol);
             barrier(state);
-            at_rest = !fresh(tally.moved_exceeds) && fresh(tally.moved) >> 32 == 0;
+            done = !fresh(tally.moved_exceeds) && fresh(tally.moved) >> 32 == 0;
         }
 
-        for (u64 i = first; i < length; i += step) arrive<D, HASH>(state, arrays, now, i, mask);
+        for (u64 i = first; i < length; i += step) move_to_target<D, HASH>(state, arrays, now, i, mask);
         if (first == 0) {
-            state->length[now] = 0;  // everyone knows it by now
+            state->length[now] = 0;  // every thread has read it
             state->tally[(steps + 1) % 2] = Tally{};
         }
         barrier(state);
 
-        for (u64 i = first; i < length; i += step) leave<D, HASH>(arrays, now, i);
+        for (u64 i = first; i < length; i += step) link_and_clear<D, HASH>(arrays, now, i);
         now = 1 - now;
         before = length;
         length = fresh(state->length[now]);
-        at_rest = at_rest || fresh(state->full);
-        if (++steps == until || at_rest) break;
+        done = done || fresh(state->overflow);
+        if (++steps == until || done) break;
     }
     if (first == 0) {
         state->now = now;
         state->steps = steps;
         state->before = before;
-        state->at_rest = at_rest;
+        state->done = done;
     }
 }
 
-// The first state: rows and list from a grid. IN layout: D strides, D lows; OUT list, rows, groups.
+// OUT the first state: rows, list and groups of a grid. IN layout: D strides, D lows.
 template <int D, bool HASH>
-__global__ void set_out(const i64* cells, const u64* counts, const u64* sums, i64 m,
-                        const __grid_constant__ Arrays arrays, u64 mask, Layout layout, int reach, int bits,
-                        State* state) {
+__global__ void start_search(const i64* cells, const u64* counts, const u64* sums, i64 m,
+                             const __grid_constant__ Arrays arrays, u64 mask, Layout layout, int reach,
+                             int bits, State* state) {
     const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
     if (i == 0) state->length[0] = static_cast<u64>(m);
     if (i >= m) return;
-    u64 key = 0;
-    for (int j = 0; j < D; ++j)
-        key += static_cast<u64>(cells[i * D + j] - layout.of[D + j] + reach) * static_cast<u64>(layout.of[j]);
-    const u64 place = HASH ? claim(arrays.keys[0], mask, key) : key;
-    if (HASH && place == NONE) {
-        state->full = 1;
+    const u64 key = key_of<D>(cells + i * D, layout, reach);
+    const u64 at = HASH ? insert_key(arrays.keys[0], mask, key) : key;
+    if (HASH && at == kNone) {
+        state->overflow = 1;
         return;
     }
-    u64* row = arrays.rows[0] + place * (D + 1);
+    u64* row = arrays.rows[0] + at * (D + 1);
     row[0] = counts[i];
-    const int drop = 32 - bits;
+    const int drop = kOffsetBits - bits;
     for (int j = 0; j < D; ++j) {
         const u64 sum = sums[i * D + j];
         const u64 offsets = drop == 0 ? sum : (sum + (1ull << (drop - 1))) >> drop;
         const u64 corner = static_cast<u64>(cells[i * D + j] - layout.of[D + j] + reach) << bits;
-        row[1 + j] = offsets + counts[i] * (corner + (1ull << (bits - 20)));
+        row[1 + j] = offsets + counts[i] * (corner + tie_of(bits));
     }
-    arrays.list[0][i] = place;
+    arrays.list[0][i] = at;
     arrays.group[0][i] = arrays.parent[i] = static_cast<u32>(i);
 }
 
-// A list entry of the modes as they are left in the table: what it is ranked by.
+// OUT the key and the count of a mode, by which modes are ranked.
 template <int D, bool HASH>
-__device__ inline void look_up(const Arrays& arrays, int now, i64 i, u64& key, u64& count) {
-    const u64 place = arrays.list[now][i];
-    key = HASH ? arrays.keys[now][place] - 1 : place;
-    count = arrays.rows[now][place * (D + 1)];
+__device__ inline void read_mode(const Arrays& arrays, int now, i64 i, u64& key, u64& count) {
+    const u64 at = arrays.list[now][i];
+    key = HASH ? arrays.keys[now][at] - 1 : at;
+    count = arrays.rows[now][at * (D + 1)];
 }
 
 template <int D, bool HASH>
 __global__ void list_modes(const __grid_constant__ Arrays arrays, int now, i64 k, u64* keys, u64* counts) {
     const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
-    if (i < k) look_up<D, HASH>(arrays, now, i, keys[i], counts[i]);
+    if (i < k) read_mode<D, HASH>(arrays, now, i, keys[i], counts[i]);
 }
 
-// OUT per mode: its weight, its cell and its place in that cell; per group, its label. The heaviest mode is
-// first, of equals the first in cell order. IN the rank of each list entry; where there are few, it is found
-// here.
+// OUT per mode: its weight, its cell and its position in that cell; per group: its label. The heaviest mode
+// is first, of equals the first in cell order. IN the rank of each list entry; if `ranks` is null, the modes
+// are few and each is compared with all others.
 template <int D, bool HASH>
-__global__ void read_modes(const __grid_constant__ Arrays arrays, int now, i64 k, Layout layout, int reach,
-                           int bits, const i64* ranks, double* weights, i64* cells, double* fractions,
-                           i32* label_of_group) {
+__global__ void write_modes(const __grid_constant__ Arrays arrays, int now, i64 k, Layout layout, int reach,
+                            int bits, const i64* ranks, double* weights, i64* cells, double* fractions,
+                            i32* label_of_group) {
     const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
     if (i >= k) return;
     u64 key, count;
-    look_up<D, HASH>(arrays, now, i, key, count);
+    read_mode<D, HASH>(arrays, now, i, key, count);
     i64 rank = ranks ? ranks[i] : 0;
     for (i64 other = 0; !ranks && other < k; ++other) {
-        u64 its_key, its_count;
-        look_up<D, HASH>(arrays, now, other, its_key, its_count);
-        rank += its_count > count || (its_count == count && its_key < key);
+        u64 other_key, other_count;
+        read_mode<D, HASH>(arrays, now, other, other_key, other_count);
+        rank += other_count > count || (other_count == count && other_key < key);
     }
     const u64* row = arrays.rows[now] + arrays.list[now][i] * (D + 1);
     weights[rank] = static_cast<double>(count);
@@ -280,12 +284,12 @@ __global__ void read_modes(const __grid_constant__ Arrays arrays, int now, i64 k
         const u64 sum = row[1 + j] - count * (coordinate << bits);
         const double mean = static_cast<double>(static_cast<i64>(sum)) / static_cast<double>(count);
         cells[rank * D + j] = static_cast<i64>(coordinate) - reach + layout.of[D + j];
-        fractions[rank * D + j] = ldexp(mean, -bits) - 0x1p-20;
+        fractions[rank * D + j] = ldexp(mean, -bits) - kTie;
     }
 }
 
-// The label each cell ended with: the group it was, followed to the one that took it in last.
-extern "C" __global__ void end_labels(const u32* parent, i64 m, const i32* label_of_group, i32* labels) {
+// OUT the label of each cell: that of the group into which the cell's group finally merged.
+extern "C" __global__ void label_cells(const u32* parent, i64 m, const i32* label_of_group, i32* labels) {
     const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
     if (i >= m) return;
     u32 group = static_cast<u32>(i);

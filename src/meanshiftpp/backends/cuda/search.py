@@ -3,137 +3,151 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp import _kernel
-from meanshiftpp._support.devices import to_host
-from meanshiftpp.backends.cuda.cells import MOST_AROUND, extent, lay_out
+from meanshiftpp._kernel import OFFSET_BITS, TIE_BITS, WINDOW_SUM_BITS
+from meanshiftpp._support.devices import current_device
+from meanshiftpp.backends import host
+from meanshiftpp.backends.cuda.cells import extent, make_layout
+from meanshiftpp.backends.cuda.fallback import run_on_host, supports_windows
 from meanshiftpp.backends.cuda.launch import (
-    FULL,
     NULL,
+    OVERFLOW,
     Array,
     Kernels,
-    by_value,
+    as_struct,
     cp,
-    has_room,
-    here,
+    device_info,
+    fits_in_memory,
 )
+from meanshiftpp.backends.protocol import Cells, Counts, FoundModes, Integers, Sums
 
-TIE_BITS = 20  # of a position that has to be kept: see kernel/seek.hpp
-BATCH_STEPS = 256  # steps of a search between two looks for Ctrl-C
-FEW_MODES = 1024  # ranked by comparing each with each
+_BATCH_STEPS = 256  # steps in a launch; Ctrl-C works between launches
+_FEW_MODES = 1024  # up to this many are ranked by comparing each with all others
+_STATE_WORDS = 14  # 64-bit words of struct State in search.cu
 _KERNELS = Kernels("search.cu")
 
 
 def seek_modes(
-    cells: Array,
-    counts: Array,
-    sums: Array,
-    period: NDArray[np.int64],
+    cells: Cells,
+    counts: Counts,
+    sums: Sums,
+    cells_per_period: Integers,
     reach: int,
     tol: float,
     max_iter: int,
-    n_threads: int = 1,
-) -> tuple[Array, Array, Array, Array, int, bool]:
-    """Search a grid; see `_kernel.seek_modes`. The weights of the modes are doubles here.
+    n_threads: int,
+) -> FoundModes:
+    """Search a grid for its modes."""
+    with current_device(cells):
+        plan = _make_plan(cells, counts, cells_per_period, reach)
+        if plan is None:
+            grid = (cells, counts, sums, cells_per_period)
+            return run_on_host(host.seek_modes, *grid, reach, tol, max_iter, n_threads)
+        return _Search(cells, counts, sums, plan).run(tol, max_iter)
 
-    Where cells cannot be numbered, have a period, or have windows of very many cells, the CPU does
-    it: there the cost follows the occupied ones.
+
+class _Plan(NamedTuple):
+    """The numbers of a search on the GPU."""
+
+    reach: int
+    layout: NDArray[np.int64]  # struct Layout
+    n_keys: int
+    bits: int  # of a position in its cell
+
+
+def _make_plan(cells: Array, counts: Array, cells_per_period: Integers, reach: int) -> _Plan | None:
+    """Plan the search of a grid; None for a case of the host.
+
+    These are windows that the kernels do not support, boxes with too many cells for keys, and a
+    total weight that leaves too few bits for positions.
     """
-    with cells.device:
-        low, high, total = extent(cells, counts)
-        up = [cell + 1 for cell in high]  # where the tie rule may lead
-        layout, slots = lay_out(low, up, reach)
-        bits = min(32, 63 - (2 * reach + 1).bit_length() - total.bit_length())
-        wide = (2 * reach + 1) ** cells.shape[1] > MOST_AROUND
-        if layout is None or wide or bits < TIE_BITS or period.any():
-            grid: Any = map(to_host, (cells, counts, sums))
-            options: Any = (period, reach, tol, max_iter, n_threads)
-            *arrays, n_iter, converged = _kernel.seek_modes(*grid, *options)
-            labels, at, fractions, weights = map(cp.asarray, arrays)
-            return labels, at, fractions, weights.astype(cp.float64), n_iter, converged
-        return _Search(cells, counts, sums, reach, layout, slots, bits).run(tol, max_iter)
+    if not supports_windows(cells.shape[1], cells_per_period, reach):
+        return None
+    low, high, total = extent(cells, counts)
+    # The tie rule may lead one cell beyond the highest.
+    layout, n_keys = make_layout(low, [cell + 1 for cell in high], reach)
+    bits = min(OFFSET_BITS, WINDOW_SUM_BITS - (2 * reach + 1).bit_length() - total.bit_length())
+    if layout is None or bits < TIE_BITS:
+        return None
+    return _Plan(reach, layout, n_keys, bits)
 
 
 class _Search:
     """The arrays of a search, and its launches."""
 
-    def __init__(
-        self,
-        cells: Array,
-        counts: Array,
-        sums: Array,
-        reach: int,
-        layout: NDArray[np.int64],
-        slots: int,
-        bits: int,
-    ) -> None:
+    def __init__(self, cells: Array, counts: Array, sums: Array, plan: _Plan) -> None:
         self.m, self.d = cells.shape
-        self.reach, self.bits, self.layout = reach, bits, layout
-        table = 16 * (self.d + 1)
-        self.hashed = slots > max(1 << 16, 64 * self.m) or not has_room(table * slots)
-        rows = 1 << max(10, (4 * self.m - 1).bit_length()) if self.hashed else slots
-        self.mask = rows - 1
-        self._allocate(rows)
+        self.plan = plan
+        bytes_per_row = 16 * (self.d + 1)  # in both tables
+        sparse = plan.n_keys > max(1 << 16, 64 * self.m)
+        self.hashed = sparse or not fits_in_memory(bytes_per_row * plan.n_keys)
+        n_rows = 1 << max(10, (4 * self.m - 1).bit_length()) if self.hashed else plan.n_keys
+        self.mask = n_rows - 1
+        self._allocate(n_rows)
         self._start(cells, counts, sums)
 
-    def _allocate(self, rows: int) -> None:
-        """Lay out struct State and what struct Arrays points to, in one zeroed piece of memory."""
+    def _allocate(self, n_rows: int) -> None:
+        """Allocate struct State and the arrays of struct Arrays in one zeroed block of memory."""
         m, d = self.m, self.d
-        keys = rows if self.hashed else 0
-        pairs = [keys, rows * (d + 1), m, -(-m // 2), m * d, m]  # keys, rows, list, group, ...
-        sizes = [14, *(size for size in pairs for _ in range(2))]
-        sizes += [-(-m // 2), m, -(-rows // 2), -(-m // 2)]  # arrived, target, entry, parent
+        half = -(-m // 2)  # words of m 32-bit numbers
+        keys = n_rows if self.hashed else 0
+        pairs = [keys, n_rows * (d + 1), m, half, m * d, m]  # keys, rows, list, group, ...
+        sizes = [_STATE_WORDS, *(size for size in pairs for _ in range(2))]
+        sizes += [half, m, -(-n_rows // 2), half]  # arrived, target, entry, parent
         *starts, end = accumulate(sizes)
         self.memory = cp.zeros(end, cp.uint64)
-        self.state, self.parent = self.memory[:14], self.memory[starts[-1] :]
+        self.state, self.parent = self.memory[:_STATE_WORDS], self.memory[starts[-1] :]
         first = self.memory.data.ptr
-        self.arrays = by_value((first + 8 * start for start in starts), 16, np.uint64)
+        self.arrays = as_struct((first + 8 * start for start in starts), len(starts), np.uint64)
 
     def _name(self, kernel: str) -> str:
         return f"{kernel}<{self.d}, {'true' if self.hashed else 'false'}>"
 
     def _numbers(self) -> tuple[Any, ...]:
-        return self.layout, np.int32(self.reach), np.int32(self.bits)
+        return self.plan.layout, np.int32(self.plan.reach), np.int32(self.plan.bits)
 
     def _start(self, cells: Array, counts: Array, sums: Array) -> None:
         grid = (*map(cp.ascontiguousarray, (cells, counts, sums)), np.int64(self.m))
         args = (*grid, self.arrays, np.uint64(self.mask), *self._numbers(), self.state)
-        _KERNELS.launch(self._name("set_out"), self.m, *args)
+        _KERNELS.launch(self._name("start_search"), self.m, *args)
 
-    def run(self, tol: float, max_iter: int) -> tuple[Array, Array, Array, Array, int, bool]:
-        """Take steps until nothing moves; BATCH_STEPS in a launch."""
-        name = self._name("search").replace(">", f", {self.reach if self.reach == 1 else 0}>")
+    def run(self, tol: float, max_iter: int) -> FoundModes:
+        """Run launches of _BATCH_STEPS steps until the search is done."""
+        fixed_reach = 1 if self.plan.reach == 1 else 0  # 0: known at run time only
+        name = self._name("search").replace(">", f", {fixed_reach}>")
         kernel = _KERNELS.get(name, cooperative=True)
-        blocks = min(3 * here()["processors"], -(-self.m // 128))
-        steps, at_rest = 0, 0
-        while steps < max_iter and not at_rest:
-            until = min(max_iter, steps + BATCH_STEPS)
+        blocks = min(3 * device_info().processors, -(-self.m // 128))
+        steps, done = 0, 0
+        while steps < max_iter and not done:
+            until = min(max_iter, steps + _BATCH_STEPS)
             mask, tolerance = np.uint64(self.mask), np.float64(tol)
             args = (self.state, self.arrays, mask, *self._numbers(), tolerance, np.uint32(until))
             kernel((blocks,), (256,), args)
-            found = self.state.get()
-            steps, now, at_rest, full = (int(k) for k in found.view(np.uint32)[24:28])
-            if full:
-                raise RuntimeError(FULL)
-        return (*self._modes(now, int(found[1 + now])), steps, bool(at_rest))
+            state = self.state.get()
+            steps, now, done, overflow = (int(k) for k in state[-2:].view(np.uint32))
+            if overflow:
+                raise RuntimeError(OVERFLOW)
+        return self._modes(now, int(state[1 + now]), steps, bool(done))
 
-    def _modes(self, now: int, k: int) -> tuple[Array, Array, Array, Array]:
-        """Return labels, cells, fractions and weights, heaviest first, ties in cell order."""
-        where = (self.arrays, np.int32(now), np.int64(k))
+    def _modes(self, now: int, k: int, steps: int, converged: bool) -> FoundModes:
+        """Return the k modes of a table, heaviest first, ties in cell order."""
+        table = (self.arrays, np.int32(now), np.int64(k))
         ranks: Any = NULL
-        if k > FEW_MODES:
-            listed = cp.empty((2, k), cp.uint64)  # key and count
-            _KERNELS.launch(self._name("list_modes"), k, *where, *listed)
+        if k > _FEW_MODES:
+            keys_counts = cp.empty((2, k), cp.uint64)
+            _KERNELS.launch(self._name("list_modes"), k, *table, *keys_counts)
+            keys, counts = keys_counts
             ranks = cp.empty(k, cp.int64)
-            ranks[cp.lexsort(cp.stack([listed[0], ~listed[1]]))] = cp.arange(k)
+            ranks[cp.lexsort(cp.stack([keys, ~counts]))] = cp.arange(k)
         cells, fractions = cp.empty((k, self.d), cp.int64), cp.empty((k, self.d), cp.float64)
         weights = cp.empty(k, cp.float64)
-        labels = cp.empty((2, self.m), cp.int32)  # of groups, of cells
-        out = (weights, cells, fractions, labels[0])
-        _KERNELS.launch(self._name("read_modes"), k, *where, *self._numbers(), ranks, *out)
-        _KERNELS.launch("end_labels", self.m, self.parent, np.int64(self.m), *labels)
-        return labels[1], cells, fractions, weights
+        group_labels, cell_labels = cp.empty((2, self.m), cp.int32)
+        out = (weights, cells, fractions, group_labels)
+        _KERNELS.launch(self._name("write_modes"), k, *table, *self._numbers(), ranks, *out)
+        args = (self.parent, np.int64(self.m), group_labels, cell_labels)
+        _KERNELS.launch("label_cells", self.m, *args)
+        return FoundModes(cell_labels, cells, fractions, weights, steps, converged)

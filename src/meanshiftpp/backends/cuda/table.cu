@@ -1,13 +1,13 @@
-// A table of sums to a grid, and the labels of its rows to the labels of the points.
+// From a table of sums to a grid, and from the labels of its rows to the labels of the points.
 
 #include "numbers.cuh"
 
 extern "C" {
 
-// Each block's part of a table.
+// The first row of a block's part of a table.
 __device__ inline i64 part(i64 rows, int block) { return rows * block / static_cast<i64>(gridDim.x); }
 
-// OUT counts[block]: the occupied rows in its part.
+// OUT counts[block]: the number of occupied rows in the block's part.
 __global__ void count_rows(const u64* table, i64 rows, int d, u64* counts) {
     int mine = 0;
     for (i64 i = part(rows, blockIdx.x) + threadIdx.x; i < part(rows, blockIdx.x + 1); i += blockDim.x)
@@ -16,7 +16,7 @@ __global__ void count_rows(const u64* table, i64 rows, int d, u64* counts) {
     if (threadIdx.x % 32 == 0) atomicAdd(counts + blockIdx.x, static_cast<u64>(mine));
 }
 
-// OUT the cell `at` of a grid: that of a key, with the sums of a row.
+// OUT the cell `at` of a grid: the cell of a key, with the sums of a row.
 __device__ inline void write_cell(u64 key, const u64* row, i64 at, int d, const Numbers& box, i64* cells,
                                   u64* counts, u64* sums) {
     counts[at] = row[0];
@@ -28,15 +28,16 @@ __device__ inline void write_cell(u64 key, const u64* row, i64 at, int d, const 
     }
 }
 
-// OUT the occupied rows in order, and where a row is a key also their cells. IN what count_rows said.
-__global__ void list_rows(const u64* table, i64 rows, int d, const u64* found, i64* occupied,
+// OUT the occupied rows in order and, unless `cells` is null, their grid, where a row is its key. IN the
+// result of count_rows.
+__global__ void list_rows(const u64* table, i64 rows, int d, const u64* in_part, i64* occupied,
                           const __grid_constant__ Numbers box, i64* cells, u64* counts, u64* sums) {
     __shared__ i64 next;
     __shared__ int in_warp[32];
     if (threadIdx.x == 0) next = 0;
     __syncthreads();
     for (int block = threadIdx.x; block < blockIdx.x; block += blockDim.x)
-        atomicAdd(reinterpret_cast<u64*>(&next), found[block]);
+        atomicAdd(reinterpret_cast<u64*>(&next), in_part[block]);
     const i64 end = part(rows, blockIdx.x + 1);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     for (i64 tile = part(rows, blockIdx.x); tile < end; tile += blockDim.x) {
@@ -56,41 +57,42 @@ __global__ void list_rows(const u64* table, i64 rows, int d, const u64* found, i
     }
 }
 
-// From rows of a table to a grid. IN the occupied rows in cell order, and the keys of all rows, stored as in
-// a hash table with `lift` 1; OUT cells, counts, sums.
-__global__ void collect(const i64* occupied, const u64* keys, int lift, i64 m, int d,
+// OUT the grid of a table's rows: cells, counts, sums. IN the occupied rows in cell order, and the keys of
+// all rows, each stored plus `key_shift`.
+__global__ void collect(const i64* occupied, const u64* keys, int key_shift, i64 m, int d,
                         const __grid_constant__ Numbers box, const u64* table, i64* cells, u64* counts,
                         u64* sums) {
     const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
     if (i >= m) return;
-    const u64 key = keys[occupied[i]] - static_cast<u64>(lift);
+    const u64 key = keys[occupied[i]] - static_cast<u64>(key_shift);
     write_cell(key, table + occupied[i] * (d + 1), i, d, box, cells, counts, sums);
 }
 
-// OUT of[occupied[k]] = values[k]: a value for each row of a table.
-__global__ void spread(const i64* occupied, const i32* values, i64 m, i32* of) {
+// OUT value_of_row[occupied[k]] = values[k].
+__global__ void spread(const i64* occupied, const i32* values, i64 m, i32* value_of_row) {
     const i64 k = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
-    if (k < m) of[occupied[k]] = values[k];
+    if (k < m) value_of_row[occupied[k]] = values[k];
 }
 
-// OUT labels[i] = values[k] where ids[i] == occupied[k], -1 where it is none of them; points outside have
-// their own. `of` has a value for each row of the table; where it is null, the rows are few and are kept in
-// shared memory.
+// OUT labels[i] = values[k] where ids[i] == occupied[k], -1 if there is no such k; outside[-1 - id] for a
+// negative id. If value_of_row is null, the rows are few and their values are held in shared memory.
 __global__ void take(const i32* ids, i64 n, const i64* occupied, const i32* values, i64 m, i32 rows,
-                     const i32* of, const i32* outside, i32* labels) {
-    extern __shared__ i32 kept[];
-    const bool keep = of == nullptr;
-    if (keep) {
-        for (i32 k = threadIdx.x; k < rows; k += blockDim.x) kept[k] = -1;
+                     const i32* value_of_row, const i32* outside, i32* labels) {
+    extern __shared__ i32 shared[];
+    const bool in_shared = value_of_row == nullptr;
+    if (in_shared) {
+        for (i32 k = threadIdx.x; k < rows; k += blockDim.x) shared[k] = -1;
         __syncthreads();
-        for (i64 k = threadIdx.x; k < m; k += blockDim.x) kept[occupied[k]] = values[k];
+        for (i64 k = threadIdx.x; k < m; k += blockDim.x) shared[occupied[k]] = values[k];
         __syncthreads();
     }
     const i64 first = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
     const i64 step = static_cast<i64>(gridDim.x) * blockDim.x;
-    const bool wide = reinterpret_cast<u64>(ids) % 16 == 0 && reinterpret_cast<u64>(labels) % 16 == 0;
-    const i64 fours = wide ? n / 4 : 0;
-    auto label = [&](i32 id) { return id < 0 ? outside[-1 - id] : keep ? kept[id] : of[id]; };
+    const bool aligned = reinterpret_cast<u64>(ids) % 16 == 0 && reinterpret_cast<u64>(labels) % 16 == 0;
+    const i64 fours = aligned ? n / 4 : 0;
+    auto label = [&](i32 id) {
+        return id < 0 ? outside[-1 - id] : in_shared ? shared[id] : value_of_row[id];
+    };
     for (i64 i = first; i < fours; i += step) {
         int4 four = reinterpret_cast<const int4*>(ids)[i];
         four.x = label(four.x);

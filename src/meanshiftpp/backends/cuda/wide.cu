@@ -1,26 +1,26 @@
-// Points to sums, cell by cell: for any number of axes and any box.
+// From points to sums without keys: for any number of axes and any box.
 
 #include "numbers.cuh"
 
-// Any number of axes, any cell. OUT cells (n, d) and the first row that holds no usable number.
+// OUT cells (n, d) and the first row with a value that has no cell.
 template <class T>
-__global__ void cells_of(const T* points, i64 n, int d, i64 row_stride, i64 column_stride, const double* h,
-                         i64* cells, i64* first_bad) {
+__global__ void cells_of(const T* points, i64 n, int d, i64 row_stride, i64 column_stride,
+                         const double* cell_size, i64* cells, i64* first_bad) {
     for (i64 k = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x; k < n * d;
          k += static_cast<i64>(gridDim.x) * blockDim.x) {
         const i64 i = k / d;
         const int j = static_cast<int>(k % d);
-        const double q = widen(points[i * row_stride + j * column_stride]) / h[j];
-        const bool good = fabs(q) < 0x1p51;
+        const double q = quotient(points[i * row_stride + j * column_stride], cell_size[j]);
+        const bool good = has_cell(q);
         if (!good) atomicMin(first_bad, i);
-        cells[k] = good ? static_cast<i64>(floor(q)) : 0;
+        cells[k] = good ? static_cast<i64>(cell_of(q)) : 0;
     }
 }
 
-// Sums into the row each point's id names.
+// Adds each point to the row of the table that is its id.
 template <class T>
-__global__ void add_rows(const T* points, i64 n, int d, i64 row_stride, i64 column_stride, const double* h,
-                         const u64* weights, const i32* ids, u64* table) {
+__global__ void add_points(const T* points, i64 n, int d, i64 row_stride, i64 column_stride,
+                           const double* cell_size, const u64* weights, const i32* ids, u64* table) {
     for (i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x; i < n;
          i += static_cast<i64>(gridDim.x) * blockDim.x) {
         const u64 w = weights ? weights[i] : 1;
@@ -28,8 +28,8 @@ __global__ void add_rows(const T* points, i64 n, int d, i64 row_stride, i64 colu
         if (w == 0) continue;
         atomicAdd(row, w);
         for (int j = 0; j < d; ++j) {
-            const double q = widen(points[i * row_stride + j * column_stride]) / h[j];
-            atomicAdd(row + 1 + j, w * offset_of(q - floor(q)));
+            const double q = quotient(points[i * row_stride + j * column_stride], cell_size[j]);
+            atomicAdd(row + 1 + j, w * offset_of(q));
         }
     }
 }

@@ -1,0 +1,61 @@
+"""The cases that the kernels do not cover: the host does them, with a copy there and back.
+
+Binning and merging run on the GPU in all cases. The search and the queries number cells by a key
+and visit each cell of a window; `supports_windows` states which windows they cover. For the others
+the host is faster, because its cost follows the occupied cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar, TypeVarTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp._kernel import MAX_KEY_AXES
+from meanshiftpp._support.devices import to_host
+from meanshiftpp.backends import host
+from meanshiftpp.backends.cuda.launch import Array, cp
+from meanshiftpp.errors import InvalidInputError
+
+MAX_WINDOW_CELLS = 4096
+
+_Args = TypeVarTuple("_Args")
+_Result = TypeVar("_Result")
+
+
+def supports_windows(n_axes: int, cells_per_period: NDArray[np.int64], reach: int) -> bool:
+    """Return whether the kernels cover such windows: few axes, no period, not too many cells."""
+    return (
+        n_axes <= MAX_KEY_AXES
+        and not cells_per_period.any()
+        and (2 * reach + 1) ** n_axes <= MAX_WINDOW_CELLS
+    )
+
+
+def run_on_host(function: Callable[[*_Args], _Result], *args: *_Args) -> _Result:
+    """Call a function of `host` with copies of the arrays, and copy its arrays to the GPU."""
+    result = cast(Any, function)(*map(to_host, args))
+    return cast(_Result, _to_gpu(result))
+
+
+def _to_gpu(value: Any) -> Any:
+    if isinstance(value, tuple):  # a named tuple
+        return type(value)(*map(_to_gpu, value))
+    return cp.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def raise_host_error(
+    point: Array,
+    cell_size: NDArray[np.float64],
+    row: int | None = None,
+    weight: int | None = None,
+) -> NoReturn:
+    """Raise the error that the host raises for one point, an array (1, d), with its row in X."""
+    weights = None if weight is None else np.array([weight], np.uint64)
+    try:
+        host.bin_points(to_host(point), cell_size, weights, None, 1)
+    except InvalidInputError as error:
+        raise InvalidInputError(error.problem, row=row, column=error.column) from None
+    raise RuntimeError("internal error: the host accepts this point; please report this")
