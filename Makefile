@@ -57,16 +57,8 @@ wheel: $(VENV)/installed-release  ## build an sdist and a wheel in dist/, and te
 	$(WHEEL_ENV)/bin/python -m pip install --quiet dist/*.whl --group wheel
 	$(WHEEL_ENV)/bin/python -m pytest -q $(WHEEL_TESTS)
 
-test: test-kernel $(VENV)/installed-test  ## run the whole test suite
-	$(PY) -m pytest -n 2
-
-test-kernel: $(VENV)/installed-build  ## run the C++ tests of the kernel, without Python
-	$(VENV)/bin/cmake -S . -B $(KERNEL_TESTS) -G Ninja -D CMAKE_MAKE_PROGRAM=$(abspath $(VENV))/bin/ninja \
-		-D CMAKE_BUILD_TYPE=Release -D MSPP_TESTS=ON $(KERNEL_OPTIONS)
-	$(VENV)/bin/cmake --build $(KERNEL_TESTS)
-	$(VENV)/bin/ctest --test-dir $(KERNEL_TESTS) --output-on-failure
-
-lint: $(VENV)/installed-lint  ## check with ruff, mypy and clang-format; changes nothing
+sanitize:  ## run the tests of the kernel with the address and undefined behaviour sanitizers
+	$(MAKE) test-kernel KERNEL_TESTS=build/sanitize-kernel KERNEL_OPTIONS="-D MSPP_SANITIZE=ON"
 	$(PYTHON) -m venv $(SANITIZE_ENV)
 	$(SANITIZE_ENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(SANITIZE_ENV)/bin/python -m pip install --quiet --group build --group test
