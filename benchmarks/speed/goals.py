@@ -65,7 +65,7 @@ GOALS = (
     ),
     Goal(
         "floor-fine",
-        "float32 at h=0.1: over a million cells, over a hundred steps",
+        "10M x 3 float32, h=0.1: over a million cells, over a hundred steps",
         250,
         "x X.sum()",
         IN_TURNS,

@@ -276,8 +276,8 @@ def test_bad_input_is_one_line_and_exit_code_1(tmp_path, video):
         ((video, "--window", window(), "-o", tmp_path / "gone" / "out.mp4"), "no folder"),
         ((video, "--window", window(), "-o", video), "is an input and would be overwritten"),
         ((video, "--first-frame", tmp_path / "first.xyz"), "must end in .png"),
-        ((tmp_path / "sizes", "--first-frame", tmp_path / "sizes" / "1.png"), "written over"),
-        ((tmp_path / "sizes", "--first-frame", tmp_path / "link.png"), "written over"),
+        ((tmp_path / "sizes", "--first-frame", tmp_path / "sizes" / "1.png"), "be overwritten"),
+        ((tmp_path / "sizes", "--first-frame", tmp_path / "link.png"), "be overwritten"),
         ((tmp_path / "sizes", "--first-frame", tmp_path / "sizes" / "new.png"), "one of them"),
         (("99", *good), "cannot open camera 99"),
     ]:
