@@ -21,6 +21,7 @@ def labels_of(reply):
     return reply["table"][reply["ids"]]
 
 
+@pytest.mark.filterwarnings("ignore:the search still moved")
 @pytest.mark.parametrize(
     "setting",
     [
@@ -81,6 +82,7 @@ def test_pixels_without_data_are_masked(tab, photo, tmp_path, monkeypatch, times
     np.testing.assert_array_equal(names["labels"], truth)
 
 
+@pytest.mark.filterwarnings("ignore:the search still moved")
 def test_four_bands_are_not_converted_to_a_colour_space(tab, photo, tmp_path, monkeypatch):
     four = np.dstack([photo, photo[::-1, :, 0] // 128 * 200])
     path = tmp_path / "raster.tif"
