@@ -1,47 +1,52 @@
-"""The loops, in C++. Arrays are C-contiguous unless said otherwise; OUT marks those written to."""
+"""The native module: the loops, in C++.
+
+Arrays are C-contiguous and read only, unless marked otherwise: OUT arrays are written to. Points
+and frames may have any strides. Cells are int64, sorted and distinct unless marked otherwise.
+Functions release the GIL, and their results do not depend on `n_threads`. `InvalidInputError`
+reports bad values of points; other errors of arguments are ValueError and TypeError.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
-Cells = NDArray[np.int64]
-Counts = NDArray[np.uint64]
-Sums = NDArray[np.uint64]
+Cells = NDArray[np.int64]  # (m, d)
+Counts = NDArray[np.uint64]  # (m,)
+Sums = NDArray[np.uint64]  # (m, d)
 
-OFFSET_BITS: int  # of a point's fixed-point offset in its cell: 32
-TIE_BITS: int  # a mean within 2**-TIE_BITS of a cell below an edge counts as on it: 20
-WINDOW_SUM_BITS: int  # of a sum over a window along one axis: 63
+# Limits
+
+OFFSET_BITS: int  # bits of a point's fixed-point offset in its cell: 32
+TIE_BITS: int  # a mean at most 2**-TIE_BITS of a cell below an edge counts as on it: 20
+WINDOW_SUM_BITS: int  # bits of a window's sum along one axis: 63
 COUNT_LIMIT: int  # the largest weight of a cell whose sums are exact: 2**32 - 1
 MAX_CELL: int  # |x / cell_size| must stay below this: 2**51
 MAX_EXACT: int  # float64 holds every integer up to this; keys of cells stay below it: 2**53
 MAX_REACH: int  # the largest reach of a search: 64
 MAX_KEY_AXES: int  # cells of up to this many axes are numbered by a key: 6
-MAX_COLOUR_CELLS: int  # of ColourCells: 20,000
+MAX_COLOUR_CELLS: int  # the largest number of colours of ColourCells: 20,000
 
-_Modes = tuple[
-    NDArray[np.int32],  # label of each cell
-    NDArray[np.int64],  # cell of each mode
-    NDArray[np.float64],  # its place in that cell
-    NDArray[np.uint64],  # its weight
-    int,  # steps
-    bool,  # whether the search converged
-]
+# Binning
 
 class Assignment:
+    """The cell of each point, made by `bin_points`."""
+
     def take(
         self,
-        values: NDArray[np.int32],
-        ids: NDArray[np.int32],
-        labels: NDArray[np.int32],
+        values: NDArray[np.int32],  # (m,)
+        ids: NDArray[np.int32],  # (n,), as written by bin_points
+        labels: NDArray[np.int32],  # OUT (n,); may be `ids`
     ) -> None:
-        """OUT labels[i] = values[cell of point i], -1 without one; `labels` may be `ids`."""
+        """Set labels[i] to values[cell of point i], or to -1 for a point without a cell."""
 
 def bin_points(
-    points: NDArray[np.generic],  # any strides
-    cell_size: NDArray[np.float64],
-    weights: NDArray[np.uint64] | None,
-    ids: NDArray[np.int32] | None,  # OUT, for Assignment.take
+    points: NDArray[np.generic],  # (n, d), float32, float64 or integers
+    cell_size: NDArray[np.float64],  # (d,)
+    weights: NDArray[np.uint64] | None,  # (n,)
+    ids: NDArray[np.int32] | None,  # OUT (n,), for Assignment.take
     n_threads: int,
-) -> tuple[Cells, Counts, Sums, Assignment]: ...
+) -> tuple[Cells, Counts, Sums, Assignment]:
+    """Count the points of each occupied cell, and sum their offsets in it."""
+
 def bin_points_by(
     points: NDArray[np.generic],
     cell_size: NDArray[np.float64],
@@ -51,52 +56,45 @@ def bin_points_by(
     strategy: str,
     isa: str | None,
 ) -> tuple[Cells, Counts, Sums, Assignment]:
-    """`bin_points` by a given strategy and instruction set. For tests only.
+    """Bin with a given strategy and instruction set; bit-identical to `bin_points`. For tests only.
 
     `strategy` is "auto", "dense", "ranked", "hash", "sorted" or "wide"; `isa` is one of
-    `instruction_sets`, or None for the best. The results are bit-identical.
+    `instruction_sets()`, or None for the best.
     """
 
-class Hierarchy:
-    """Regions of an image, from the finest on, and the order in which they merge."""
-
-    def __init__(
-        self,
-        colours: NDArray[np.float32],  # (n, 3)
-        clusters: NDArray[np.int32],  # (n,), negative where masked
-        shape: tuple[int, ...],  # depth, height, width
-        weights: tuple[float, float, float],
-        min_size: int,
-        limit: float,
-        n_threads: int,
-    ) -> None: ...
-    def cut(self, colours: NDArray[np.float32], level: float, min_size: int) -> NDArray[np.int32]:
-        """Labels by falling size, -1 where masked."""
-
-    def count(self, level: float) -> int:
-        """Regions at a cut."""
-
-def convert_colours(
-    rgb: NDArray[np.generic], space: str, white: float, n_threads: int
-) -> NDArray[np.float32]: ...
 def instruction_sets() -> list[str]:
-    """Names the loops over points are compiled for and this machine runs, best first."""
+    """Return the instruction sets that the loops are compiled for and that run here, best first."""
 
 def merge_cells(
-    cells: Cells, counts: Counts, sums: Sums
+    cells: Cells,  # in any order, with repetitions
+    counts: Counts,
+    sums: Sums,
 ) -> tuple[Cells, Counts, Sums, NDArray[np.uint32]]:
-    """Sort the rows and add up those of the same cell; the last array is where each row went."""
+    """Sort rows and add up those of the same cell; the last array is the new index of each row."""
+
+# The search
+
+_Modes = tuple[
+    NDArray[np.int32],  # (m,), the mode of each cell
+    NDArray[np.int64],  # (k, d), the cell that each mode is in
+    NDArray[np.float64],  # (k, d), its position in that cell
+    NDArray[np.uint64],  # (k,), its weight, falling
+    int,  # steps
+    bool,  # whether the search converged
+]
 
 def seek_modes(
     cells: Cells,
     counts: Counts,
     sums: Sums,
-    cells_per_period: NDArray[np.int64],
+    cells_per_period: NDArray[np.int64],  # (d,), 0 for an axis without a period
     reach: int,
     tol: float,
     max_iter: int,
     n_threads: int,
-) -> _Modes: ...
+) -> _Modes:
+    """Move every cell to the mean of its window until nothing moves."""
+
 def seek_modes_by(
     cells: Cells,
     counts: Counts,
@@ -108,10 +106,12 @@ def seek_modes_by(
     n_threads: int,
     window_sums: str,
 ) -> _Modes:
-    """`seek_modes` with window sums by "rows", by "planes" or "auto". For tests only.
+    """Search with window sums by "rows", by "planes" or "auto". For tests only.
 
-    The results are bit-identical.
+    The result is bit-identical to that of `seek_modes`.
     """
+
+# Queries
 
 def find_cells(
     cells: Cells,
@@ -121,7 +121,7 @@ def find_cells(
     reach: int,
     n_threads: int,
 ) -> NDArray[np.int64]:
-    """Index of each (sorted, distinct) query cell, else of the heaviest within reach, else -1."""
+    """Return the index of each query cell, else of the heaviest within reach, else -1."""
 
 def window_counts(
     cells: Cells,
@@ -131,37 +131,77 @@ def window_counts(
     reach: int,
     n_threads: int,
 ) -> Counts:
-    """Sum of the counts at most `reach` cells away from each (sorted, distinct) query cell."""
+    """Return the sum of the counts of the cells at most `reach` away from each query cell."""
+
+# Images
+
+def convert_colours(
+    rgb: NDArray[np.generic],  # (n, 3)
+    space: str,  # "rgb", "lab", "luv" or "hsv"
+    white: float,  # the full scale of rgb
+    n_threads: int,
+) -> NDArray[np.float32]:
+    """Convert sRGB to another colour space."""
+
+class Hierarchy:
+    """The finest regions of an image, and the order in which they merge."""
+
+    def __init__(
+        self,
+        colours: NDArray[np.float32],  # (n, 3)
+        clusters: NDArray[np.int32],  # (n,), negative for masked pixels
+        shape: tuple[int, ...],  # depth, height, width
+        weights: tuple[float, float, float],  # of the colours
+        min_size: int,
+        limit: float,  # the largest cost of a merge, in units of the default cut
+        n_threads: int,
+    ) -> None: ...
+    def cut(self, colours: NDArray[np.float32], level: float, min_size: int) -> NDArray[np.int32]:
+        """Return labels by falling size, -1 for masked pixels."""
+
+    def count(self, level: float) -> int:
+        """Return the number of regions of a cut."""
+
+# Trackers
 
 class ColourCells:
-    """The cells of CIE Lab that bytes can have, and the table from colour to cell."""
+    """The cells of CIE Lab that bytes can lie in, and the table from colour to cell."""
 
     def __init__(self, sides: tuple[float, float, float]) -> None: ...
     def __len__(self) -> int: ...
 
-class _Follower:
-    """What both trackers have. Frames are uint8 (height, width, 3), any strides."""
+class _Tracker:
+    """The methods of both trackers. Frames are uint8 of shape (height, width, 3)."""
 
     def init(
         self,
         frame: NDArray[np.uint8],
-        window: tuple[int, int, int, int],  # inside the frame
-        selected: NDArray[np.uint8] | None,  # (h, w) of the window, not 0: the object
+        window: tuple[int, int, int, int],  # left, top, width, height, inside the frame
+        selected: NDArray[np.uint8] | None,  # (height, width) of the window, not 0 for the object
     ) -> None: ...
-    def update(self, frame: NDArray[np.uint8]) -> tuple[bool, tuple[int, int, int, int]]: ...
-    def mask(self, frame: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
-        """OUT, zeros before: 1 at the pixels followed."""
+    def update(self, frame: NDArray[np.uint8]) -> tuple[bool, tuple[int, int, int, int]]:
+        """Return whether the object is present, and the window."""
 
-    def cells(self) -> Cells: ...
-    def score(self) -> float: ...
+    def mask(
+        self,
+        frame: NDArray[np.uint8],
+        out: NDArray[np.uint8],  # OUT (height, width), zeros before
+    ) -> None:
+        """Set the pixels of the object to 1."""
 
-class ColourTracker(_Follower):
-    """Cells weighted by object against background."""
+    def cells(self) -> Cells:
+        """Return the colour cells of the object."""
+
+    def score(self) -> float:
+        """Return a score of the object's presence, from 0 to 1."""
+
+class ColourTracker(_Tracker):
+    """The robust tracker: colour cells weighted by object against surroundings."""
 
     def __init__(self, cells: ColourCells, scale: bool) -> None: ...
 
-class CellFollower(_Follower):
-    """Algorithm 3."""
+class CellFollower(_Tracker):
+    """Algorithm 3 of the paper."""
 
     def __init__(
         self, sides: tuple[float, float, float], adapt: bool, tol: float, max_iter: int

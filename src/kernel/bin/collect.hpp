@@ -92,13 +92,13 @@ inline void collect_hash(const Job& job, const Workers& workers, Binned& binned)
     }
 }
 
-// Removes cells of weight 0. OUT kept[i]: the new index of cell i, or -1.
-inline void drop_empty(GridData& grid, Array<i32>& kept) {
+// Removes cells of weight 0. OUT new_index[i]: the new index of cell i, or -1.
+inline void drop_empty(GridData& grid, Array<i32>& new_index) {
     const int d = grid.d;
-    kept.resize(static_cast<size_t>(grid.size()));
+    new_index.resize(static_cast<size_t>(grid.size()));
     i64 m = 0;
     for (i64 i = 0; i < grid.size(); ++i) {
-        kept[i] = grid.counts[i] ? static_cast<i32>(m) : -1;
+        new_index[i] = grid.counts[i] ? static_cast<i32>(m) : -1;
         if (!grid.counts[i]) continue;
         std::copy_n(&grid.cells[i * d], d, &grid.cells[m * d]);
         std::copy_n(&grid.sums[i * d], d, &grid.sums[m * d]);
@@ -121,12 +121,12 @@ inline void join(const Workers& workers, Binned& binned) {
         }
     }
     Array<u32> ranks;
-    Array<i32> kept;
+    Array<i32> new_index;
     GridData merged = merge(grid.view(), ranks);
-    drop_empty(merged, kept);
+    drop_empty(merged, new_index);
     auto translate = [&](Array<i32>& rows) {
         for (i32& row : rows)
-            if (row >= 0) row = kept[ranks[row]];  // an empty slot of a dense table has no row
+            if (row >= 0) row = new_index[ranks[row]];  // an empty slot of a dense table has no row
     };
     const Array<i32>* done = nullptr;
     for (auto& part : parts) {

@@ -49,9 +49,9 @@ struct Job {
 class Worker {
   public:
     explicit Worker(Job& job)
-        : job_(job),
+        : outside(job.points.d),
+          job_(job),
           d_(job.points.d),
-          outside(d_),
           cell_(static_cast<size_t>(d_)),
           offset_(static_cast<size_t>(d_)) {
         if (job.plan.strategy == Strategy::wide) return;
@@ -103,6 +103,7 @@ class Worker {
     Array<u64> marks;    // ranked, first pass: the occupied slots
     Array<u64> moments;  // rows of 1 + d: count and sums
     KeyTable table;      // hash: the ids
+    CellTable outside;   // of points outside the box
 
   private:
     void sum_bytes(Range rows) {
@@ -204,8 +205,8 @@ class Worker {
         for (int j = 0; j < d_; ++j) row[j + 1] += w * offsets[j];
     }
 
-    // Adds a point to the table of whole cells; the only step that can meet a value without a cell. Ids of
-    // that table are stored as -1 - id.
+    // Adds a point to the table of whole cells; the only step that can encounter a value without a cell. Ids
+    // of that table are stored as -1 - id.
     template <class T>
     void add_outside(i64 i) {
         for (int j = 0; j < d_; ++j) {
@@ -223,11 +224,6 @@ class Worker {
 
     Job& job_;
     const int d_;
-
-  public:
-    CellTable outside;  // of points outside the box
-
-  private:
     std::vector<i64> cell_;
     std::vector<u64> offset_;
     BoxPattern pattern_;

@@ -152,7 +152,7 @@ class RegionGraph {
         regions_[a].add(regions_[b]);
         regions_[a].update(weight_);
         edge_to_.resize(regions_.size(), kNoRegion);
-        std::vector<u32> kept;
+        std::vector<u32> edges;
         double shared = 0;
         for (const u32 side : {a, b})
             for (const u32 e : edges_of_[side]) {
@@ -166,7 +166,7 @@ class RegionGraph {
                     edge_to_[other] = e;
                     edge.a = std::min(a, other);
                     edge.b = std::max(a, other);
-                    kept.push_back(e);
+                    edges.push_back(e);
                 } else {
                     edges_[edge_to_[other]].length += edge.length;
                     edges_[edge_to_[other]].strength += edge.strength;
@@ -175,7 +175,7 @@ class RegionGraph {
             }
         regions_[a].border += regions_[b].border - 2 * shared;
         edges_of_[b].clear();
-        edges_of_[a] = std::move(kept);
+        edges_of_[a] = std::move(edges);
         for (const u32 e : edges_of_[a]) {
             edge_to_[edges_[e].a == a ? edges_[e].b : edges_[e].a] = kNoRegion;
             push(e);
