@@ -61,7 +61,7 @@ class InvalidInputError(MeanShiftPPError, ValueError):
     ...     Grid.from_points([[1.0, float("inf")]], bandwidth=1)
     ... except InvalidInputError as error:
     ...     print(error.row, error.column, error.at("heights.csv, row 1"))
-    0 1 heights.csv, row 1 is infinite: every coordinate must be a finite number
+    0 1 heights.csv, row 1 is inf (infinity): every coordinate must be a finite number
     """
 
     def __init__(

@@ -1,6 +1,7 @@
-"""Dask: the grid and the labels of one process, bit for bit, wherever the blocks were binned."""
+"""Dask: grid, modes and labels are bit-identical to those of one process."""
 
 import importlib
+import inspect
 import os
 import pickle
 import signal
@@ -40,7 +41,7 @@ def client():
 
 
 def assert_same(model, points=X, weight=None, **parameters):
-    """One process, and the model: the same grid, modes and labels."""
+    """Compare grid, modes and labels with those of one process."""
     one = meanshiftpp.MeanShiftPP(**parameters).fit(points, sample_weight=weight)
     assert model.grid_ == one.grid_
     assert model.n_iter_ == one.n_iter_
@@ -49,7 +50,7 @@ def assert_same(model, points=X, weight=None, **parameters):
     np.testing.assert_array_equal(model.labels_.compute(), one.labels_)
 
 
-# Without a client, on threads
+# -- without a client, on threads -----------------------------------------------------------------
 
 
 @settings(max_examples=25, deadline=None)
@@ -58,7 +59,7 @@ def assert_same(model, points=X, weight=None, **parameters):
     columns=st.sampled_from([(3,), (1, 2), (1, 1, 1)]),
     h=st.sampled_from([0.3, 1.0, 4.0]),
 )
-def test_no_chunking_shows_in_the_result(cuts, columns, h):
+def test_chunking_does_not_change_the_result(cuts, columns, h):
     points = X[::10]
     rows = tuple(int(n) for n in np.diff([0, *sorted(cuts), len(points)]))  # some of them 0
     lazy = da.from_array(points, chunks=(rows, columns))
@@ -68,7 +69,7 @@ def test_no_chunking_shows_in_the_result(cuts, columns, h):
         assert_same(model, points, bandwidth=h)
 
 
-def test_a_data_frame_is_the_array_of_its_columns():
+def test_data_frame_equals_the_array_of_its_columns():
     lazy = dd.from_pandas(FRAME, npartitions=4)
     model = MeanShiftPP(bandwidth=1.0).fit(lazy)
     assert_same(model, bandwidth=1.0)
@@ -77,8 +78,8 @@ def test_a_data_frame_is_the_array_of_its_columns():
     np.testing.assert_array_equal(labelled["label"], model.labels_.compute())
 
 
-def test_partitions_of_small_files_can_be_kept(tmp_path):
-    """Where some columns are taken, Dask joins small files, unless a step in between is opaque."""
+def test_partitions_of_small_files_are_kept_by_an_opaque_step(tmp_path):
+    """Dask joins small files if columns are selected, unless an opaque step is in between."""
     for number in range(6):
         part = FRAME[number * 500 :][:2000].reset_index(drop=True)
         names = [f"row {k}" for k in range(len(part))]
@@ -96,7 +97,7 @@ def test_partitions_of_small_files_can_be_kept(tmp_path):
     np.testing.assert_array_equal(labelled[["x", "label"]].compute()["label"], labels)
 
 
-def test_columns_of_several_types_and_missing_values():
+def test_nullable_columns_and_missing_values():
     frame = pd.DataFrame({"a": [1, 2, 30], "b": pd.array([1, None, 3], dtype="Int64")})
     model = MeanShiftPP(bandwidth=5.0)
     with pytest.raises(InvalidInputError, match=r"X.partitions\[0\], row 2, column 'b' is NaN"):
@@ -105,25 +106,25 @@ def test_columns_of_several_types_and_missing_values():
     assert_same(model, np.array([[1, 1], [30, 3]]), bandwidth=5.0)
 
 
-def test_a_series_is_no_frame():
+def test_series_raises():
     with pytest.raises(InvalidInputError, match=r"2 dimensions, got Series; select one column"):
         MeanShiftPP(bandwidth=1.0).fit(dd.from_pandas(FRAME, npartitions=2)["x"])
 
 
 @pytest.mark.parametrize("times", [1, 4])
-def test_without_a_bandwidth_it_is_that_of_one_process(times):
+def test_automatic_bandwidth_is_that_of_one_process(times):
     points = np.concatenate([X + k / 7 for k in range(times)])
-    points[5] = 1e6  # no absurd value decides
+    points[5] = 1e6  # an outlier, which must not change the choice
     assert (len(points) > SAMPLE_SIZE) == (times > 1)
     frame = pd.DataFrame(points, columns=["x", "y", "z"])
     for lazy in (da.from_array(points, chunks=(700, 2)), dd.from_pandas(frame, npartitions=3)):
         assert_same(MeanShiftPP().fit(lazy), points)
 
 
-def test_without_a_bandwidth_weights_count_as_in_one_process():
+def test_automatic_bandwidth_uses_weights_as_one_process_does():
     points = np.concatenate([X + k / 7 for k in range(6)])
     weight = rng.integers(0, 3, len(points))
-    points[weight == 0] = 1e9  # which has no say
+    points[weight == 0] = 1e9  # points of zero weight have no influence
     lazy = da.from_array(points, chunks=(1100, 3)), da.from_array(weight, chunks=1100)
     model = MeanShiftPP().fit(lazy[0], sample_weight=lazy[1])
     one = meanshiftpp.MeanShiftPP().fit(points, sample_weight=weight)
@@ -131,7 +132,7 @@ def test_without_a_bandwidth_weights_count_as_in_one_process():
     np.testing.assert_array_equal(model.bandwidth_, one.bandwidth_)
 
 
-def test_without_a_bandwidth_bad_values_are_still_named():
+def test_automatic_bandwidth_leaves_bad_values_to_binning():
     points = X.copy()
     points[1500, 1] = np.nan
     with pytest.raises(InvalidInputError, match=r"X.blocks\[2\], row 101, column 2 is NaN"):
@@ -140,10 +141,33 @@ def test_without_a_bandwidth_bad_values_are_still_named():
         MeanShiftPP().fit(da.from_array(points[:0]))
 
 
-def test_resolution_and_periods():
-    settings = {"bandwidth": 1.0, "resolution": 2, "periodic": (40.0, None, None)}
-    model = MeanShiftPP(**settings).fit(da.from_array(X, chunks=(700, 3)))
-    assert_same(model, **settings)
+OPTIONS = [
+    {"resolution": 3},
+    {"periodic": (11.0, None, 13)},
+    {"periodic": 12.5},
+    {"resolution": 2, "periodic": (40.0, None, None), "min_cluster_size": 30},
+    {"resolution": 2, "periodic": (None, 12.5, 40), "cluster_all": False, "tol": 0.01},
+]
+
+
+@pytest.mark.parametrize("bandwidth", [1.0, [0.8, 1.1, 1.0], None], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_every_option_gives_the_result_of_one_process(options, bandwidth):
+    new = np.random.default_rng(1).uniform(-30, 30, (500, 3))
+    lazy, frame = da.from_array(X, chunks=(700, 3)), dd.from_pandas(FRAME, npartitions=4)
+    one = meanshiftpp.MeanShiftPP(bandwidth, **options).fit(X)
+    for points in (lazy, frame):
+        model = MeanShiftPP(bandwidth, **options).fit(points)
+        assert_same(model, bandwidth=bandwidth, **options)
+        np.testing.assert_array_equal(model.bandwidth_, one.bandwidth_)
+        np.testing.assert_array_equal(model.predict(points).compute(), one.predict(X))
+    model = MeanShiftPP(bandwidth, **options).fit(lazy)
+    np.testing.assert_array_equal(model.predict(da.from_array(new, 90)).compute(), one.predict(new))
+
+
+def test_parameters_are_those_of_the_estimator():
+    ours, theirs = (inspect.signature(c).parameters for c in (MeanShiftPP, meanshiftpp.MeanShiftPP))
+    assert dict(ours) == dict(theirs)
 
 
 @pytest.mark.parametrize("cluster_all", [True, False])
@@ -151,56 +175,56 @@ def test_whole_weights_are_exact(cluster_all):
     weight = rng.integers(0, 4, len(X))
     weight[0] = 0
     points = X.copy()
-    points[0] = 500  # no weight, and far from everything
-    settings = {"bandwidth": 1.0, "min_cluster_size": 30, "cluster_all": cluster_all}
-    model = MeanShiftPP(**settings)
+    points[0] = 500  # of zero weight, and far from all others
+    options = {"bandwidth": 1.0, "min_cluster_size": 30, "cluster_all": cluster_all}
+    model = MeanShiftPP(**options)
     model.fit(da.from_array(points, chunks=(900, 3)), sample_weight=da.from_array(weight, 333))
-    assert_same(model, points, weight, **settings)
+    assert_same(model, points, weight, **options)
     frame = dd.from_pandas(pd.DataFrame(points), npartitions=3)
     model.fit(frame, sample_weight=dd.from_pandas(pd.Series(weight), npartitions=3))
-    assert_same(model, points, weight, **settings)
+    assert_same(model, points, weight, **options)
 
 
 def test_labels_and_predictions_are_lazy():
-    asked = []
+    computed = []
 
     def block(rows, block_id=None):
-        asked.append(block_id)
+        computed.append(block_id)
         return rows
 
     lazy = da.from_array(X, chunks=(1000, 3)).map_blocks(block, dtype=X.dtype, meta=X[:0])
     model = MeanShiftPP(bandwidth=1.0, min_cluster_size=30).fit(lazy)
-    assert len(asked) == 5  # once each
-    asked.clear()
+    assert len(computed) == 5  # each block once
+    computed.clear()
     labels = model.predict(lazy)
     assert labels.chunks == model.labels_.chunks == (lazy.chunks[0],)
     assert labels.dtype == model.labels_.dtype == np.int32
-    assert not asked
+    assert not computed
     one = meanshiftpp.MeanShiftPP(bandwidth=1.0, min_cluster_size=30).fit(X)
     np.testing.assert_array_equal(labels.compute(), one.predict(X))
-    np.testing.assert_array_equal(model.predict(X), one.predict(X))  # in memory: at once
+    np.testing.assert_array_equal(model.predict(X), one.predict(X))  # data in memory is not lazy
 
 
-def test_a_pickled_model_predicts():
+def test_pickled_model_predicts_and_has_no_labels():
     model = MeanShiftPP(bandwidth=1.0).fit(da.from_array(X, chunks=1000))
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict(X), model.labels_.compute())
     assert not hasattr(copy, "labels_")
 
 
-def test_a_search_that_does_not_end_warns():
+def test_search_that_reaches_max_iter_warns():
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         MeanShiftPP(bandwidth=0.5, max_iter=1).fit(da.from_array(X, chunks=1000))
 
 
-def test_a_task_takes_one_thread_unless_told():
+def test_task_uses_one_thread_by_default():
     assert [_task_threads(n) for n in (None, 1, 3)] == [1, 1, 3]
     assert _task_threads(-1) == thread_count(None)
     assert _task_threads(-1000) == 1
 
 
 @pytest.mark.parametrize(
-    ("bad", "words"),
+    ("bad", "message"),
     [
         (X, "dask array or data frame of 2 dimensions, got ndarray; .* meanshiftpp.MeanShiftPP"),
         (da.ones(5), "2 dimensions"),
@@ -208,12 +232,12 @@ def test_a_task_takes_one_thread_unless_told():
         (dd.from_pandas(pd.DataFrame({"x": [1.0], "name": ["a"]}), npartitions=1), "'name' holds"),
     ],
 )
-def test_what_cannot_be_clustered_is_refused(bad, words):
-    with pytest.raises(InvalidInputError, match=words):
+def test_bad_data_raises(bad, message):
+    with pytest.raises(InvalidInputError, match=message):
         MeanShiftPP(bandwidth=1.0).fit(bad)
 
 
-def test_weights_must_fit_the_points():
+def test_weights_that_do_not_match_the_points_raise():
     lazy, frame = da.from_array(X, chunks=1000), dd.from_pandas(FRAME, npartitions=2)
     for points, weight in [
         (lazy, np.ones(len(X))),
@@ -225,23 +249,23 @@ def test_weights_must_fit_the_points():
             MeanShiftPP(bandwidth=1.0).fit(points, sample_weight=weight)
 
 
-def test_chunks_that_come_one_by_one_are_not_for_dask():
+def test_partial_fit_raises():
     with pytest.raises(InvalidInputError, match="concatenate"):
         MeanShiftPP(bandwidth=1.0).partial_fit(da.from_array(X))
 
 
-def test_without_dask_it_says_what_to_install(monkeypatch):
+def test_missing_dask_raises_with_the_install_command(monkeypatch):
     monkeypatch.delitem(sys.modules, "meanshiftpp.engines.dask")
     monkeypatch.setitem(sys.modules, "dask", None)
     with pytest.raises(MissingExtraError, match=r'pip install "meanshiftpp\[dask\]"'):
         importlib.import_module("meanshiftpp.engines.dask")
 
 
-# On a cluster of two processes
+# -- on a cluster of two processes ----------------------------------------------------------------
 
 
-def made_on_the_workers(n_blocks=8):
-    """Blocks that each worker draws itself, and the same points in one array."""
+def drawn_on_workers(n_blocks=8):
+    """Return blocks that the workers draw, and the same points in one array."""
 
     def draw(block_id):
         draws = np.random.default_rng(block_id[0])
@@ -252,28 +276,53 @@ def made_on_the_workers(n_blocks=8):
     return lazy, np.concatenate([draw((i, 0)) for i in range(n_blocks)])
 
 
-def test_two_processes_give_what_one_gives(client):
+def test_two_processes_give_the_result_of_one(client):
     assert len(client.scheduler_info()["workers"]) == 2
-    lazy, points = made_on_the_workers()
+    lazy, points = drawn_on_workers()
     assert_same(MeanShiftPP(bandwidth=0.7).fit(lazy), points, bandwidth=0.7)
 
 
-def test_files_are_read_where_they_are_binned(client, tmp_path):
+def test_files_are_read_by_the_workers(client, tmp_path):
     for start in range(0, len(FRAME), 1700):
         FRAME[start : start + 1700].to_parquet(tmp_path / f"{start:05}.parquet")
     model = MeanShiftPP(bandwidth=1.0).fit(dd.read_parquet(tmp_path))
     assert_same(model, bandwidth=1.0)
 
 
-def test_a_bad_value_is_named_by_block_row_and_column(client):
+def test_error_of_a_task_keeps_its_class_and_attributes(client):
     points = X.copy()
     points[2500, 1] = np.inf
-    with pytest.raises(InvalidInputError, match=r"X.blocks\[2\], row 501, column 2 is inf"):
+    place = r"^X.blocks\[2\], row 501, column 2 is inf"
+    with pytest.raises(InvalidInputError, match=place) as caught:
         MeanShiftPP(bandwidth=1.0).fit(da.from_array(points, chunks=1000))
+    assert type(caught.value) is InvalidInputError
+    assert (caught.value.row, caught.value.column) == (500, 1)
+    assert caught.value.problem.endswith("every coordinate must be a finite number")
 
 
-def test_a_worker_that_is_killed_changes_nothing(client, tmp_path):
-    """The block that comes late kills the process that is to bin it, once."""
+def test_error_of_a_labelling_task_keeps_its_class_and_attributes(client):
+    points = X.copy()
+    points[2500, 1] = np.nan
+    model = MeanShiftPP(bandwidth=1.0).fit(da.from_array(X, chunks=1000))
+    labels = model.predict(da.from_array(points, chunks=1000))
+    with pytest.raises(InvalidInputError, match=r"^X.blocks\[2\], row 501, column 2 is") as caught:
+        labels.compute()
+    assert (caught.value.row, caught.value.column) == (500, 1)
+    frame = pd.DataFrame(points, columns=["x", "y", "z"])
+    model = MeanShiftPP(bandwidth=1.0).fit(dd.from_pandas(FRAME, npartitions=1))
+    labels = model.predict(dd.from_pandas(frame, npartitions=1))
+    with pytest.raises(InvalidInputError, match=r"^X.partitions\[0\], row 2501, column 'y' is NaN"):
+        labels.compute()
+
+
+def test_options_on_a_cluster(client):
+    options = {"bandwidth": 0.7, "resolution": 2, "periodic": [21.0, None]}
+    lazy, points = drawn_on_workers()
+    assert_same(MeanShiftPP(**options).fit(lazy), points, **options)
+
+
+def test_killed_worker_does_not_change_the_result(client, tmp_path):
+    """One block kills the process that computes it, once."""
     died = tmp_path / "died"
 
     def deadly(rows, block_id=None, died=died):
@@ -287,7 +336,7 @@ def test_a_worker_that_is_killed_changes_nothing(client, tmp_path):
         return rows
 
     before = set(client.run(os.getpid).values())
-    lazy, points = made_on_the_workers()
+    lazy, points = drawn_on_workers()
     lazy = lazy.map_blocks(deadly, dtype=float, meta=np.empty((0, 2)))
     assert_same(MeanShiftPP(bandwidth=0.7).fit(lazy), points, bandwidth=0.7)
     assert int(died.read_text()) in before

@@ -1,7 +1,8 @@
-"""Spark: the grid and the labels of one process, bit for bit, whatever happens to its tasks."""
+"""Spark: grid, modes and labels are bit-identical to those of one process."""
 
 import doctest
 import importlib
+import inspect
 import os
 import re
 import shutil
@@ -16,14 +17,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 import meanshiftpp
 from meanshiftpp.bandwidth.spread import SAMPLE_SIZE
-from meanshiftpp.errors import InvalidInputError, MissingExtraError
+from meanshiftpp.errors import GridMismatchError, InvalidInputError, MissingExtraError
 
 pytestmark = [
     pytest.mark.skipif(
         not (shutil.which("java") or os.environ.get("JAVA_HOME")),
         reason="Spark needs Java 17 or newer and none was found: NOTHING OF SPARK WAS TESTED",
     ),
-    # Spark says this wherever it sees pandas 3, used or not.
+    # Spark warns if pandas 3 is installed, also if it is not used.
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 
@@ -36,7 +37,7 @@ X[:, 2] = np.round(X[:, 2])
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    """Two cores' worth of tasks, each of which may fail three times."""
+    """Start Spark with two tasks at a time, each of which may fail three times."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -45,7 +46,7 @@ def session(tmp_path_factory):
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # soon ready
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts fast
         "spark.sql.shuffle.partitions": "2",
         "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
@@ -56,19 +57,24 @@ def session(tmp_path_factory):
     session.stop()
 
 
+@pytest.fixture(scope="module")
+def spark(session):
+    from meanshiftpp.engines.spark import estimator
+
+    return estimator
+
+
 def table(points=X, **more):
-    """Columns of several types; a NaN in the last is a null."""
+    """Return columns of several types; a NaN in the last becomes null."""
     x, y, n = points.T
     whole = pa.array(n, from_pandas=True).cast(pa.int32())
     return pa.table({"x": x.astype(float), "y": y, "n": whole, **more})
 
 
-def test_two_tasks_at_a_time_give_what_one_process_gives(session, monkeypatch):
-    from meanshiftpp.engines.spark import estimator as spark
-
-    monkeypatch.setattr(spark, "FAN_IN", 2)  # so that 5 partitions make a tree of two levels
+def test_two_tasks_at_a_time_give_the_result_of_one_process(session, spark, monkeypatch):
+    monkeypatch.setattr(spark, "FAN_IN", 2)  # 10 partitions make a tree of several levels
     df = session.createDataFrame(table(row=np.arange(len(X)))).repartition(5)
-    more = df.where("row < 0").union(df)  # and five partitions of no rows
+    more = df.where("row < 0").union(df)  # five partitions more, without rows
     model = spark.fit(more, NAMES, [1.0, 0.5, 2.0], min_cluster_size=30)
     one = meanshiftpp.MeanShiftPP([1.0, 0.5, 2.0], min_cluster_size=30).fit(X)
     assert model.grid == one.grid_
@@ -79,9 +85,7 @@ def test_two_tasks_at_a_time_give_what_one_process_gives(session, monkeypatch):
     np.testing.assert_array_equal(labelled["label"], one.labels_)
 
 
-def test_a_task_that_is_killed_changes_nothing(session, tmp_path):
-    from meanshiftpp.engines.spark import estimator as spark
-
+def test_killed_task_does_not_change_the_result(session, spark, tmp_path):
     died = tmp_path / "died"
 
     def deadly(batches):
@@ -103,83 +107,169 @@ def test_a_task_that_is_killed_changes_nothing(session, tmp_path):
     np.testing.assert_array_equal(labelled["label"], one.labels_)
 
 
-def test_a_bad_value_is_named_by_partition_row_and_column(session):
-    from meanshiftpp.engines.spark import estimator as spark
+OPTIONS = [
+    {"resolution": 3},
+    {"periodic": [11.0, None, 13]},
+    {"periodic": 12.5},
+    {
+        "resolution": 2,
+        "periodic": [40.0, None, None],
+        "min_cluster_size": 30,
+        "cluster_all": False,
+        "tol": 0.01,
+        "max_iter": 200,
+    },
+]
 
-    names = ["x", "a.b", "n"]  # which Spark would read as the field b of a struct
+
+@pytest.mark.parametrize("bandwidth", [[0.8, 1.1, 1.0], None], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_every_option_gives_the_result_of_one_process(session, spark, options, bandwidth):
+    df = session.createDataFrame(table(row=np.arange(len(X)))).repartition(3)
+    model = spark.fit(df, NAMES, bandwidth, **options)
+    one = meanshiftpp.MeanShiftPP(bandwidth, **options).fit(X)
+    assert model.grid == one.grid_
+    np.testing.assert_array_equal(model.clusterCenters(), one.cluster_centers_)
+    np.testing.assert_array_equal(model.clusterWeights(), one.cluster_weights_)
+    labelled = model.transform(df).toArrow().sort_by("row")
+    np.testing.assert_array_equal(labelled["label"], one.labels_)
+
+
+def test_new_rows_are_labelled_as_in_one_process(session, spark):
+    options = {"resolution": 2, "periodic": [12.5, None, 40.0], "cluster_all": False}
+    new = np.random.default_rng(1).uniform(-30, 30, (500, 3))
+    new[:, 2] = np.round(new[:, 2])
+    model = spark.fit(session.createDataFrame(table()), NAMES, 1.0, **options)
+    one = meanshiftpp.MeanShiftPP(1.0, **options).fit(X)
+    labelled = model.transform(session.createDataFrame(table(new))).toArrow()
+    expected = one.predict(new)
+    np.testing.assert_array_equal(labelled["label"], expected)
+    assert (expected == -1).any()
+
+
+def test_parameters_are_those_of_the_estimator(spark):
+    expected = set(inspect.signature(meanshiftpp.MeanShiftPP).parameters) - {"n_jobs"}
+    assert expected <= set(inspect.signature(spark.fit).parameters)
+    names = {"max_iter": "maxIter", "min_cluster_size": "minClusterSize"}
+    names["cluster_all"] = "clusterAll"
+    for name in expected:
+        assert hasattr(spark.MeanShiftPP, names.get(name, name))
+
+
+def test_bad_value_raises_with_partition_row_and_column(session, spark):
+    names = ["x", "a.b", "n"]  # Spark would read the dot as the field b of a struct
     for column, name in enumerate(names[1:], 1):
         points = X.copy()
         points[4, column] = np.nan
         df = session.createDataFrame(table(points).rename_columns(names)).coalesce(1)
-        words = f"partition 0, row 5, column '{re.escape(name)}' is NaN"
-        with pytest.raises(InvalidInputError, match=words):
+        place = f"partition 0, row 5, column '{re.escape(name)}' is NaN"
+        with pytest.raises(InvalidInputError, match=f"^{place}") as caught:
             spark.fit(df, names, 1.0)
+        assert type(caught.value) is InvalidInputError
+        assert (caught.value.row, caught.value.column) == (4, column)
+        assert caught.value.problem == "is NaN: every coordinate must be a finite number"
     model = spark.fit(session.createDataFrame(table().rename_columns(names)), names, 1.0)
-    with pytest.raises(Exception, match=f"InvalidInputError: {words}"):  # in Spark's own exception
+    # Spark wraps an error of a lazy column in an exception of its own.
+    with pytest.raises(Exception, match=f"InvalidInputError: {place}"):
         model.transform(df).collect()
 
 
-def test_weights_and_the_choice_of_a_bandwidth(session):
-    from meanshiftpp.engines.spark import estimator as spark
+@pytest.mark.parametrize("fan_in", [16, 2])  # grids are added on the driver, or in tasks
+def test_first_error_of_several_tasks_keeps_its_attributes(session, spark, monkeypatch, fan_in):
+    monkeypatch.setattr(spark, "FAN_IN", fan_in)
+    bad = "if(id in (25, 37), double('NaN'), id) as y"
+    df = session.range(0, 40, 1, 4).selectExpr("1D as x", bad)  # 10 rows in each partition
+    with pytest.raises(InvalidInputError, match=r"^partition 2, row 6, column 'y' is") as caught:
+        spark.fit(df, ["x", "y"], 1.0)
+    assert (caught.value.row, caught.value.column) == (5, 1)
 
+
+def test_bad_parameter_for_vectors_keeps_its_attributes(session, spark):
+    """The length of vectors is known in the tasks only, where the parameters are checked."""
+    df = session.createDataFrame([([1.0, 2.0],)], "features array<double>")
+    with pytest.raises(InvalidInputError, match="bandwidth must be one number or 2") as caught:
+        spark.MeanShiftPP(bandwidth=[1.0, 2.0, 3.0]).fit(df)
+    assert caught.value.parameter == "bandwidth"
+    assert caught.value.got == [1.0, 2.0, 3.0]
+    with pytest.raises(InvalidInputError) as caught:
+        spark.MeanShiftPP(bandwidth=1.0, resolution=0).fit(df)
+    assert (caught.value.parameter, caught.value.got) == ("resolution", 0)
+
+
+def test_weights_and_the_automatic_bandwidth(session, spark):
     weight = rng.integers(0, 4, len(X))
     df = session.createDataFrame(table(w=weight))
     model = spark.fit(df, NAMES, 1.0, weight="w")
     assert model.grid == meanshiftpp.Grid.from_points(X, 1.0, sample_weight=weight)
-    side = meanshiftpp.select_bandwidth(X)
-    assert spark.fit(df, NAMES).grid == meanshiftpp.Grid.from_points(X, side)
+    bandwidth = meanshiftpp.select_bandwidth(X)
+    assert spark.fit(df, NAMES).grid == meanshiftpp.Grid.from_points(X, bandwidth)
 
 
-def test_of_many_rows_some_are_looked_at(session):
-    from meanshiftpp.engines.spark import estimator as spark
-
+def test_automatic_bandwidth_of_many_rows_uses_a_sample(session, spark):
     many = np.concatenate([X + np.float32([k / 7, k / 7, k]) for k in range(5)])
-    many[7] = 1e6  # no absurd value decides
+    many[7] = 1e6  # an outlier, which must not change the choice
     assert len(many) > SAMPLE_SIZE
     df = session.createDataFrame(table(many)).repartition(3)
-    side = spark.fit(df, NAMES).grid.bandwidth
-    np.testing.assert_allclose(side, meanshiftpp.select_bandwidth(many), rtol=0.2)
+    bandwidth = spark.fit(df, NAMES).grid.bandwidth
+    np.testing.assert_allclose(bandwidth, meanshiftpp.select_bandwidth(many), rtol=0.2)
 
 
-def test_the_choice_of_a_bandwidth_uses_the_weights(session):
-    from meanshiftpp.engines.spark import estimator as spark
-
-    far = X + np.float32([1 << 20, 0, 0])  # where squares of coordinates would lose the spread
+def test_automatic_bandwidth_uses_the_weights(session, spark):
+    far = X + np.float32([1 << 20, 0, 0])  # sums of squares would lose the spread here
     heavy_left = np.where(X[:, 0] < 5, 3.5, 0.25)
     some = rng.integers(0, 3, len(X))
     for points, weight in [(X, heavy_left), (X, some), (far, heavy_left)]:
         df = session.createDataFrame(table(points, w=weight)).repartition(3)
-        side = meanshiftpp.select_bandwidth(points, sample_weight=weight)
-        assert side.tolist() != meanshiftpp.select_bandwidth(points).tolist()
-        np.testing.assert_array_equal(spark.fit(df, NAMES, weight="w").grid.bandwidth, side)
-    idle = session.createDataFrame(table(w=np.zeros(len(X))))
-    with pytest.raises(InvalidInputError, match="at least one row of some weight"):
-        spark.fit(idle, NAMES, weight="w")
+        expected = meanshiftpp.select_bandwidth(points, sample_weight=weight)
+        assert expected.tolist() != meanshiftpp.select_bandwidth(points).tolist()
+        np.testing.assert_array_equal(spark.fit(df, NAMES, weight="w").grid.bandwidth, expected)
+    weightless = session.createDataFrame(table(w=np.zeros(len(X))))
+    with pytest.raises(InvalidInputError, match="at least one row of positive weight"):
+        spark.fit(weightless, NAMES, weight="w")
 
 
-def test_a_pipeline_of_vectors_is_saved_and_loaded(session, tmp_path):
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"resolution": 2, "periodic": [12.5, None, 40.0]}, {"periodic": 12.5}],
+    ids=str,
+)
+def test_pipeline_of_vectors_is_saved_and_loaded(session, spark, tmp_path, options):
     from pyspark.ml import Pipeline, PipelineModel
     from pyspark.ml.feature import VectorAssembler
 
-    from meanshiftpp.engines.spark import estimator as spark
-
     df = session.createDataFrame(table())
     vectors = VectorAssembler(inputCols=NAMES, outputCol="features")
-    spark.MeanShiftPP(bandwidth=1.0, minClusterSize=30).save(str(tmp_path / "estimator"))
-    cluster = spark.MeanShiftPP.load(str(tmp_path / "estimator"))
-    Pipeline(stages=[vectors, cluster]).fit(df).save(str(tmp_path / "model"))
+    estimator = spark.MeanShiftPP(bandwidth=1.0, minClusterSize=30, **options)
+    estimator.save(str(tmp_path / "estimator"))
+    estimator = spark.MeanShiftPP.load(str(tmp_path / "estimator"))
+    Pipeline(stages=[vectors, estimator]).fit(df).save(str(tmp_path / "model"))
     loaded = PipelineModel.load(str(tmp_path / "model"))
-    one = meanshiftpp.MeanShiftPP(1.0, min_cluster_size=30).fit(X)
-    assert loaded.stages[1].grid == one.grid_
-    assert loaded.stages[1].getMinClusterSize() == 30
-    np.testing.assert_array_equal(loaded.stages[1].clusterCenters(), one.cluster_centers_)
+    model = loaded.stages[1]
+    one = meanshiftpp.MeanShiftPP(1.0, min_cluster_size=30, **options).fit(X)
+    assert model.grid == one.grid_
+    assert model.getMinClusterSize() == 30
+    assert model.getResolution() == model.modes.resolution == options.get("resolution", 1)
+    assert model.getPeriodic() == estimator.getPeriodic()
+    np.testing.assert_array_equal(model.clusterCenters(), one.cluster_centers_)
     labelled = loaded.transform(df).drop("features").toArrow()
     np.testing.assert_array_equal(labelled["prediction"], one.labels_)
 
 
-def test_vectors_must_have_one_length(session):
-    from meanshiftpp.engines.spark import estimator as spark
+def test_model_of_columns_is_saved_and_loaded(session, spark, tmp_path):
+    df = session.createDataFrame(table())
+    options = {"resolution": 3, "periodic": [None, 11.0, None], "tol": 0.01, "max_iter": 99}
+    model = spark.fit(df, NAMES, [0.8, 1.1, 1.0], **options)
+    model.save(str(tmp_path / "model"))
+    loaded = spark.MeanShiftPPModel.load(str(tmp_path / "model"))
+    assert loaded.grid == model.grid
+    assert loaded.extractParamMap() == {
+        getattr(loaded, param.name): value for param, value in model.extractParamMap().items()
+    }
+    expected, labels = (each.transform(df).toArrow()["label"] for each in (model, loaded))
+    np.testing.assert_array_equal(labels, expected)
 
+
+def test_vectors_of_several_lengths_raise(session, spark):
     df = session.createDataFrame([([1.0, 2.0],), ([1.0],)], "features array<double>").coalesce(1)
     with pytest.raises(InvalidInputError, match="partition 0, row 2 has 1 numbers"):
         spark.MeanShiftPP(bandwidth=1.0).fit(df)
@@ -190,73 +280,75 @@ def test_vectors_must_have_one_length(session):
         spark.MeanShiftPP().fit(df)
 
 
-def test_vectors_need_no_bandwidth(session):
+def test_vectors_have_an_automatic_bandwidth(session, spark):
     from pyspark.ml.feature import VectorAssembler
-
-    from meanshiftpp.engines.spark import estimator as spark
 
     df = session.createDataFrame(table())
     vectors = VectorAssembler(inputCols=NAMES, outputCol="features").transform(df)
     assert spark.MeanShiftPP().fit(vectors).grid == spark.fit(df, NAMES).grid
+    options = {"resolution": 2, "periodic": [12.5, None, 40.0]}
+    model = spark.MeanShiftPP(**options).fit(vectors)
+    assert model.grid == meanshiftpp.MeanShiftPP(**options).fit(X).grid_
 
 
-@pytest.mark.parametrize("fan_in", [16, 2])  # grids meet on the driver, or in a task
-def test_vectors_must_have_one_length_in_all_partitions(session, monkeypatch, fan_in):
-    from meanshiftpp.engines.spark import estimator as spark
-
+@pytest.mark.parametrize("fan_in", [16, 2])  # grids are added on the driver, or in tasks
+def test_vectors_of_several_lengths_in_several_partitions_raise(
+    session, spark, monkeypatch, fan_in
+):
     monkeypatch.setattr(spark, "FAN_IN", fan_in)
     vector = "if(id = 3, array(1D), array(1D, 2D)) as features"
     df = session.range(0, 4, 1, 4).selectExpr(vector)
-    words = r"partition [0-3] has (1|2) features, others have (1|2)"
-    with pytest.raises(InvalidInputError, match=words):
+    message = r"partition [0-3] has (1|2) features, but (1|2) were expected"
+    with pytest.raises(GridMismatchError, match=message):
         spark.MeanShiftPP(bandwidth=1.0).fit(df)
 
 
-def test_vectors_must_have_one_length_in_all_of_a_partition(session):
-    from meanshiftpp.engines.spark import estimator as spark
-    from meanshiftpp.engines.spark import tasks as _spark
+def test_vectors_of_several_lengths_in_several_batches_raise(session, spark):
+    from meanshiftpp.engines.spark import tasks
 
-    together = -(-_spark.ROWS // 10_000) * 10_000  # rows, in batches of Spark's size
-    vector = f"if(id < {together}, array(1D, 2D), array(1D)) as features"
-    df = session.range(0, together + 10, 1, 1).selectExpr(vector)
-    with pytest.raises(InvalidInputError, match="partition 0 has 1 features, others have 2"):
+    first_batch = -(-tasks.ROWS // 10_000) * 10_000  # rows, in batches of Spark's size
+    vector = f"if(id < {first_batch}, array(1D, 2D), array(1D)) as features"
+    df = session.range(0, first_batch + 10, 1, 1).selectExpr(vector)
+    with pytest.raises(GridMismatchError, match="partition 0 has 1 features, but 2 were expected"):
         spark.MeanShiftPP(bandwidth=1.0).fit(df)
 
 
 @pytest.mark.parametrize("fan_in", [16, 3])
-def test_a_cell_that_gets_too_full_is_refused(session, monkeypatch, fan_in):
-    from meanshiftpp.engines.spark import estimator as spark
-
-    monkeypatch.setattr(spark, "FAN_IN", fan_in)  # three grids are more than wait to be merged
+def test_cell_that_becomes_too_heavy_raises(session, spark, monkeypatch, fan_in):
+    monkeypatch.setattr(spark, "FAN_IN", fan_in)  # three grids are merged in a task
     df = session.range(0, 9, 1, 9).selectExpr("0.5D as x", "2147483648 as w")
     with pytest.raises(InvalidInputError, match="would have a cell of weight"):
         spark.fit(df, ["x"], 1.0, weight="w")
 
 
-def test_what_cannot_be_clustered_is_refused(session):
-    from meanshiftpp.engines.spark import estimator as spark
-
+def test_bad_input_raises(session, spark):
     df = session.createDataFrame([(1.0, "a")], "x double, name string")
-    for columns, bandwidth, words in [
+    for columns, bandwidth, message in [
         (["name"], 1.0, "'name' holds string, not numbers"),
         (["q"], 1.0, "no column 'q'"),
         ([], 1.0, "at least one column"),
         (["x"], -1.0, "positive"),
         (["x"], [1.0, 2.0], "one number or 1"),
     ]:
-        with pytest.raises(InvalidInputError, match=words):
+        with pytest.raises(InvalidInputError, match=message):
             spark.fit(df, columns, bandwidth)
     with pytest.raises(InvalidInputError, match="not vectors"):
         spark.MeanShiftPP(featuresCol="x", bandwidth=1.0).fit(df)
     with pytest.raises(InvalidInputError, match="at least one row"):
         spark.fit(df.where("x > 1"), ["x"], 1.0)
-    with pytest.warns(ConvergenceWarning, match="maxIter"):
-        spark.fit(session.createDataFrame(table()), NAMES, 0.5, max_iter=1)
 
 
-def test_the_docstrings_run(session):
-    from meanshiftpp.engines.spark import estimator as spark
+def test_search_that_reaches_max_iter_warns_once(session, spark, tmp_path, recwarn):
+    with pytest.warns(ConvergenceWarning, match=r"after 1 steps; raise maxIter \(now 1\)"):
+        model = spark.fit(session.createDataFrame(table()), NAMES, 0.5, max_iter=1)
+    model.save(str(tmp_path / "model"))
+    recwarn.clear()
+    loaded = spark.MeanShiftPPModel.load(str(tmp_path / "model"))
+    assert not loaded.modes.converged
+    assert not [each for each in recwarn if each.category is ConvergenceWarning]
 
+
+def test_examples_of_docstrings_run(session, spark):
     report = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     for test in doctest.DocTestFinder().find(spark):
@@ -265,14 +357,14 @@ def test_the_docstrings_run(session):
     assert not runner.failures, "".join(report)
 
 
-def test_the_page_about_scale_runs(session, tmp_path, monkeypatch):
+def test_examples_of_the_page_about_scale_run(session, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.*?)^```$", SCALE.read_text("utf-8"), re.M | re.S)
     assert blocks
     exec("\n".join(blocks), {"__name__": "scale"})
 
 
-def test_without_pyspark_it_says_what_to_install(monkeypatch):
+def test_missing_pyspark_raises_with_the_install_command(monkeypatch):
     monkeypatch.delitem(sys.modules, "meanshiftpp.engines.spark.estimator", raising=False)
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(MissingExtraError, match=r'pip install "meanshiftpp\[spark\]"'):

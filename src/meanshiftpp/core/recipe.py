@@ -195,8 +195,13 @@ def min_weight_for(min_cluster_size: float) -> float:
     return float(min_cluster_size) if min_cluster_size > 1 else 0.0
 
 
-def report_convergence(searches: Sequence[Modes], recipe: Recipe) -> None:
-    """Warn if a search ended at `max_iter`; the only place that reports it."""
+def report_convergence(
+    searches: Sequence[Modes], recipe: Recipe, max_iter: str = "max_iter"
+) -> None:
+    """Warn if a search ended at `max_iter`; the only place that reports it.
+
+    `max_iter` is the caller's name for that parameter.
+    """
     unfinished = sum(not modes.converged for modes in searches)
     if not unfinished:
         return
@@ -205,7 +210,7 @@ def report_convergence(searches: Sequence[Modes], recipe: Recipe) -> None:
     which = "the search" if len(searches) == 1 else f"{unfinished} of {len(searches)} searches"
     problem = f"{which} still moved points after {recipe.max_iter} steps"
     warning = ConvergenceWarning(
-        f"{problem}; use a larger bandwidth, or raise max_iter or tol (now {recipe.tol:g})"
+        f"{problem}; use a larger bandwidth, or raise {max_iter} or tol (now {recipe.tol:g})"
     )
     warning.problem = problem  # front ends add advice that names their own options
     warn_user(warning)

@@ -39,6 +39,7 @@ da = need("dask.array", "dask")
 __all__ = ["MeanShiftPP"]
 
 SPLIT_EVERY = 8  # results that one task of the tree combines
+Source = tuple[str, tuple[str, ...]]  # "blocks" or "partitions", and the names of the columns
 
 
 class MeanShiftPP(cluster.MeanShiftPP):
@@ -114,17 +115,14 @@ class MeanShiftPP(cluster.MeanShiftPP):
         if bandwidth is None:
             bandwidth = _choose_bandwidth(points, weight, n_threads)
         recipe = self._recipe(bandwidth).checked(points.shape[1])
+        source = self._source(X)
         grid = _reduce(
-            *(_bin_block, _add, points, weight),
-            recipe=recipe,
-            n_jobs=self.n_jobs,
-            kind="blocks" if isinstance(X, da.Array) else "partitions",
-            columns=tuple(getattr(self, "feature_names_in_", ())),
+            *(_bin_block, _add, points, weight), recipe=recipe, n_jobs=self.n_jobs, source=source
         )
         if not len(grid):
             raise InvalidInputError("X must have at least one row of positive weight, got none")
         modes = recipe.search(grid, n_threads=n_threads)
-        labels = _lazy_labels(points, modes, recipe, self.n_jobs)
+        labels = _lazy_labels(points, modes, recipe, self.n_jobs, source)
         return self._store(modes, labels, recipe.bandwidth)
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
@@ -155,13 +153,18 @@ class MeanShiftPP(cluster.MeanShiftPP):
             return super().predict(X)
         points = self._lazy(X, reset=False)
         recipe = self._recipe(self.bandwidth_)
-        return _lazy_labels(points, self._modes, recipe, self.n_jobs)
+        return _lazy_labels(points, self._modes, recipe, self.n_jobs, self._source(X))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the labels, whose graph refers to all the data, perhaps on a cluster."""
         state = dict(super().__getstate__())
         state.pop("labels_", None)
         return state
+
+    def _source(self, X: Any) -> Source:
+        """Return the words for the place of a bad value in `X`."""
+        kind = "blocks" if isinstance(X, da.Array) else "partitions"
+        return kind, tuple(getattr(self, "feature_names_in_", ()))
 
     def _lazy(self, X: Any, reset: bool) -> Any:
         """Check type, dimension and names without computing; return a dask array."""
@@ -286,11 +289,15 @@ def _bin_block(
     *,
     recipe: CheckedRecipe,
     n_jobs: int | None,
-    kind: str,
-    columns: tuple[str, ...],
+    source: Source,
 ) -> Grid:
-    chunk = Chunk(points, weight, source=f"X.{kind}[{number}]", columns=columns)
+    chunk = _chunk(points, weight, number, source)
     return recipe.bin(chunk, n_threads=_task_threads(n_jobs))
+
+
+def _chunk(points: Any, weight: Any, number: int, source: Source) -> Chunk:
+    kind, columns = source
+    return Chunk(points, weight, source=f"X.{kind}[{number}]", columns=columns)
 
 
 def _add(grids: Sequence[Grid]) -> Grid:
@@ -347,7 +354,9 @@ def _sample_block(
     return [(to_host(points[in_block]), row_weights)]
 
 
-def _lazy_labels(points: Any, modes: Modes, recipe: Recipe, n_jobs: int | None) -> Any:
+def _lazy_labels(
+    points: Any, modes: Modes, recipe: Recipe, n_jobs: int | None, source: Source
+) -> Any:
     # One node of the graph holds the modes, so that each worker receives them once. Scattered
     # data would be lost with its worker. Labels are made as a column, from which the axis is then
     # dropped, because Dask copies the blocks where a task itself drops an axis.
@@ -356,6 +365,7 @@ def _lazy_labels(points: Any, modes: Modes, recipe: Recipe, n_jobs: int | None) 
         modes=dask.delayed(modes, traverse=False),
         recipe=recipe,
         n_jobs=n_jobs,
+        source=source,
         chunks=(points.chunks[0], (1,)),
         dtype=np.int32,
         meta=np.empty((0, 0), np.int32),
@@ -364,9 +374,16 @@ def _lazy_labels(points: Any, modes: Modes, recipe: Recipe, n_jobs: int | None) 
 
 
 def _label_block(
-    points: NDArray[Any], *, modes: Modes, recipe: Recipe, n_jobs: int | None
+    points: NDArray[Any],
+    *,
+    modes: Modes,
+    recipe: Recipe,
+    n_jobs: int | None,
+    source: Source,
+    block_id: Any,
 ) -> NDArray[np.int32]:
-    return recipe.label(modes, points, n_threads=_task_threads(n_jobs))[:, None]
+    with _chunk(points, None, block_id[0], source).locating_errors():
+        return recipe.label(modes, points, n_threads=_task_threads(n_jobs))[:, None]
 
 
 def _task_threads(n_jobs: int | None) -> int:

@@ -1,0 +1,155 @@
+"""The parameters of the estimator and the model on Spark, and the columns that they name."""
+
+# ruff: noqa: E402, N802, N815 - pyspark is checked first; the names are Spark's
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from meanshiftpp._support.extras import need
+
+need("pyspark", "spark")
+from pyspark.ml.functions import vector_to_array
+from pyspark.ml.linalg import VectorUDT
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import (
+    HasFeaturesCol,
+    HasInputCols,
+    HasMaxIter,
+    HasPredictionCol,
+    HasTol,
+    HasWeightCol,
+)
+from pyspark.sql import functions as sql
+from pyspark.sql.types import ArrayType, NumericType
+
+from meanshiftpp._support.checks import as_bandwidth, as_periods
+from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe
+from meanshiftpp.errors import InvalidInputError
+
+
+def _to_bandwidth(value: Any) -> list[float]:
+    """Convert a bandwidth to Spark's form: a list of one number, or of one for each feature."""
+    bandwidth: list[float] = as_bandwidth(value, np.size(value)).tolist()
+    return bandwidth
+
+
+def _to_periods(value: Any) -> list[float | None]:
+    """Convert periods to Spark's form: a list of one period, or of one or None per feature."""
+    return [length or None for length in as_periods(value, np.size(np.asarray(value, object)))]
+
+
+class Parameters(
+    HasInputCols,
+    HasFeaturesCol,
+    HasPredictionCol,
+    HasWeightCol,
+    HasTol,
+    HasMaxIter,
+):
+    """Spark's parameters, which the estimator and the model share."""
+
+    bandwidth = Param(
+        Params._dummy(), "bandwidth", "size of a grid cell, one or one per feature", _to_bandwidth
+    )
+    resolution = Param(
+        Params._dummy(),
+        "resolution",
+        "cells from the centre of the window to its border",
+        TypeConverters.toInt,
+    )
+    periodic = Param(
+        Params._dummy(), "periodic", "period of each feature, or null for none", _to_periods
+    )
+    minClusterSize = Param(
+        Params._dummy(), "minClusterSize", "least weight of a cluster", TypeConverters.toFloat
+    )
+    clusterAll = Param(
+        Params._dummy(),
+        "clusterAll",
+        "whether points far from every occupied cell get a label",
+        TypeConverters.toBoolean,
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(tol=DEFAULT_TOL, maxIter=DEFAULT_MAX_ITER, resolution=1)
+        self._setDefault(minClusterSize=1.0, clusterAll=True)
+
+    def getBandwidth(self) -> list[float] | None:
+        """Return the bandwidth that was set, or None."""
+        return self.getOrDefault(self.bandwidth) if self.isSet(self.bandwidth) else None
+
+    def getResolution(self) -> int:
+        """Return the cells from the centre of the window to its border."""
+        return int(self.getOrDefault(self.resolution))
+
+    def getPeriodic(self) -> list[float | None] | None:
+        """Return the periods that were set, or None."""
+        return self.getOrDefault(self.periodic) if self.isSet(self.periodic) else None
+
+    def getMinClusterSize(self) -> float:
+        """Return the least weight of a cluster."""
+        return float(self.getOrDefault(self.minClusterSize))
+
+    def getClusterAll(self) -> bool:
+        """Return whether points far from every occupied cell get a label."""
+        return bool(self.getOrDefault(self.clusterAll))
+
+    def _recipe(self, bandwidth: Any = None) -> Recipe:
+        """Return the recipe of these parameters; the model drops light clusters later."""
+        periods = self.getPeriodic()
+        return Recipe(
+            _one_or_all(bandwidth),
+            resolution=self.getResolution(),
+            periodic=None if periods is None else _one_or_all(periods),
+            tol=self.getTol(),
+            max_iter=self.getMaxIter(),
+            cluster_all=self.getClusterAll(),
+        )
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self.getInputCols()) if self.isSet(self.inputCols) else ()
+
+    def _points(self, df: Any) -> list[Any]:
+        """Return the columns to read: columns of numbers, or one column of vectors or arrays."""
+        if self.isSet(self.inputCols):
+            if not self._names():
+                raise InvalidInputError("at least one column to cluster by is needed, got none")
+            # The columns are renamed, because mapInArrow fails for names with a dot.
+            return [number_column(df, name).alias(f"x{j}") for j, name in enumerate(self._names())]
+        name = self.getFeaturesCol()
+        kind = _kind(df, name)
+        if isinstance(kind, VectorUDT):
+            return [vector_to_array(_column(name)).alias("x")]
+        if isinstance(kind, ArrayType) and isinstance(kind.elementType, NumericType):
+            return [_column(name).alias("x")]
+        raise InvalidInputError(
+            f"column {name!r} holds {kind.simpleString()}, not vectors; "
+            "name columns of numbers in inputCols"
+        )
+
+
+def _kind(df: Any, name: str) -> Any:
+    if name not in df.columns:
+        raise InvalidInputError(f"the data frame has no column {name!r}, only {df.columns}")
+    return df.schema[name].dataType
+
+
+def _column(name: str) -> Any:
+    quoted = name.replace("`", "``")
+    return sql.col(f"`{quoted}`")  # unquoted, a dot selects a field of a struct
+
+
+def number_column(df: Any, name: str) -> Any:
+    """Return a column of a data frame, which must hold numbers."""
+    if not isinstance(kind := _kind(df, name), NumericType):
+        raise InvalidInputError(f"column {name!r} holds {kind.simpleString()}, not numbers")
+    return _column(name)
+
+
+def _one_or_all(values: Any) -> Any:
+    """Return the value of a list of one, which stands for all features."""
+    return values[0] if values is not None and len(values) == 1 else values
