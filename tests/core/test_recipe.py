@@ -204,7 +204,7 @@ def test_reaching_max_iter_warns_once(points, call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call(points)
-    assert_one_warning(caught, "the search still moved points after 1 steps; raise max_iter (now 1")
+    assert_one_warning(caught, "the search still moved points after 1 steps; use a larger")
 
 
 @pytest.mark.parametrize("call", LIMITED.values(), ids=LIMITED)
