@@ -13,7 +13,7 @@ from tests.helpers import assert_same_modes
 from meanshiftpp import Grid, MeanShiftPP, Tracker, quantize, seek, segment, sweep
 from meanshiftpp._kernel import MAX_REACH
 from meanshiftpp.core.chunk import Chunk
-from meanshiftpp.core.recipe import CheckedRecipe, Recipe, fine_bandwidth, least_weight
+from meanshiftpp.core.recipe import CheckedRecipe, Recipe, fine_bandwidth, min_weight_for
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.video import VideoSegmenter
 
@@ -143,7 +143,7 @@ def test_min_weight_is_met_by_equal_weight(points):
 
 @pytest.mark.parametrize(("size", "weight"), [(1, 0.0), (0.5, 0.0), (1.5, 1.5), (20, 20.0)])
 def test_minimum_cluster_size_of_one_keeps_every_cluster(size, weight):
-    assert least_weight(size) == weight
+    assert min_weight_for(size) == weight
 
 
 def test_bin_states_the_place_of_a_bad_value():
