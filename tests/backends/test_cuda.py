@@ -90,13 +90,14 @@ def test_windows_with_too_many_cells_for_the_kernels():
     assert same(b[1], a[1])
 
 
-def test_a_total_weight_too_large_for_the_kernels():
+def test_a_total_weight_that_is_too_large_raises_the_same_error_as_on_the_cpu():
     X = np.argwhere(np.ones((40, 40))) + 0.5  # one point in each cell
-    w = np.full(len(X), COUNT_LIMIT, np.uint64)
-    a, b = (fit_labels(x, 1.0, sample_weight=w) for x in (X, to_gpu(X)))
-    assert a[0].grid.total > 2**41
-    assert same(b[1], a[1])
-    assert same(b[0].fractions, a[0].fractions)
+    grid = Grid.from_points(X, 1.0, sample_weight=np.full(len(X), COUNT_LIMIT, np.uint64))
+    with pytest.raises(InvalidInputError, match="weight") as expected:
+        seek(grid)
+    with pytest.raises(InvalidInputError) as actual:
+        seek(grid.to("cuda"))
+    assert str(actual.value) == str(expected.value)
 
 
 @pytest.mark.parametrize(
