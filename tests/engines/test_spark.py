@@ -339,7 +339,9 @@ def test_bad_input_raises(session, spark):
 
 
 def test_search_that_reaches_max_iter_warns_once(session, spark, tmp_path, recwarn):
-    with pytest.warns(ConvergenceWarning, match="after 1 steps; use a larger bandwidth, or raise maxIter"):
+    with pytest.warns(
+        ConvergenceWarning, match="after 1 steps; use a larger bandwidth, or raise maxIter"
+    ):
         model = spark.fit(session.createDataFrame(table()), NAMES, 0.5, max_iter=1)
     model.save(str(tmp_path / "model"))
     recwarn.clear()
