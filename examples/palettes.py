@@ -19,7 +19,7 @@ photos = [
     data.coffee()[:, 33:567],
     data.astronaut()[:384],
 ]
-BANDWIDTH = 16.0  # of 255, in red, green and blue
+BANDWIDTH = 15.0  # of 255, in red, green and blue
 
 fig, axes = plt.subplots(3, 4, figsize=(12, 6), height_ratios=[4, 4, 1], layout="constrained")
 for photo, (top, middle, bottom) in zip(photos, axes.T, strict=True):

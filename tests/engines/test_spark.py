@@ -371,3 +371,18 @@ def test_missing_pyspark_raises_with_the_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(MissingExtraError, match=r'pip install "meanshiftpp\[spark\]"'):
         importlib.import_module("meanshiftpp.engines.spark.estimator")
+
+
+def test_one_period_in_a_list_is_not_applied_to_two_columns(session):
+    from meanshiftpp import spark
+
+    df = session.createDataFrame(table())
+    with pytest.raises(InvalidInputError, match="periodic must be None or"):
+        spark.fit(df, NAMES, 0.5, periodic=[24.0])
+
+
+def test_a_cluster_size_below_1_raises(session):
+    from meanshiftpp import spark
+
+    with pytest.raises(InvalidInputError, match="minClusterSize must be a number of at least 1"):
+        spark.fit(session.createDataFrame(table()), NAMES, 0.5, min_cluster_size=0)

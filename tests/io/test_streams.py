@@ -769,3 +769,13 @@ def test_a_sample_of_very_many_chunks_terminates(tmp_path):
     assert total == 1000
     assert 10 <= len(sample) <= 20
     assert np.ptp(np.diff(sample[:, 0])) <= 1  # equally spaced
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".csv"])
+@pytest.mark.parametrize("labels", [np.zeros(3, np.int32), np.zeros((10, 1), np.int32), None])
+def test_a_function_that_returns_other_than_one_label_per_point_raises(tmp_path, suffix, labels):
+    np.save(tmp_path / "points.npy", np.zeros((10, 2)))
+    output = tmp_path / f"labels{suffix}"
+    with pytest.raises(InvalidInputError, match="one label per point, 10 for"):
+        write_labels(output, open_points(tmp_path / "points.npy"), lambda _: labels)
+    assert not output.exists()

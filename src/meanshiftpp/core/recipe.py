@@ -112,6 +112,10 @@ class Recipe:
     def search_quietly(self, grid: Grid, *, n_threads: int | None = None) -> Modes:
         """Search a grid for all its modes, without a warning; the caller checks `converged`."""
         search = self._checked_search()
+        if not isinstance(grid, Grid):
+            raise InvalidInputError(
+                f"a search needs a Grid, got {type(grid).__name__}; use Grid.from_points(X, h)"
+            )
         if len(grid) == 0:
             raise InvalidInputError("an empty grid has no modes: bin some points first")
         check_window_fits(grid.cells_per_period, search.window, "use a smaller bandwidth")

@@ -353,7 +353,12 @@ def _labelled(
         for chunk in chunks:
             with chunk.locating_errors():
                 chunk_labels = labels(chunk.points) if len(chunk) else np.empty(0, np.int32)
-            yield chunk, chunk_labels
+            if np.shape(chunk_labels) != (len(chunk),):
+                raise InvalidInputError(
+                    f"labels must return one label per point, {len(chunk)} for {chunk.source}; "
+                    f"got shape {np.shape(chunk_labels)}"
+                )
+            yield chunk, _as_labels(chunk_labels)
 
 
 def _sliced(

@@ -12,7 +12,7 @@ import typer
 
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 
-_CONVERGENCE_ADVICE = "use a larger --bandwidth, or raise --max-iter or --tol"
+CONVERGENCE_ADVICE = "use a larger --bandwidth, or raise --max-iter or --tol"
 
 # The options that stand for parameters of Python functions in error messages.
 OPTIONS = {
@@ -119,12 +119,13 @@ def _abbreviate(n: float) -> str:
 
 
 @contextmanager
-def report_errors() -> Iterator[None]:
+def report_errors(convergence_advice: str = CONVERGENCE_ADVICE) -> Iterator[None]:
     """Print errors and warnings as one line each; exit with 1 after an error.
 
-    Unexpected exceptions are bugs and keep their traceback.
+    Unexpected exceptions are bugs and keep their traceback. `convergence_advice` follows the
+    warning about a search that did not converge, in terms of the command's own options.
     """
-    with _report_warnings():
+    with _report_warnings(convergence_advice):
         try:
             yield
         except (MeanShiftPPError, MemoryError) as error:
@@ -149,7 +150,7 @@ def warning_text(warning: Warning | str, advice: str) -> str:
 
 
 @contextmanager
-def _report_warnings() -> Iterator[None]:
+def _report_warnings(convergence_advice: str) -> Iterator[None]:
     """Print each distinct warning once, as one line without the file and line of its source."""
     printed: set[str] = set()
 
@@ -161,7 +162,7 @@ def _report_warnings() -> Iterator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        text = " ".join(warning_text(message, _CONVERGENCE_ADVICE).split())
+        text = " ".join(warning_text(message, convergence_advice).split())
         if text not in printed:
             printed.add(text)
             print_stderr(f"warning: {text}")

@@ -90,7 +90,7 @@ def sweep(
     longest is marked.
     """
     values = None if bandwidths is None else parse_positive_numbers(bandwidths, "--bandwidths")
-    with report_errors():
+    with report_errors(convergence_advice="ignore these bandwidths, or use larger --bandwidths"):
         from meanshiftpp._support.files import check_no_overwrite
         from meanshiftpp.bandwidth.sweep import sweep as sweep_points
 

@@ -25,7 +25,7 @@ from pyspark.ml.param.shared import (
 from pyspark.sql import functions as sql
 from pyspark.sql.types import ArrayType, NumericType
 
-from meanshiftpp._support.checks import as_bandwidth, as_periods
+from meanshiftpp._support.checks import as_bandwidth, as_periods, is_number
 from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe
 from meanshiftpp.errors import InvalidInputError
 
@@ -36,9 +36,17 @@ def _to_bandwidth(value: Any) -> list[float]:
     return bandwidth
 
 
-def _to_periods(value: Any) -> list[float | None]:
-    """Convert periods to Spark's form: a list of one period, or of one or None per feature."""
-    return [length or None for length in as_periods(value, np.size(np.asarray(value, object)))]
+def _to_periods(value: Any) -> float | list[float | None]:
+    """Convert periods to Spark's form: a number for all features, or a list with one for each."""
+    periods = as_periods(value, np.size(np.asarray(value, object)))
+    return periods[0] if np.ndim(value) == 0 else [length or None for length in periods]
+
+
+def _to_cluster_size(value: Any) -> float:
+    """Check a minimum cluster size."""
+    if not is_number(value) or not value >= 1:
+        raise InvalidInputError.for_parameter("minClusterSize", "a number of at least 1", value)
+    return float(value)
 
 
 class Parameters(
@@ -64,7 +72,7 @@ class Parameters(
         Params._dummy(), "periodic", "period of each feature, or null for none", _to_periods
     )
     minClusterSize = Param(
-        Params._dummy(), "minClusterSize", "least weight of a cluster", TypeConverters.toFloat
+        Params._dummy(), "minClusterSize", "least weight of a cluster", _to_cluster_size
     )
     clusterAll = Param(
         Params._dummy(),
@@ -86,7 +94,7 @@ class Parameters(
         """Return the cells from the centre of the window to its border."""
         return int(self.getOrDefault(self.resolution))
 
-    def getPeriodic(self) -> list[float | None] | None:
+    def getPeriodic(self) -> float | list[float | None] | None:
         """Return the periods that were set, or None."""
         return self.getOrDefault(self.periodic) if self.isSet(self.periodic) else None
 
@@ -100,11 +108,10 @@ class Parameters(
 
     def _recipe(self, bandwidth: Any = None) -> Recipe:
         """Return the recipe of these parameters; the model drops light clusters later."""
-        periods = self.getPeriodic()
         return Recipe(
             _one_or_all(bandwidth),
             resolution=self.getResolution(),
-            periodic=None if periods is None else _one_or_all(periods),
+            periodic=self.getPeriodic(),
             tol=self.getTol(),
             max_iter=self.getMaxIter(),
             cluster_all=self.getClusterAll(),
@@ -151,5 +158,5 @@ def number_column(df: Any, name: str) -> Any:
 
 
 def _one_or_all(values: Any) -> Any:
-    """Return the value of a list of one, which stands for all features."""
+    """Return the value of a list of one, which applies to all features."""
     return values[0] if values is not None and len(values) == 1 else values
