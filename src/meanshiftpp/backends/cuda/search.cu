@@ -6,7 +6,7 @@
 
 #include "hash.cuh"
 
-// Displacements of a step, in units of tol / 2^32, as in src/kernel/seek/displacement.hpp.
+// Displacements of a step, in units of tol / 2^32, as in src/kernel/seek/movement.hpp.
 struct Tally {
     u64 bound, moved;
     u32 bound_exceeds, moved_exceeds, in_motion, unused;
@@ -155,7 +155,7 @@ __device__ inline void link_and_clear(const Arrays& arrays, int now, u64 i) {
     if (HASH) arrays.keys[now][at] = 0;
 }
 
-// Adds the distance that a group of the previous step moves in this one; see src/kernel/seek/seek.hpp.
+// Adds the distance that a group of the previous step moves in this one; see src/kernel/seek/step.hpp.
 template <int D>
 __device__ inline void count_movement(const Arrays& arrays, Tally& tally, int now, u64 k, int bits,
                                       double tol) {
