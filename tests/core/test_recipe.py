@@ -2,7 +2,6 @@
 
 import math
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from tests.helpers import assert_same_modes
 from meanshiftpp import Grid, MeanShiftPP, Tracker, quantize, seek, segment, sweep
 from meanshiftpp._kernel import MAX_REACH
 from meanshiftpp.core.chunk import Chunk
-from meanshiftpp.core.recipe import CheckedRecipe, Recipe, fine_bandwidth, min_weight_for
+from meanshiftpp.core.recipe import CheckedRecipe, Recipe, Search, fine_bandwidth, min_weight_for
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.video import VideoSegmenter
 
@@ -68,7 +67,6 @@ def test_checked_recipe_holds_converted_parameters():
     assert_array_equal(checked.cell_size, [36 / 54, fine_bandwidth(2, 4)])
     assert (type(checked.resolution), type(checked.tol)) == (int, float)
     assert checked.max_iter == 2**31 - 1  # the largest number of the kernel
-    assert checked.window == 9
 
 
 def test_period_must_hold_a_window():
@@ -162,8 +160,8 @@ def test_bin_states_the_place_of_a_bad_value():
 @pytest.fixture
 def one_step(monkeypatch):
     """Limit every search to one step; images and videos have no parameter for it."""
-    checked = Recipe._checked_search
-    monkeypatch.setattr(Recipe, "_checked_search", lambda self: replace(checked(self), max_iter=1))
+    checked = Search.checked
+    monkeypatch.setattr(Search, "checked", lambda *given: checked(*given)._replace(max_iter=1))
 
 
 def picture() -> np.ndarray:

@@ -95,6 +95,8 @@ def divide_periods(
     A period must hold at least `window` cells, because a window must not contain a cell twice.
     """
     cell_size, cells_per_period = cell_size.copy(), np.zeros(len(cell_size), np.int64)
+    if periodic is None:
+        return cell_size, cells_per_period
     for j, length in enumerate(as_periods(periodic, len(cell_size))):
         if length == 0:
             continue

@@ -48,7 +48,7 @@ from meanshiftpp.bandwidth.spread import (
 from meanshiftpp.bandwidth.sweep import FALLBACK, compute_sweep
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import Recipe
+from meanshiftpp.core.recipe import Search
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class _SampleData:
         result = compute_sweep(
             self.rows,
             None,
-            Recipe(),
+            Search.checked(),
             step=step,
             sample_weight=self.weight,
             n_threads=self.n_threads,
@@ -224,7 +224,7 @@ class _GridData:
 
     def most_stable(self) -> NDArray[np.float64]:
         """Return the best bandwidth of a sweep over the grid."""
-        result = compute_sweep(self.base, None, Recipe(), n_threads=self.n_threads)
+        result = compute_sweep(self.base, None, Search.checked(), n_threads=self.n_threads)
         best: NDArray[np.float64] = result.bandwidths[result.best]
         return best
 
@@ -282,9 +282,9 @@ def _auto(data: _Data) -> NDArray[np.float64]:
     d = len(data.scale.spread)
     reference = gradient_reference(d, data.scale.total)
     best, best_separation = FALLBACK, -math.inf
+    search = Search.checked()
     for candidate in CANDIDATES + FINE_CANDIDATES:
-        grid = data.grid(candidate * reference)
-        modes = Recipe().search_quietly(grid, n_threads=data.n_threads)
+        modes = search.modes(data.grid(candidate * reference), n_threads=data.n_threads)
         if share_in_small(modes) > MAX_IN_SMALL:
             break  # finer cells only move more points to small clusters
         if not qualifies(modes):

@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import Recipe
+from meanshiftpp.core.recipe import Search
 
 
 def largest_divisor(k: int, multiples: Iterable[int]) -> int:
@@ -25,29 +25,29 @@ def coarsen_all(base: Grid, multiples: list[int]) -> list[Grid]:
     return [grids[k] for k in multiples]
 
 
-def search_all(grids: list[Grid], recipe: Recipe, n_threads: int) -> list[Modes]:
+def search_all(grids: list[Grid], search: Search, n_threads: int) -> list[Modes]:
     """Search each grid on one thread, or on all if it has more than a thread's share of cells."""
     share = sum(map(len, grids)) / n_threads
     results = {
-        i: recipe.search_quietly(grid, n_threads=n_threads)
+        i: search.modes(grid, n_threads=n_threads)
         for i, grid in enumerate(grids)
         if len(grid) > share
     }
     small = [i for i in range(len(grids)) if i not in results]
     errors: list[BaseException] = []  # after the first, or Ctrl-C, no further search starts
 
-    def search(i: int) -> Modes:
+    def search_small(i: int) -> Modes:
         if errors:
             raise CancelledError
         try:
-            return recipe.search_quietly(grids[i], n_threads=1)
+            return search.modes(grids[i], n_threads=1)
         except BaseException as error:
             errors.append(error)
             raise
 
     with ThreadPoolExecutor(n_threads) as pool:
         try:
-            results |= dict(zip(small, pool.map(search, small), strict=True))
+            results |= dict(zip(small, pool.map(search_small, small), strict=True))
         except BaseException as error:
             errors.append(error)
             raise errors[0] from None

@@ -21,7 +21,6 @@ import numpy as np
 from meanshiftpp._support.checks import (
     as_bandwidth,
     as_points,
-    as_resolution,
     as_weights,
     thread_count,
 )
@@ -49,8 +48,8 @@ from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import (
     DEFAULT_MAX_ITER,
     DEFAULT_TOL,
-    Recipe,
-    fine_bandwidth,
+    Search,
+    fine_cell_size,
     report_convergence,
 )
 from meanshiftpp.errors import InvalidInputError
@@ -322,24 +321,24 @@ def sweep(
     >>> sweep(X, [1, 2, 4]).n_clusters.tolist()
     [2, 2, 1]
     """
-    recipe = Recipe(resolution=resolution, tol=tol, max_iter=max_iter)
+    search = Search.checked(resolution, tol, max_iter)
     result = compute_sweep(
         X,
         bandwidths,
-        recipe,
+        search,
         step=step,
         sample_weight=sample_weight,
         max_cells=max_cells,
         n_threads=n_threads,
     )
-    report_convergence(result.modes, recipe)
+    report_convergence(result.modes, search)
     return result
 
 
 def compute_sweep(
     X: ArrayLike | Grid,
     bandwidths: ArrayLike | None,
-    recipe: Recipe,
+    search: Search,
     *,
     step: float | ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -347,21 +346,21 @@ def compute_sweep(
     n_threads: int | None = None,
 ) -> Sweep:
     """Compute a sweep as `sweep` does, without a warning about searches that did not converge."""
-    resolution, n_threads = as_resolution(recipe.resolution), thread_count(n_threads)
+    n_threads = thread_count(n_threads)
     if isinstance(X, Grid):
         base = X.to("cpu")
-        unit, multiples = plan_for_grid(base, bandwidths, step, sample_weight, resolution)
+        unit, multiples = plan_for_grid(base, bandwidths, step, sample_weight, search.reach)
     else:
         points = as_points(X)
         if sample_weight is not None:
             sample_weight = to_device_of(points, sample_weight)
             as_weights(sample_weight, len(points))
         unit, multiples = plan_for_points(points, sample_weight, bandwidths, step)
-        cell_size = fine_bandwidth(unit, resolution)
+        cell_size = fine_cell_size(unit, search.reach)
         check_cell_count(points, cell_size, unit * multiples[0], max_cells)
         grid = Grid.from_points(points, cell_size, sample_weight=sample_weight, n_threads=n_threads)
         base = grid.to("cpu")  # only binning gains from the points' device
     if len(base) == 0:
         raise InvalidInputError("a sweep needs at least one point of positive weight, got none")
-    modes = search_all(coarsen_all(base, multiples), recipe, n_threads)
+    modes = search_all(coarsen_all(base, multiples), search, n_threads)
     return Sweep(base, unit, np.array(multiples, np.int64), modes)

@@ -90,9 +90,9 @@ class Grid:
     def __post_init__(self) -> None:
         if len(self.cells_per_period) == 0:
             object.__setattr__(self, "cells_per_period", np.zeros(len(self.bandwidth), np.int64))
-        for array in self._arrays():
-            if not on_gpu(array):
-                array.flags.writeable = False
+        rows = () if on_gpu(self.cells) else (self.cells, self.counts, self.sums)
+        for array in (self.bandwidth, *rows, self.cells_per_period):
+            array.flags.writeable = False
 
     # -- constructors -------------------------------------------------------------------------
 
@@ -138,11 +138,12 @@ class Grid:
         Grid(2 cells, 1 feature, weight 3, bandwidth 7.05882, period 360)
         """
         points = as_points(X)
-        empty = cls.empty(bandwidth, points.shape[1], periodic=periodic)
+        h = as_bandwidth(bandwidth, points.shape[1])
+        cells = divide_periods(h, periodic, PAPER_WINDOW)
         gpu = None if device is None or on_gpu(points) else gpu_of(device)
         if gpu is not None:
-            return empty._binned_on_gpu(gpu, points, sample_weight)
-        grid, _ = empty.bin(points, sample_weight=sample_weight, n_threads=n_threads)
+            return cls.of_cells(*cells)._binned_on_gpu(gpu, points, sample_weight)
+        grid, _ = cls.of_points(points, *cells, sample_weight=sample_weight, n_threads=n_threads)
         return grid if device is None else grid.to(device)
 
     @classmethod
@@ -228,6 +229,35 @@ class Grid:
         rows = empty_rows(len(cell_size))
         return cls(cell_size, *rows, cells_per_period=cells_per_period)
 
+    @classmethod
+    def of_points(
+        cls,
+        points: NDArray[np.generic],
+        cell_size: NDArray[np.float64],
+        cells_per_period: NDArray[np.int64],
+        *,
+        sample_weight: ArrayLike | None = None,
+        ids: NDArray[np.int32] | None = None,
+        n_threads: int | None = None,
+    ) -> tuple[Grid, Assignment]:
+        """Bin points, as `as_points` returns them, into checked cells; see `bin`."""
+        if points.shape[1] != len(cell_size):
+            raise InvalidInputError(
+                f"X must have {len(cell_size)} features like the grid, got {points.shape[1]}"
+            )
+        counts, unit = None, 1.0
+        if sample_weight is not None:
+            counts, unit = as_weights(to_device_of(points, sample_weight), len(points))
+        rows, assignment = bin_rows(
+            points,
+            cell_size,
+            cells_per_period,
+            counts=counts,
+            ids=ids,
+            n_threads=thread_count(n_threads),
+        )
+        return cls(cell_size, *rows, unit, cells_per_period), assignment
+
     def bin(
         self,
         X: ArrayLike,
@@ -256,23 +286,14 @@ class Grid:
         assignment : Assignment
             The cell of each point, if `ids` was given.
         """
-        points = as_points(X)
-        if points.shape[1] != self.n_features:
-            raise InvalidInputError(
-                f"X must have {self.n_features} features like the grid, got {points.shape[1]}"
-            )
-        counts, unit = None, 1.0
-        if sample_weight is not None:
-            counts, unit = as_weights(to_device_of(points, sample_weight), len(points))
-        rows, assignment = bin_rows(
-            points,
+        return self.of_points(
+            as_points(X),
             self.bandwidth,
             self.cells_per_period,
-            counts=counts,
+            sample_weight=sample_weight,
             ids=ids,
-            n_threads=thread_count(n_threads),
+            n_threads=n_threads,
         )
-        return self.with_rows(rows, unit), assignment
 
     # -- content ------------------------------------------------------------------------------
 

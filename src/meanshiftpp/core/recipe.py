@@ -14,8 +14,8 @@ differ in how chunks reach `bin` and where `search` runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,7 @@ from meanshiftpp._support.checks import (
 )
 from meanshiftpp._support.devices import current_device, module_of, to_device_of
 from meanshiftpp._support.warnings import warn_user
+from meanshiftpp.backends.protocol import Assignment
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import PAPER_WINDOW, Grid
 from meanshiftpp.core.modes import Modes, find_modes
@@ -43,6 +44,44 @@ __all__ = ["DEFAULT_MAX_ITER", "DEFAULT_TOL", "Recipe", "fine_bandwidth", "seek"
 DEFAULT_TOL = 1e-3
 DEFAULT_MAX_ITER = 300
 _MAX_STEPS = 2**31 - 1
+
+
+class Search(NamedTuple):
+    """The part of a recipe that searches grids, which needs no bandwidth; made by `checked`."""
+
+    reach: int
+    tol: float
+    max_iter: int
+    min_weight: float
+
+    @classmethod
+    def checked(
+        cls,
+        resolution: int = 1,
+        tol: float = DEFAULT_TOL,
+        max_iter: int = DEFAULT_MAX_ITER,
+        min_weight: float = 0.0,
+    ) -> Self:
+        """Validate the parameters; nothing else validates them."""
+        return cls(
+            as_resolution(resolution),
+            as_not_negative(tol, "tol"),
+            min(as_whole(max_iter, "max_iter", 1), _MAX_STEPS),
+            as_not_negative(min_weight, "min_weight"),
+        )
+
+    def modes(self, grid: Grid, *, n_threads: int | None = None) -> Modes:
+        """Search a grid for all its modes, without a warning; the caller checks `converged`."""
+        if not isinstance(grid, Grid):
+            raise InvalidInputError(
+                f"a search needs a Grid, got {type(grid).__name__}; use Grid.from_points(X, h)"
+            )
+        if len(grid) == 0:
+            raise InvalidInputError("an empty grid has no modes: bin some points first")
+        window = 2 * self.reach + 1
+        check_window_fits(grid.cells_per_period, window, "use a smaller bandwidth")
+        tol = self.tol * (window / PAPER_WINDOW)  # from bandwidths to cells
+        return find_modes(grid, self.reach, tol, self.max_iter, thread_count(n_threads))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,49 +117,36 @@ class Recipe:
 
     def checked(self, n_features: int) -> CheckedRecipe:
         """Validate all parameters for `n_features` features; nothing else validates them."""
-        search = self._checked_search()
+        search = self._search()
         bandwidth = as_bandwidth(self.bandwidth, n_features)
         cell_size, cells_per_period = divide_periods(
-            fine_bandwidth(bandwidth, search.resolution), self.periodic, search.window
+            fine_cell_size(bandwidth, search.reach), self.periodic, 2 * search.reach + 1
         )
         return CheckedRecipe(
             bandwidth=bandwidth,
-            resolution=search.resolution,
+            resolution=search.reach,
             periodic=self.periodic,
             tol=search.tol,
             max_iter=search.max_iter,
             min_weight=search.min_weight,
-            cluster_all=search.cluster_all,
+            cluster_all=bool(self.cluster_all),
             cell_size=cell_size,
             cells_per_period=cells_per_period,
         )
-
-    @property
-    def window(self) -> int:
-        """Cells along each axis of a window."""
-        return 2 * self.resolution + 1
 
     def search(self, grid: Grid, *, n_threads: int | None = None) -> Modes:
         """Search a grid for its modes and drop those that are too light.
 
         A search that reaches `max_iter` warns with scikit-learn's ``ConvergenceWarning``.
         """
-        modes = self.search_quietly(grid, n_threads=n_threads)
+        search = self._search()
+        modes = search.modes(grid, n_threads=n_threads)
         report_convergence([modes], self)
-        return modes.keep(self.min_weight) if self.min_weight > 0 else modes
+        return modes.keep(search.min_weight) if search.min_weight > 0 else modes
 
     def search_quietly(self, grid: Grid, *, n_threads: int | None = None) -> Modes:
         """Search a grid for all its modes, without a warning; the caller checks `converged`."""
-        search = self._checked_search()
-        if not isinstance(grid, Grid):
-            raise InvalidInputError(
-                f"a search needs a Grid, got {type(grid).__name__}; use Grid.from_points(X, h)"
-            )
-        if len(grid) == 0:
-            raise InvalidInputError("an empty grid has no modes: bin some points first")
-        check_window_fits(grid.cells_per_period, search.window, "use a smaller bandwidth")
-        tol = search.tol * (search.window / PAPER_WINDOW)  # from bandwidths to cells
-        return find_modes(grid, search.resolution, tol, search.max_iter, thread_count(n_threads))
+        return self._search().modes(grid, n_threads=n_threads)
 
     def label(
         self, modes: Modes, X: ArrayLike, *, n_threads: int | None = None
@@ -128,16 +154,8 @@ class Recipe:
         """Label points, those of the grid or new ones; see `Modes.label`."""
         return modes.label(X, cluster_all=self.cluster_all, n_threads=n_threads)
 
-    def _checked_search(self) -> Recipe:
-        """Validate the parameters that a search uses."""
-        return replace(
-            self,
-            resolution=as_resolution(self.resolution),
-            tol=as_not_negative(self.tol, "tol"),
-            max_iter=min(as_whole(self.max_iter, "max_iter", 1), _MAX_STEPS),
-            min_weight=as_not_negative(self.min_weight, "min_weight"),
-            cluster_all=bool(self.cluster_all),
-        )
+    def _search(self) -> Search:
+        return Search.checked(self.resolution, self.tol, self.max_iter, self.min_weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +173,6 @@ class CheckedRecipe(Recipe):
     cell_size: NDArray[np.float64] = field(kw_only=True)
     cells_per_period: NDArray[np.int64] = field(kw_only=True)
 
-    def _checked_search(self) -> Recipe:
-        return self
-
     def empty(self) -> Grid:
         """Return the empty grid, the start of a sum."""
         return Grid.of_cells(self.cell_size, self.cells_per_period)
@@ -165,7 +180,7 @@ class CheckedRecipe(Recipe):
     def bin(self, chunk: Chunk, *, n_threads: int | None = None) -> Grid:
         """Bin a chunk; an error states the place of a bad value in the chunk's file."""
         with chunk.locating_errors():
-            return self._binned(chunk.points, chunk.weight, None, n_threads)[0]
+            return self._binned(as_points(chunk.points), chunk.weight, n_threads)[0]
 
     def fit(
         self, X: ArrayLike, sample_weight: ArrayLike | None = None, *, n_threads: int | None = None
@@ -179,7 +194,7 @@ class CheckedRecipe(Recipe):
             sample_weight = to_device_of(points, sample_weight)
         with current_device(points):
             labels: NDArray[np.int32] = module_of(points).empty(len(points), np.int32)
-            grid, assignment = self._binned(points, sample_weight, labels, n_threads)
+            grid, assignment = self._binned(points, sample_weight, n_threads, labels)
             modes = self.search(grid, n_threads=n_threads)
             assignment.take(modes.cell_labels, labels, labels)
             if sample_weight is not None:
@@ -188,10 +203,24 @@ class CheckedRecipe(Recipe):
                     labels[weightless] = self.label(modes, points[weightless], n_threads=n_threads)
         return modes, labels
 
+    def _search(self) -> Search:
+        return Search(self.resolution, self.tol, self.max_iter, self.min_weight)
+
     def _binned(
-        self, X: Any, weight: Any, ids: NDArray[np.int32] | None, n_threads: int | None
-    ) -> tuple[Grid, Any]:
-        return self.empty().bin(X, sample_weight=weight, ids=ids, n_threads=n_threads)
+        self,
+        points: NDArray[np.generic],
+        weight: ArrayLike | None,
+        n_threads: int | None,
+        ids: NDArray[np.int32] | None = None,
+    ) -> tuple[Grid, Assignment]:
+        return Grid.of_points(
+            points,
+            self.cell_size,
+            self.cells_per_period,
+            sample_weight=weight,
+            ids=ids,
+            n_threads=n_threads,
+        )
 
 
 def min_weight_for(min_cluster_size: float) -> float:
@@ -200,7 +229,7 @@ def min_weight_for(min_cluster_size: float) -> float:
 
 
 def report_convergence(
-    searches: Sequence[Modes], recipe: Recipe, max_iter: str = "max_iter"
+    searches: Sequence[Modes], limits: Recipe | Search, max_iter: str = "max_iter"
 ) -> None:
     """Warn if a search ended at `max_iter`; the only place that reports it.
 
@@ -212,9 +241,9 @@ def report_convergence(
     from sklearn.exceptions import ConvergenceWarning  # slow to import
 
     which = "the search" if len(searches) == 1 else f"{unfinished} of {len(searches)} searches"
-    problem = f"{which} still moved points after {recipe.max_iter} steps"
+    problem = f"{which} still moved points after {limits.max_iter} steps"
     warning = ConvergenceWarning(
-        f"{problem}; use a larger bandwidth, or raise {max_iter} or tol (now {recipe.tol:g})"
+        f"{problem}; use a larger bandwidth, or raise {max_iter} or tol (now {limits.tol:g})"
     )
     warning.problem = problem  # front ends add advice that names their own options
     warn_user(warning)
@@ -257,8 +286,10 @@ def seek(
     >>> seek(Grid.from_points(np.r_[np.zeros((5, 2)), np.ones((3, 2))], bandwidth=0.2))
     Modes(2 modes, 1 steps, converged, of Grid(2 cells, 2 features, weight 8, bandwidth 0.2))
     """
-    recipe = Recipe(resolution=resolution, tol=tol, max_iter=max_iter)
-    return recipe.search(grid, n_threads=n_threads)
+    search = Search.checked(resolution, tol, max_iter)
+    modes = search.modes(grid, n_threads=n_threads)
+    report_convergence([modes], search)
+    return modes
 
 
 def fine_bandwidth(bandwidth: float | ArrayLike, resolution: int) -> NDArray[np.float64]:
@@ -270,6 +301,9 @@ def fine_bandwidth(bandwidth: float | ArrayLike, resolution: int) -> NDArray[np.
     >>> fine_bandwidth([3.0, 0.6], resolution=4)
     array([1. , 0.2])
     """
-    h = np.asarray(bandwidth, np.float64)
-    r = as_resolution(resolution)
-    return h if r == 1 else PAPER_WINDOW * h / (2 * r + 1)
+    return fine_cell_size(np.asarray(bandwidth, np.float64), as_resolution(resolution))
+
+
+def fine_cell_size(bandwidth: NDArray[np.float64], reach: int) -> NDArray[np.float64]:
+    """Return `fine_bandwidth` of checked arguments."""
+    return bandwidth if reach == 1 else PAPER_WINDOW * bandwidth / (2 * reach + 1)
