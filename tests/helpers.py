@@ -109,7 +109,8 @@ def bin_by(
     cell_size = as_bandwidth(bandwidth, points.shape[1])
     weights, unit = None, 1.0
     if sample_weight is not None:
-        weights, unit = as_weights(sample_weight, len(points))
+        checked = as_weights(sample_weight, points)
+        weights, unit = checked.counts, checked.unit
     threads = thread_count(n_threads)
     binned = _kernel.bin_points_by(points, cell_size, weights, ids, threads, strategy, isa)
     cells, counts, sums, assignment = binned

@@ -45,18 +45,28 @@ def test_other_types_are_converted_without_loss(dtype, expected):
     assert_array_equal(points, X)
 
 
+def points(n):
+    return np.zeros((n, 1))
+
+
 def test_whole_weights_are_exact_and_real_weights_have_a_unit():
-    counts, unit = as_weights([0, 2.0, 7], 3)
-    assert (counts.dtype, counts.tolist(), unit) == (np.uint64, [0, 2, 7], 1.0)
-    counts, unit = as_weights([0.0, 0.25, 0.7], 3)
-    assert math.frexp(unit)[0] == 0.5
-    assert counts[0] == 0
-    np.testing.assert_allclose(counts * unit, [0, 0.25, 0.7], rtol=1e-8)
+    whole = as_weights([0, 2.0, 7], points(3))
+    assert (whole.counts.dtype, whole.counts.tolist(), whole.unit) == (np.uint64, [0, 2, 7], 1.0)
+    real = as_weights([0.0, 0.25, 0.7], points(3))
+    assert math.frexp(real.unit)[0] == 0.5
+    assert real.counts[0] == 0
+    np.testing.assert_allclose(real.counts * real.unit, [0, 0.25, 0.7], rtol=1e-8)
 
 
 def test_least_positive_weight_counts_once():
-    counts, _ = as_weights([1e-30, 1.5], 2)
-    assert counts[0] == 1
+    assert as_weights([1e-30, 1.5], points(2)).counts[0] == 1
+
+
+def test_checked_weights_are_array_like_and_not_checked_again():
+    weights = as_weights([0.5, 2.25], points(2))
+    assert as_weights(weights, points(2)) is weights
+    assert_array_equal(weights, [0.5, 2.25])
+    assert weights.take(np.array([1])).counts.tolist() == weights.counts[1:].tolist()
 
 
 # -- bandwidth, resolution and periods -------------------------------------------------------------

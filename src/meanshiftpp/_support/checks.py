@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._kernel import COUNT_LIMIT, MAX_CELL, MAX_REACH
-from meanshiftpp._support.devices import as_array, module_of
+from meanshiftpp._support.devices import as_array, module_of, to_device_of
 from meanshiftpp.errors import InvalidInputError
 
 Periodic = float | Sequence[float | None] | None
@@ -125,9 +126,37 @@ def check_window_fits(cells_per_period: NDArray[np.int64], window: int, advice: 
         )
 
 
-def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], float]:
-    """Check weights and return them as whole multiples of a unit, with the unit."""
-    w = as_array(sample_weight)
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Checked weights of points, on the same device; made by `as_weights`, and array-like.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n,)
+        The weights as they were given.
+    counts : ndarray of shape (n,), uint64
+        The weights as whole multiples of `unit`; 0 only for a weight of zero.
+    unit : float
+        1.0, or a power of two for real weights.
+    """
+
+    values: NDArray[Any]
+    counts: NDArray[np.uint64]
+    unit: float
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype, copy=copy)
+
+    def take(self, rows: NDArray[Any]) -> Weights:
+        """Return the weights of some rows, in the same unit."""
+        return Weights(self.values[rows], self.counts[rows], self.unit)
+
+
+def as_weights(sample_weight: ArrayLike, points: NDArray[Any]) -> Weights:
+    """Check the weights of points; weights that were checked before are returned unchanged."""
+    if isinstance(sample_weight, Weights):
+        return sample_weight
+    w, n = to_device_of(points, sample_weight), len(points)
     w = w.astype(np.float64) if w.dtype == np.float16 else w
     if w.shape != (n,):
         raise InvalidInputError(f"sample_weight must have shape ({n},), got {w.shape}")
@@ -145,8 +174,8 @@ def as_weights(sample_weight: ArrayLike, n: int) -> tuple[NDArray[np.uint64], fl
             f"a whole sample_weight must be at most {COUNT_LIMIT:,}, got {peak} at {w.argmax()}"
         )
     if whole or (peak <= COUNT_LIMIT and (w == np.floor(w)).all()):
-        return module_of(w).ascontiguousarray(w, dtype=np.uint64), 1.0
-    return _real_weights(w.astype(np.float64))
+        return Weights(w, module_of(w).ascontiguousarray(w, dtype=np.uint64), 1.0)
+    return Weights(w, *_real_weights(w.astype(np.float64)))
 
 
 def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meanshiftpp._kernel import OFFSET_BITS
-from meanshiftpp._support.checks import as_points, as_weights
-from meanshiftpp._support.devices import to_device_of, to_host
+from meanshiftpp._support.checks import Weights, as_points, as_weights
+from meanshiftpp._support.devices import to_host
 from meanshiftpp.bandwidth.agreement import (
     MAX_IN_SMALL,
     SMALL,
@@ -162,7 +162,7 @@ class _SampleData:
     """A sample of points, which can be binned at any cell size."""
 
     rows: NDArray[np.generic]
-    weight: NDArray[np.floating] | None
+    weight: Weights | None
     scale: Scale  # of the sample
     total: float  # weight of all points
     n_threads: int | None
@@ -241,8 +241,8 @@ def _sample(
     """Sample the rows of positive weight, on the host."""
     weight, total = None, float(len(points))
     if sample_weight is not None:
-        counts, unit = as_weights(to_device_of(points, sample_weight), len(points))
-        weight = counts * unit
+        given = as_weights(sample_weight, points)
+        weight = given.counts * given.unit
         total = float(weight.sum())
         if not (positive := weight > 0).all():
             points, weight = points[positive], weight[positive]
@@ -272,7 +272,8 @@ def _without_outliers(
         )
     if (rows < limits[0]).any() or (rows > limits[1]).any():
         rows = np.clip(rows.astype(np.float64), *limits)
-    return _SampleData(rows, weight, scale if per_feature else scale.common(), total, n_threads)
+    weights = None if weight is None else as_weights(weight, rows)  # once, for all candidates
+    return _SampleData(rows, weights, scale if per_feature else scale.common(), total, n_threads)
 
 
 # -- the methods ------------------------------------------------------------------------------

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from meanshiftpp._support.checks import as_bandwidth
-from meanshiftpp._support.devices import as_array
 from meanshiftpp._support.text import format_bandwidth as text_of_bandwidth
 from meanshiftpp.bandwidth.spread import (
     SAMPLE_SIZE,
@@ -38,7 +37,7 @@ MAX_MULTIPLE = 2**31 - 1  # the largest factor of Grid.coarsen
 
 def plan_for_points(
     points: NDArray[np.generic],
-    sample_weight: ArrayLike | None,
+    weight: NDArray[Any] | None,
     bandwidths: ArrayLike | None,
     step: float | ArrayLike | None,
 ) -> tuple[NDArray[np.float64], list[int]]:
@@ -51,7 +50,6 @@ def plan_for_points(
             return checked_step, _nearest_whole(sizes)
         common = _common_step(sizes)
         return unit * common, _nearest_whole(sizes / common)
-    weight = None if sample_weight is None else as_array(sample_weight)
     rows, row_weights = sample_rows(points, weight, SAMPLE_SIZE)
     scale = scale_of_points(rows, row_weights, outlier_limits(rows, row_weights))
     n = float(len(points) if weight is None else weight.sum())

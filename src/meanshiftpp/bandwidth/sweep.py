@@ -24,7 +24,6 @@ from meanshiftpp._support.checks import (
     as_weights,
     thread_count,
 )
-from meanshiftpp._support.devices import to_device_of
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.bandwidth.agreement import (
     SMALL,
@@ -352,13 +351,12 @@ def compute_sweep(
         unit, multiples = plan_for_grid(base, bandwidths, step, sample_weight, search.reach)
     else:
         points = as_points(X)
-        if sample_weight is not None:
-            sample_weight = to_device_of(points, sample_weight)
-            as_weights(sample_weight, len(points))
-        unit, multiples = plan_for_points(points, sample_weight, bandwidths, step)
+        weights = None if sample_weight is None else as_weights(sample_weight, points)
+        values = weights.values if weights else None
+        unit, multiples = plan_for_points(points, values, bandwidths, step)
         cell_size = fine_cell_size(unit, search.reach)
         check_cell_count(points, cell_size, unit * multiples[0], max_cells)
-        grid = Grid.from_points(points, cell_size, sample_weight=sample_weight, n_threads=n_threads)
+        grid = Grid.from_points(points, cell_size, sample_weight=weights, n_threads=n_threads)
         base = grid.to("cpu")  # only binning gains from the points' device
     if len(base) == 0:
         raise InvalidInputError("a sweep needs at least one point of positive weight, got none")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.checks import Weights
 from meanshiftpp._support.columns import (
     array_from_arrow,
     array_from_frame,
@@ -35,8 +36,8 @@ class Chunk:
     ----------
     points : ndarray of shape (n, d)
         The points.
-    weight : ndarray of shape (n,) or None
-        Their weights.
+    weight : ndarray of shape (n,), Weights or None
+        Their weights; `Weights` are not checked again.
     source : str
         Name of the file or of the part of the data; empty for a part of the caller's array.
     first : int
@@ -64,7 +65,7 @@ class Chunk:
     """
 
     points: NDArray[Any]
-    weight: NDArray[Any] | None = None
+    weight: NDArray[Any] | Weights | None = None
     source: str = ""
     first: int = 0
     columns: tuple[str, ...] = ()

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from meanshiftpp._kernel import OFFSET_BITS
 from meanshiftpp._support.checks import (
     Periodic,
+    Weights,
     as_bandwidth,
     as_points,
     as_weights,
@@ -32,7 +33,7 @@ from meanshiftpp._support.checks import (
     is_number,
     thread_count,
 )
-from meanshiftpp._support.devices import device_of, module_of, on_gpu, to_device_of, to_host
+from meanshiftpp._support.devices import device_of, module_of, on_gpu, to_host
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import gpu_of
 from meanshiftpp.backends.protocol import Assignment, Gpu
@@ -245,17 +246,16 @@ class Grid:
             raise InvalidInputError(
                 f"X must have {len(cell_size)} features like the grid, got {points.shape[1]}"
             )
-        counts, unit = None, 1.0
-        if sample_weight is not None:
-            counts, unit = as_weights(to_device_of(points, sample_weight), len(points))
+        weights = None if sample_weight is None else as_weights(sample_weight, points)
         rows, assignment = bin_rows(
             points,
             cell_size,
             cells_per_period,
-            counts=counts,
+            counts=weights.counts if weights else None,
             ids=ids,
             n_threads=thread_count(n_threads),
         )
+        unit = weights.unit if weights else 1.0
         return cls(cell_size, *rows, unit, cells_per_period), assignment
 
     def bin(
@@ -508,12 +508,13 @@ class Grid:
         self, gpu: Gpu, points: NDArray[np.generic], sample_weight: ArrayLike | None
     ) -> Grid:
         """Bin points of the host on a GPU, batch by batch."""
-        counts, unit = None, 1.0
-        if sample_weight is not None:
-            counts, unit = as_weights(sample_weight, len(points))
+        weights = None if sample_weight is None else as_weights(sample_weight, points)
         total = GridSum(self.with_rows(Rows(*map(gpu, self.rows)), 1.0))
         for first, batch in gpu.batches(points):
-            weight = None if counts is None else gpu(counts[first : first + len(batch)])
+            part = None
+            if weights:
+                counts = gpu(weights.counts[first : first + len(batch)])
+                part = Weights(counts, counts, 1.0)  # the sum gets the unit
             with Chunk(batch, first=first).locating_errors():
-                total.add(self.bin(batch, sample_weight=weight)[0])
-        return replace(total.grid(), unit=unit)
+                total.add(self.bin(batch, sample_weight=part)[0])
+        return replace(total.grid(), unit=weights.unit if weights else 1.0)

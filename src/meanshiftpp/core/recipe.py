@@ -26,12 +26,13 @@ from meanshiftpp._support.checks import (
     as_not_negative,
     as_points,
     as_resolution,
+    as_weights,
     as_whole,
     check_window_fits,
     divide_periods,
     thread_count,
 )
-from meanshiftpp._support.devices import current_device, module_of, to_device_of
+from meanshiftpp._support.devices import current_device, module_of
 from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.backends.protocol import Assignment
 from meanshiftpp.core.chunk import Chunk
@@ -190,15 +191,14 @@ class CheckedRecipe(Recipe):
         Points of zero weight belong to no cell; they are labelled like new points.
         """
         points = as_points(X)
-        if sample_weight is not None:
-            sample_weight = to_device_of(points, sample_weight)
+        weights = None if sample_weight is None else as_weights(sample_weight, points)
         with current_device(points):
             labels: NDArray[np.int32] = module_of(points).empty(len(points), np.int32)
-            grid, assignment = self._binned(points, sample_weight, n_threads, labels)
+            grid, assignment = self._binned(points, weights, n_threads, labels)
             modes = self.search(grid, n_threads=n_threads)
             assignment.take(modes.cell_labels, labels, labels)
-            if sample_weight is not None:
-                weightless = module_of(points).flatnonzero(sample_weight == 0)
+            if weights:
+                weightless = module_of(points).flatnonzero(weights.counts == 0)
                 if weightless.size:
                     labels[weightless] = self.label(modes, points[weightless], n_threads=n_threads)
         return modes, labels

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_n_features, validate_data
 
-from meanshiftpp._support.checks import as_points
+from meanshiftpp._support.checks import Weights, as_points, as_weights
 from meanshiftpp._support.devices import as_array, on_gpu
 from meanshiftpp.errors import InvalidInputError
 
@@ -77,20 +77,15 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
     )
 
 
-def checked_weight(sample_weight: Any, n: int, *, allow_zero: bool = False) -> Any:
-    """Check shape and type of weights; binning checks sign and NaN.
+def checked_weight(sample_weight: Any, X: Any, *, allow_zero: bool = False) -> Weights | None:
+    """Check the weights of points; nothing below checks them again.
 
     Unless `allow_zero`, at least one weight must be above zero.
     """
     if sample_weight is None:
         return None
-    weight = as_array(sample_weight)
-    if weight.shape != (n,) or weight.dtype.kind not in "biuf":
-        raise InvalidInputError(
-            f"sample_weight must have one number for each of the {n} rows, "
-            f"got shape {weight.shape} of {weight.dtype}"
-        )
-    if not allow_zero and not weight.any():
+    weight = as_weights(sample_weight, X)
+    if not allow_zero and not weight.counts.any():
         raise InvalidInputError("sample_weight must have a weight above zero, got only zeros")
     return weight
 

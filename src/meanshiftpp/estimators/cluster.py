@@ -15,7 +15,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp._kernel import MAX_REACH
-from meanshiftpp._support.checks import Periodic
+from meanshiftpp._support.checks import Periodic, Weights
 from meanshiftpp._support.devices import module_of
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.core.chunk import Chunk
@@ -164,7 +164,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             The fitted estimator.
         """
         X = checked_points(self, X, reset=True)
-        weight = checked_weight(sample_weight, len(X))
+        weight = checked_weight(sample_weight, X)
         recipe = self._recipe(self._bandwidth(X, weight)).checked(X.shape[1])
         modes, labels = recipe.fit(X, weight, n_threads=threads_of(self.n_jobs))
         return self._store(modes, labels, recipe.bandwidth)
@@ -196,8 +196,8 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         if len(X) == 0:
             self.labels_ = module_of(X).empty(0, np.int32)
             return self
-        weight = checked_weight(sample_weight, len(X), allow_zero=True)
-        if weight is not None and not weight.any():
+        weight = checked_weight(sample_weight, X, allow_zero=True)
+        if weight is not None and not weight.counts.any():
             self.labels_ = self.predict(X) if started else module_of(X).full(len(X), -1, np.int32)
             return self
         keep_bandwidth = started and self.bandwidth is None
@@ -264,7 +264,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             cluster_all=self.cluster_all,
         )
 
-    def _bandwidth(self, X: NDArray[Any], weight: NDArray[Any] | None) -> float | ArrayLike:
+    def _bandwidth(self, X: NDArray[Any], weight: Weights | None) -> float | ArrayLike:
         """Return the parameter, which `Recipe.checked` validates, or an automatic bandwidth."""
         if self.bandwidth is not None:
             return self.bandwidth

@@ -19,15 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 from meanshiftpp._kernel import MAX_REACH
 from meanshiftpp._support.checks import (
     Periodic,
+    Weights,
     as_bandwidth,
     as_periods,
-    as_weights,
     as_whole,
     check_window_fits,
     divide_periods,
     thread_count,
 )
-from meanshiftpp._support.devices import as_array, device_of, module_of, to_device_of
+from meanshiftpp._support.devices import as_array, device_of, module_of
 from meanshiftpp.backends import backend_of
 from meanshiftpp.bandwidth.spread import normal_reference, outlier_limits, scale_of_points
 from meanshiftpp.core.grid import Grid
@@ -311,7 +311,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         points[misplaced] = ((cells + 0.5) * grid.bandwidth)[misplaced]
         return points
 
-    def _window(self, X: NDArray[Any], weight: NDArray[Any] | None) -> NDArray[np.float64]:
+    def _window(self, X: NDArray[Any], weight: Weights | None) -> NDArray[np.float64]:
         if self.bandwidth is not None:
             return as_bandwidth(self.bandwidth, X.shape[1])
         h = density_bandwidth(X, weight, resolution=self.resolution, smoothness=self.smoothness)
@@ -323,7 +323,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         cells = 2 * self.resolution + 1
         return Grid.of_cells(*divide_periods(window / cells, self.periodic, cells))
 
-    def _binned(self, X: NDArray[Any], empty: Grid, weight: NDArray[Any] | None) -> Grid:
+    def _binned(self, X: NDArray[Any], empty: Grid, weight: Weights | None) -> Grid:
         return empty.bin(X, sample_weight=weight, n_threads=threads_of(self.n_jobs))[0]
 
     def _store(self, grid: Grid) -> Self:
@@ -380,7 +380,8 @@ def density_bandwidth(
     array([0.35, 3.49])
     """
     points, weight = _weighted(as_array(X), sample_weight)
-    scale = scale_of_points(points, weight, outlier_limits(points, weight))
+    values = weight.values if weight else None
+    scale = scale_of_points(points, values, outlier_limits(points, values))
     d, n = points.shape[1], max(scale.total, 1.0)
     finer = (2 * resolution + 1) ** (2 / (2 + d))
     factor = normal_reference(d, 1) * finer * n ** (-1 / (2 * smoothness + d))
@@ -390,12 +391,9 @@ def density_bandwidth(
 
 def _weighted(
     X: NDArray[Any], sample_weight: ArrayLike | None, *, allow_zero: bool = False
-) -> tuple[NDArray[Any], NDArray[Any] | None]:
+) -> tuple[NDArray[Any], Weights | None]:
     """Check weights and leave out the points of zero weight."""
-    weight = checked_weight(sample_weight, len(X), allow_zero=allow_zero)
-    if weight is None:
-        return X, None
-    weight = to_device_of(X, weight)
-    as_weights(weight, len(X))
-    positive = weight > 0
-    return (X, weight) if positive.all() else (X[positive], weight[positive])
+    weight = checked_weight(sample_weight, X, allow_zero=allow_zero)
+    if weight is None or (positive := weight.counts > 0).all():
+        return X, weight
+    return X[positive], weight.take(positive)
