@@ -13,6 +13,7 @@ also carries these as attributes, so that every front end can word them for its 
 
 from __future__ import annotations
 
+import os
 from typing import Self
 
 
@@ -39,7 +40,7 @@ class InvalidInputError(MeanShiftPPError, ValueError):
     problem : str
         The message without the place of the value.
     place : str or None
-        The place of the bad value or file, as the message states it.
+        The place of the bad value, or the quoted path of the bad file, as the message states it.
     row, column : int or None
         Position of the bad value in `X`, counted from 0.
     parameter : str or None
@@ -91,6 +92,11 @@ class InvalidInputError(MeanShiftPPError, ValueError):
     def for_parameter(cls, parameter: str, expected: str, got: object, advice: str = "") -> Self:
         """Return an error about a parameter: "PARAMETER must be EXPECTED, got GOT; ADVICE"."""
         return cls._of_parameter(parameter, parameter, expected, got, advice)
+
+    @classmethod
+    def for_file(cls, path: str | os.PathLike[str], problem: str) -> Self:
+        """Return an error about a file: "'PATH' PROBLEM"."""
+        return cls(problem, place=repr(str(path)))
 
     def at(self, place: str) -> InvalidInputError:
         """Return a copy that states the place of the bad value in the words of a front end."""

@@ -104,14 +104,16 @@ def read(path: str | os.PathLike[str]) -> Picture:
     path = Path(path)
     check_readable(path)
     if path.stat().st_size == 0:
-        raise _file_error(path, "is empty, not a picture")
+        raise InvalidInputError.for_file(path, "is empty, not a picture")
     with _decoder_errors(path):
         is_tiff = path.suffix.lower() in TIFF
         photo = _read_tiff(path) if is_tiff else Picture(_read_with_pillow(path))
     if photo.values.dtype.kind == "f":
         photo = _mask_non_finite(photo, path)
     if photo.mask is not None and not photo.mask.any():
-        raise _file_error(path, "has no pixel with data, so there is nothing to segment")
+        raise InvalidInputError.for_file(
+            path, "has no pixel with data, so there is nothing to segment"
+        )
     return photo
 
 
@@ -169,10 +171,6 @@ def write_labels(
 # -- errors ------------------------------------------------------------------------------------
 
 
-def _file_error(path: Path, problem: str) -> InvalidInputError:
-    return InvalidInputError(problem, place=repr(str(path)))
-
-
 @contextmanager
 def _decoder_errors(path: Path) -> Iterator[None]:
     """Convert the errors of all decoders to InvalidInputError with the name of the file."""
@@ -182,17 +180,17 @@ def _decoder_errors(path: Path) -> Iterator[None]:
     except (MeanShiftPPError, MemoryError):
         raise
     except images.UnidentifiedImageError as error:
-        raise _file_error(path, "is not a picture in a known format") from error
+        raise InvalidInputError.for_file(path, "is not a picture in a known format") from error
     except images.DecompressionBombError as error:
         # Pillow raises before it returns an image, and the count is only in its message.
         pixels = re.search(r"(\d+) pixels", str(error))
         raise _too_large(path, int(pixels[1]) if pixels else math.inf) from error
     except Exception as error:  # decoders raise errors of any type for damaged files
-        raise _file_error(path, f"is damaged: {error}") from error
+        raise InvalidInputError.for_file(path, f"is damaged: {error}") from error
 
 
 def _too_large(path: Path, pixels: float) -> InvalidInputError:
-    return _file_error(
+    return InvalidInputError.for_file(
         path,
         f"has {pixels:,} pixels, more than Pillow's limit of {_max_pixels():,}; "
         "if you trust the file, raise PIL.Image.MAX_IMAGE_PIXELS",
@@ -286,7 +284,7 @@ def _read_series(series: Any, page: Any, path: Path) -> Picture:
 
 def _read_compressed(page: Any, path: Path) -> Picture:
     """Read with Pillow a compression that tifffile cannot decode, unless Pillow drops bands."""
-    unreadable = _file_error(
+    unreadable = InvalidInputError.for_file(
         path,
         f"has {page.samplesperpixel} bands compressed with {page.compression.name}, which only "
         "imagecodecs can read: pip install imagecodecs",

@@ -75,9 +75,9 @@ def _check_array(path: Path, array: Any) -> None:
     if not hasattr(array, "ndim") or array.ndim != 2 or array.dtype.kind not in "fiu":
         is_array = hasattr(array, "shape")
         got = f"{array.dtype} of shape {array.shape}" if is_array else type(array).__name__
-        raise InvalidInputError(f"{str(path)!r} must hold a 2-D array of numbers, got {got}")
+        raise InvalidInputError.for_file(path, f"must hold a 2-D array of numbers, got {got}")
     if array.shape[1] == 0:
-        raise InvalidInputError(f"{str(path)!r} has no columns")
+        raise InvalidInputError.for_file(path, "has no columns")
 
 
 class NpySource(ArraySource):

@@ -202,7 +202,8 @@ def find_column(name: str, names: Sequence[str], path: Path) -> int:
     indices = [j for j, other in enumerate(names) if other == name]
     if len(indices) != 1:
         number = "no column" if not indices else f"{len(indices)} columns"
-        raise InvalidInputError(f"{str(path)!r} has {number} {name!r}, only {format_names(names)}")
+        problem = f"has {number} {name!r}, only {format_names(names)}"
+        raise InvalidInputError.for_file(path, problem)
     return indices[0]
 
 
@@ -223,7 +224,7 @@ def label_column_name(names: Sequence[str]) -> str:
 
 def no_rows(name: str | Path) -> InvalidInputError:
     """Return the error of a source without points."""
-    return InvalidInputError(f"{str(name)!r} has no rows")
+    return InvalidInputError.for_file(name, "has no rows")
 
 
 @contextmanager
@@ -234,8 +235,8 @@ def reporting_damage(path: Path, kind: str, *errors: type[Exception]) -> Iterato
     except InvalidInputError:
         raise
     except errors as error:
-        message = f"{str(path)!r} is not a {kind}, or is damaged: {error}"
-        raise InvalidInputError(message) from error
+        problem = f"is not a {kind}, or is damaged: {error}"
+        raise InvalidInputError.for_file(path, problem) from error
 
 
 @contextmanager

@@ -67,8 +67,8 @@ class TableFile(ABC):
         if not (is_numeric(kind) or is_untyped(kind)):
             content = self.describe_content(name)
             example = "" if content == str(kind) else f": {content}"
-            raise InvalidInputError(
-                f"{str(self.path)!r}: column {name!r} holds {kind}, not numbers{example}"
+            raise InvalidInputError.for_file(
+                self.path, f"cannot be used: column {name!r} holds {kind}, not numbers{example}"
             )
 
     @abstractmethod
@@ -160,8 +160,8 @@ class Csv(TableFile):
                     self.rows, self.types_are_known = 0, True
             names = self.schema.names  # raises if the names are not UTF-8
         if all(map(_is_numeral, names)) and names != [*map(str, range(len(names)))]:
-            raise InvalidInputError(
-                f"the first line of {str(path)!r} must name its columns, got {format_names(names)}"
+            raise InvalidInputError.for_file(
+                path, f"must name its columns in the first line, got {format_names(names)}"
             )
 
     def _check_head(self) -> None:
@@ -175,9 +175,10 @@ class Csv(TableFile):
         for separator in b";", b"\t", b"|":
             if lines and b"," not in lines[0] and all(separator in line for line in lines):
                 first = lines[0].decode(errors="replace")[:_MAX_VALUE]
-                raise InvalidInputError(
-                    f"commas must separate the columns of {str(self.path)!r}, but "
-                    f"{separator.decode()!r} seems to: it begins with {first!r}"
+                raise InvalidInputError.for_file(
+                    self.path,
+                    "must separate its columns with commas, but seems to use "
+                    f"{separator.decode()!r}: it begins with {first!r}",
                 )
 
     def nbytes(self, columns: Sequence[str]) -> int:

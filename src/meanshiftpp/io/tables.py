@@ -78,8 +78,8 @@ class TableSource(Source):
         if not chosen and all(file.rows == 0 for file in self._files):
             raise no_rows(self.name)
         if not chosen:
-            raise InvalidInputError(
-                f"{self.name!r} has no column of numbers, only {format_names(schema.names)}"
+            raise InvalidInputError.for_file(
+                self.name, f"has no column of numbers, only {format_names(schema.names)}"
             )
         return chosen
 
@@ -130,9 +130,10 @@ class TableSource(Source):
             try:
                 csv.write_csv(alone.empty_table(), arrow.BufferOutputStream())
             except arrow.ArrowInvalid as error:
-                raise InvalidInputError(
-                    f"cannot write {str(path)!r}: column {field.name!r} holds {field.type}, which "
-                    "a .csv cannot hold; write a .parquet or .arrow file"
+                raise InvalidInputError.for_file(
+                    path,
+                    f"cannot be written: column {field.name!r} holds {field.type}, which "
+                    "a .csv cannot hold; write a .parquet or .arrow file",
                 ) from error
 
     def prepare_output(self, *, typed: bool) -> Any:
@@ -244,4 +245,5 @@ class TableLabels(LabelWriter):
         except need("pyarrow", "io").ArrowException as error:
             if isinstance(error, OSError):
                 raise
-            raise InvalidInputError(f"cannot write {str(self._final)!r}: {error}") from error
+            problem = f"cannot be written: {error}"
+            raise InvalidInputError.for_file(self._final, problem) from error

@@ -134,7 +134,7 @@ def read_frames(source: str | os.PathLike[str] | int) -> Frames:
         container = av.open(str(path))
     except (av.FFmpegError, ValueError) as error:
         problem = "is empty" if path.stat().st_size == 0 else "is not a video, or is damaged"
-        raise InvalidInputError(f"{problem}: {_reason(error)}", place=repr(str(path))) from error
+        raise InvalidInputError.for_file(path, f"{problem}: {_reason(error)}") from error
     return _stream(container, repr(str(path)), endless=False)
 
 
@@ -233,10 +233,10 @@ def _folder(path: Path) -> Frames:
             frame = as_rgb(image.values, image.channel_axis)
             size = size or frame.shape
             if frame.shape != size:
-                raise InvalidInputError(
+                raise InvalidInputError.for_file(
+                    file,
                     f"must have {size[1]} x {size[0]} pixels like the frames before it, "
                     f"got {frame.shape[1]} x {frame.shape[0]}",
-                    place=repr(str(file)),
                 )
             yield frame
 

@@ -4,10 +4,15 @@ import re
 import time
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.apps.studio.sample_files import decompression_bomb, png, write_clip
 from tests.apps.studio.studio_server import running
 
+from meanshiftpp.apps.studio.session import Job, Source
+from meanshiftpp.apps.studio.table_view import TableView
+from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.tracking.clips import leaving
 
 
@@ -87,6 +92,38 @@ def test_a_bad_file_is_reported_by_its_name_on_the_page(studio, tab, name, data,
     assert re.search(message, reply["message"])
     assert str(studio.temporary) not in reply["message"]
     assert tab.open("good.png", png(np.zeros((4, 4, 3))))["type"] == "opened"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("junk.png", b"not a picture at all", "'junk.png' is not a picture"),
+        ("empty.csv", b"a,b\n", "'empty.csv' has no rows"),
+        ("it's; so.csv", b"a;b\n1;2\n", '"it\'s; so.csv" must separate its columns with commas'),
+        ("junk.npy", b"\x93NUMPY nothing", "'junk.npy' is not a .npy array"),
+    ],
+)
+def test_the_message_begins_with_the_name_of_the_file(tab, name, data, message):
+    assert tab.open(name, data)["message"].startswith(message)
+
+
+def test_a_value_that_cannot_be_read_is_reported_with_its_row_and_column(tmp_path):
+    """The type of the column changes in the second block of 8 MiB, where 2^53 + 1 is not exact."""
+    path = tmp_path / "0.csv"
+    path.write_bytes(b"a,b\n%d,1\n" % (2**53 + 1) + b"1,1\n" * (3 << 20) + b"0.5,1\n")
+    opening = TableView().open(Source(path, "late.csv", tmp_path), Job())
+    with pytest.raises(InvalidInputError, match=r"^row 1, column 'a' "):
+        list(opening)
+
+
+def test_an_export_that_fails_is_reported_by_the_name_of_the_download(studio, tab, tmp_path):
+    table = pa.table({"a": [0.0, 1.0], "b": [0.0, 1.0], "tags": [[1], [2]]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    tab.open("t.parquet", (tmp_path / "t.parquet").read_bytes())
+    status, _, reply = tab.export(view="table", kind="csv", columns=["a", "b"])
+    assert status == 422
+    assert b"'t-labels.csv' cannot be written: column 'tags'" in reply
+    assert str(studio.temporary).encode() not in reply
 
 
 def test_an_unknown_file_format_is_rejected(tab):

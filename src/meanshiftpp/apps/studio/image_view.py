@@ -105,15 +105,16 @@ class ImageView:
             if not selected:
                 raise InvalidInputError("no region is selected: click a region, then export again")
             mask = np.isin(labels, np.array(selected) + 1).astype(np.uint8) * np.uint8(255)
-            return f"{stem}-mask.png", source.export(".png", lambda path: picture.write(path, mask))
+            return source.export(f"{stem}-mask.png", lambda path: picture.write(path, mask))
         suffix = {"png": ".png", "tiff": ".tif"}.get(str(kind))
         if suffix is None:
             raise InvalidInputError(
                 f"a picture cannot be exported as {kind!r}: choose png, tiff, mask or palette"
             )
         place = self._photo.place
-        data = source.export(suffix, lambda path: picture.write_labels(path, labels, place=place))
-        return f"{stem}-labels{suffix}", data
+        return source.export(
+            f"{stem}-labels{suffix}", lambda path: picture.write_labels(path, labels, place=place)
+        )
 
     # -- internals -----------------------------------------------------------------------------
 

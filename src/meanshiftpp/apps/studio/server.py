@@ -164,9 +164,7 @@ class Studio:
     def _find_source(self, session: Session, request: Request, job: Job) -> Source:
         """Return the startup file, an uploaded file, or a sample that is written first."""
         if request.get("startup") and self.startup is not None:
-            source = Source(self.startup, str(self.startup), session.folder)
-            session.remember_name(source)
-            return source
+            return Source(self.startup, str(self.startup), session.folder)
         if "upload" in request:
             uploaded = session.uploads.pop(str(request["upload"]), None)
             if uploaded is None:

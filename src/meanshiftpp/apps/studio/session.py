@@ -19,6 +19,7 @@ from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
 
 from meanshiftpp.apps.studio.page_errors import error_message
+from meanshiftpp.errors import InvalidInputError
 
 __all__ = [
     "Cancelled",
@@ -96,12 +97,16 @@ class Source:
     name: str
     scratch: Path
 
-    def export(self, suffix: str, write: Callable[[Path], object]) -> bytes:
-        """Return the content of a temporary file that `write` creates."""
-        path = self.scratch / f"export-{uuid4().hex}{suffix}"
+    def export(self, name: str, write: Callable[[Path], object]) -> tuple[str, bytes]:
+        """Return the name of a download and its content, which `write` writes to a file."""
+        path = self.scratch / f"export-{uuid4().hex}{PurePath(name).suffix}"
         try:
             write(path)
-            return path.read_bytes()
+            return name, path.read_bytes()
+        except InvalidInputError as error:
+            if error.place == repr(str(path)):
+                raise error.at(repr(name)) from error
+            raise
         finally:
             path.unlink(missing_ok=True)
 
@@ -211,7 +216,7 @@ class Session:
         )
         self.folder = Path(self._folder.name)
         self.preview_worker, self.full_worker = Worker(self), Worker(self)
-        self._display_names: dict[str, str] = {}  # by path
+        self._display_names: dict[str, str] = {}  # of uploads, by their place in errors
         self._n_unpainted, self._page_ready = 0, asyncio.Event()
         self._page_ready.set()
 
@@ -229,13 +234,8 @@ class Session:
     def new_upload(self, name: str) -> Source:
         """Return a source with a numbered path in the tab's folder; only the suffix is kept."""
         path = self.folder / f"{len(self._display_names)}{PurePath(name).suffix.lower()}"
-        source = Source(path, name, self.folder)
-        self.remember_name(source)
-        return source
-
-    def remember_name(self, source: Source) -> None:
-        """Record the display name of a file for error messages."""
-        self._display_names[str(source.path)] = source.name
+        self._display_names[repr(str(path))] = repr(name)
+        return Source(path, name, self.folder)
 
     def remove(self, source: Source | None) -> None:
         """Delete a file if it is in the tab's folder."""
@@ -291,11 +291,10 @@ class Session:
         await self.send_bytes(reply)
 
     def error_message(self, error: Exception) -> str:
-        """Return the message for the page, with display names in place of paths."""
-        message = error_message(error)
-        for path, name in self._display_names.items():
-            message = message.replace(repr(path), repr(name)).replace(path, name)
-        return message
+        """Return the message for the page, where an uploaded file has its display name."""
+        if isinstance(error, InvalidInputError) and error.place in self._display_names:
+            error = error.at(self._display_names[error.place])
+        return error_message(error)
 
     async def _report_progress(self, job: Job) -> None:
         await asyncio.sleep(PROGRESS_DELAY)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +75,8 @@ class TableView:
                 f"a plot needs two or three columns of numbers, but {source.name!r} has only "
                 f"{table.columns[0]!r}"
             )
-        points = table.read()
+        with _naming_cells(table.columns):
+            points = table.read()
         self._source, self._all_columns, self._points = source, table.columns, points
         self._plot = None
         yield {
@@ -101,10 +103,10 @@ class TableView:
         job.update(description="Exporting")
         h = _bandwidth(request, len(columns))
         _, labels = self._labels(self._select(columns), h)
-        data = source.export(
-            suffix, lambda path: write_labels(path, open_points(source.path, columns), labels)
+        return source.export(
+            f"{source.stem('table')}-labels{suffix}",
+            lambda path: write_labels(path, open_points(source.path, columns), labels),
         )
-        return f"{source.stem('table')}-labels{suffix}", data
 
     # -- internals -----------------------------------------------------------------------------
 
@@ -128,7 +130,7 @@ class TableView:
 
     def _make_plot(self, columns: tuple[str, ...], job: Job) -> Plot:
         points = self._select(columns)
-        with relocate_errors(lambda row, column: f"row {row + 1}, column {columns[column]!r}"):
+        with _naming_cells(columns):
             job.update(description=f"Sweeping the bandwidth over {len(points):,} points")
             swept = sweep(points)
             job.update(description="Choosing a bandwidth")
@@ -186,6 +188,11 @@ class TableView:
     ) -> tuple[Modes, NDArray[np.int32]]:
         bandwidth = select_bandwidth(points) if h is None else h
         return Recipe(bandwidth).checked(points.shape[1]).fit(points)
+
+
+def _naming_cells(columns: tuple[str, ...]) -> AbstractContextManager[None]:
+    """Return a context that words errors about a value with its row and column."""
+    return relocate_errors(lambda row, column: f"row {row + 1}, column {columns[column]!r}")
 
 
 def _axis_limits(points: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -164,7 +164,7 @@ class VideoView:
                     mask = each.tracker.mask if request.get("mask") else None
                     write_frame(marks.tracked(each.frame, each.window, each.ok, mask))
 
-        return f"{stem}-tracked.mp4", source.export(".mp4", write)
+        return source.export(f"{stem}-tracked.mp4", write)
 
     # -- internals -----------------------------------------------------------------------------
 
