@@ -168,10 +168,25 @@ def test_bad_value_raises_with_partition_row_and_column(session, spark):
         assert type(caught.value) is InvalidInputError
         assert (caught.value.row, caught.value.column) == (4, column)
         assert caught.value.problem == "is NaN: every coordinate must be a finite number"
-    model = spark.fit(session.createDataFrame(table().rename_columns(names)), names, 1.0)
-    # Spark wraps an error of a lazy column in an exception of its own.
-    with pytest.raises(Exception, match=f"InvalidInputError: {place}"):
-        model.transform(df).collect()
+
+
+@pytest.mark.parametrize("action", ["collect", "write"])
+def test_error_of_lazy_transform_is_the_last_line_of_an_exception_of_spark(
+    session, spark, tmp_path, action
+):
+    from pyspark.errors import PythonException
+
+    points = X.copy()
+    points[4, 1] = np.nan
+    model = spark.fit(session.createDataFrame(table()), NAMES, 1.0)
+    df = session.createDataFrame(table(points)).coalesce(1)
+    labelled = model.transform(df)  # returns before Spark reads a row
+    with pytest.raises(PythonException) as caught:
+        labelled.collect() if action == "collect" else labelled.write.parquet(f"{tmp_path}/out")
+    assert str(caught.value).rstrip().splitlines()[-1] == (
+        "meanshiftpp.errors.InvalidInputError: partition 0, row 5, column 'y' is NaN: "
+        "every coordinate must be a finite number"
+    )
 
 
 @pytest.mark.parametrize("fan_in", [16, 2])  # grids are added on the driver, or in tasks

@@ -204,6 +204,11 @@ class MeanShiftPPModel(Parameters, Model, MLReadable, MLWritable):
     grid : Grid
         The grid of the data; the rows themselves are not stored.
 
+    Notes
+    -----
+    `transform` is lazy: Spark labels the rows in a later action, after `transform` has returned. An
+    error about a value is then Spark's ``PythonException``, whose last line is the message.
+
     Examples
     --------
     >>> import tempfile
