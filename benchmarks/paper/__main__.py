@@ -24,7 +24,7 @@ from benchmarks.paper import (
 )
 from benchmarks.paper.datasets import Library
 from benchmarks.paper.run import LIMIT, QUICK_LIMIT, Run, duration
-from benchmarks.paper.time_limit import LimitedProcess
+from benchmarks.common.time_limit import LimitedProcess
 from meanshiftpp._support.files import atomic_path
 
 SECTIONS: dict[str, Callable[[Run], report.Section]] = {
