@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from benchmarks.clustering.evaluation import Outcome
@@ -23,6 +24,7 @@ from benchmarks.common.reporting import (
 )
 
 ALL = "all"
+NOTE_LENGTH = 28  # characters of a cell
 KINDS = {"without k": False, "with k": True}
 
 
@@ -92,22 +94,29 @@ def times_table(timings: Sequence[Timing]) -> Table:
     rows = [
         [title, *(_time_cell(cells[title, n, d], base.get((n, d))) for n, d in columns)]
         for title in dict.fromkeys(each.title for each in timings)
+        if title not in never_timed(timings)
     ]
     return ["times", *(f"{n:,} x {d}" for n, d in columns)], rows
 
 
+def never_timed(timings: Sequence[Timing]) -> dict[str, str]:
+    """Return the methods without any time, with the first reason of each."""
+    timed = {each.title for each in timings if each.seconds}
+    return {each.title: each.note for each in reversed(timings) if each.title not in timed}
+
+
 def _time_cell(timing: Timing, base: float | None) -> str:
     if timing.median is None:
-        return timing.note
+        return shorten(timing.note, NOTE_LENGTH, placeholder="...")
     ratio = f", {digits(timing.median / base)}x" if base else ""
     return f"{duration(timing.median)}{ratio}, ARI {timing.ari:.3f}"
 
 
 def notes(report: Report) -> list[str]:
     """Return what the tables do not show: methods that did not run, failures, rules."""
-    lines = []
+    absent = never_timed(report.timings) | (report.outcome.absent if report.outcome else {})
+    lines = [f"{title}: {reason}." for title, reason in absent.items()]
     if report.outcome is not None:
-        lines += [f"{title}: {reason}." for title, reason in report.outcome.absent.items()]
         for title, failures in report.outcome.failures.items():
             reasons = "; ".join(f"{name} ({reason})" for name, reason in failures.items())
             lines.append(f"{title} failed and scores 0 on {reasons}.")

@@ -254,6 +254,16 @@ def test_methods_take_turns_until_they_are_slow(monkeypatch):
     assert rows[1][1:3] == ["5 s, 50x, ARI 1.000", "not run: 5 s at 100"]
 
 
+def test_a_method_that_never_ran_is_a_note():
+    timings = [
+        timing.Timing("fast", 100, 2, [0.1], 1.0),
+        timing.Timing("absent", 100, 2, note="not installed (pip install absent)"),
+    ]
+    assert [row[0] for row in report.times_table(timings)[1]] == ["fast"]
+    notes = report.notes(report.Report(None, timings=timings))
+    assert notes[0] == "absent: not installed (pip install absent)."
+
+
 def test_the_timed_result_is_compared_with_the_truth():
     seconds, ari = timing.run_once("kmeans", Data(2_000, 2))
     assert seconds > 0
