@@ -9,6 +9,7 @@
     reporting          tables, goals, durations, report files, the progress bar
     result_cache       results in a file, so that a stopped run continues
     synthetic          Gaussian clusters from a fixed seed
+    time_limit         calls in a separate process that is killed at a time limit
     timing             median times of calls that take turns
 
 Reports are written to `RESULTS` by default.

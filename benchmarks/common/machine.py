@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("meanshiftpp", "numpy", "scipy", "scikit-learn", "fast-hdbscan", "numba")
+PACKAGES = ("meanshiftpp", "numpy", "scipy", "scikit-learn", "fast-hdbscan", "numba", "genieclust")
+MEMORY_SHARE = 0.75  # of the machine: a peer that needs more fails without affecting the others
 
 
 def describe() -> dict[str, str]:
@@ -42,6 +45,14 @@ def processor() -> str:
     cache = facts.get("cache size")
     more = [f"family {family} model {model}" if family else "", f"cache {cache}" if cache else ""]
     return ", ".join(filter(None, [name, *more]))
+
+
+def limit_memory() -> None:
+    """Limit the memory of this process to a share of the machine's."""
+    with suppress(ValueError, OSError):  # not supported by all systems
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        limit = int(total * MEMORY_SHARE)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def _version(package: str) -> str:

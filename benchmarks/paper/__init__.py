@@ -20,7 +20,6 @@ from values of the paper. A stopped run continues where it was.
     published    the paper's tables, as data
     datasets     the data sets of Table 1: local files or downloads
     sensor_data  the large data sets of Table 1, or synthetic stand-ins
-    time_limit   calls in a separate process that is killed at a time limit
     run          options, folders and helpers that all sections share
     report       the report as HTML and Markdown
 """

@@ -11,6 +11,7 @@ from time import monotonic
 from benchmarks.common import RESULTS, machine
 from benchmarks.common.command_line import command_parser
 from benchmarks.common.result_cache import ResultCache
+from benchmarks.common.time_limit import LimitedProcess
 from benchmarks.paper import (
     bsds,
     figure1,
@@ -24,7 +25,6 @@ from benchmarks.paper import (
 )
 from benchmarks.paper.datasets import Library
 from benchmarks.paper.run import LIMIT, QUICK_LIMIT, Run, duration
-from benchmarks.paper.time_limit import LimitedProcess
 from meanshiftpp._support.files import atomic_path
 
 SECTIONS: dict[str, Callable[[Run], report.Section]] = {

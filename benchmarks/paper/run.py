@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from benchmarks.common import reporting
 from benchmarks.common.result_cache import ResultCache
+from benchmarks.common.time_limit import CallFailedError, LimitedProcess, TimeLimitError
 from benchmarks.paper.datasets import Library
-from benchmarks.paper.time_limit import CallFailedError, LimitedProcess, TimeLimitError
 
 DNF = "DNF"
 LIMIT, QUICK_LIMIT = 60.0, 5.0  # seconds for one call of a peer

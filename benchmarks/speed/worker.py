@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.common.machine import limit_memory
 from benchmarks.common.synthetic import Data, checksum, draw
 from benchmarks.speed import checks
 from benchmarks.speed.contenders import CONTENDERS, Case
 
 WARM_UP_ROWS = 1000
-MEMORY_SHARE = 0.75  # of the machine: a peer that needs more fails without affecting the others
 
 
 class Session:
@@ -105,16 +105,9 @@ def _reset_peak() -> int:
     return _peak()
 
 
-def _limit_memory() -> None:
-    with suppress(ValueError, OSError):  # not supported by all systems
-        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        limit = int(total * MEMORY_SHARE)
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-
-
 def main() -> None:
     warnings.simplefilter("ignore")
-    _limit_memory()
+    limit_memory()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # output of libraries must not mix with the answers
     session = Session()

@@ -10,7 +10,7 @@ from benchmarks.common.result_cache import ResultCache, code_version
 from benchmarks.common.timing import median_times
 
 import benchmarks
-from benchmarks import bsds, common, paper, speed, tracking
+from benchmarks import bsds, clustering, common, paper, speed, tracking
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,7 +49,7 @@ def modules(package: ModuleType) -> set[str]:
     return {found.name for found in iter_modules(package.__path__) if found.name[0] != "_"}
 
 
-@pytest.mark.parametrize("package", [benchmarks, bsds, common, paper, speed, tracking])
+@pytest.mark.parametrize("package", [benchmarks, bsds, clustering, common, paper, speed, tracking])
 def test_a_package_lists_its_modules(package):
     listed = re.findall(r"(?<=^    )\w+(?=  )", package.__doc__, re.MULTILINE)
     assert set(listed) == modules(package)

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.common.time_limit import CallFailedError, LimitedProcess, TimeLimitError
 from benchmarks.paper import datasets, published, report, sensor_data, table2
 from benchmarks.paper.__main__ import SECTIONS, main
 from benchmarks.paper.datasets import Library, MissingTableError
 from benchmarks.paper.run import duration, mean_shift
-from benchmarks.paper.time_limit import CallFailedError, LimitedProcess, TimeLimitError
 from sklearn.datasets import load_iris
 
 from meanshiftpp.tracking.clips import lookalike

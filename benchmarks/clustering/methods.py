@@ -1,0 +1,243 @@
+"""The contenders: a function for each, from points and a request to labels.
+
+Each method runs with its defaults on the points as they are. DBSCAN has no default radius that
+could suit all data, so it takes the knee of the curve of distances to neighbours. KMeans starts 10
+times and GaussianMixture 3 times, from a fixed seed; the best start counts. MeanShift starts from
+bins instead of every point, which takes minutes for some thousands. A method is imported when it
+first runs. One that cannot run is reported with the reason.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version as package_version
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.common.result_cache import code_version
+
+LAYERS = ("_support", "backends", "core", "bandwidth", "estimators")  # our methods use these
+TIMED_BANDWIDTH = 1.0  # suits the unit Gaussians of the times
+
+Points = NDArray[np.floating]
+Labels = NDArray[np.integer]
+
+
+class Request(NamedTuple):
+    """What a method is told in addition to the points."""
+
+    clusters: int | None = None
+    threads: int | None = 1  # None for all cores
+
+
+# -- ours ------------------------------------------------------------------------------------------
+
+
+def ours(X: Points, request: Request) -> Labels:
+    from meanshiftpp import MeanShiftPP
+
+    return MeanShiftPP(n_jobs=request.threads).fit_predict(X)
+
+
+def ours_unjoined(X: Points, request: Request) -> Labels:
+    from meanshiftpp import MeanShiftPP
+
+    unjoined: dict[str, Any] = {"join": False}
+    return MeanShiftPP(n_jobs=request.threads, **unjoined).fit_predict(X)
+
+
+def ours_at_bandwidth(X: Points, request: Request) -> Labels:
+    from meanshiftpp import MeanShiftPP
+
+    return MeanShiftPP(TIMED_BANDWIDTH, n_jobs=request.threads).fit_predict(X)
+
+
+def ours_cut(X: Points, request: Request) -> Labels:
+    from meanshiftpp import MeanShiftPP
+
+    model: Any = MeanShiftPP(n_jobs=request.threads).fit(X)
+    return np.asarray(model.cut(n_clusters=request.clusters))
+
+
+def join_is_missing() -> str | None:
+    from meanshiftpp import MeanShiftPP
+
+    has_join = "join" in inspect.signature(MeanShiftPP).parameters
+    return None if has_join else "not available: MeanShiftPP has no parameter `join`"
+
+
+def cut_is_missing() -> str | None:
+    from meanshiftpp import MeanShiftPP
+
+    has_cut = hasattr(MeanShiftPP, "cut")
+    return None if has_cut else "not available: MeanShiftPP has no method `cut`"
+
+
+# -- peers without the number of clusters ----------------------------------------------------------
+
+
+def plscan(X: Points, request: Request) -> Labels:
+    from fast_hdbscan import PLSCAN
+
+    return np.asarray(PLSCAN().fit_predict(X))
+
+
+def fast_hdbscan(X: Points, request: Request) -> Labels:
+    from fast_hdbscan import HDBSCAN
+
+    return np.asarray(HDBSCAN().fit_predict(X))
+
+
+def hdbscan(X: Points, request: Request) -> Labels:
+    from sklearn.cluster import HDBSCAN
+
+    return np.asarray(HDBSCAN(n_jobs=request.threads or -1, copy=True).fit_predict(X))
+
+
+def dbscan(X: Points, request: Request) -> Labels:
+    from sklearn.cluster import DBSCAN
+
+    neighbours = 2 * X.shape[1]
+    model = DBSCAN(knee_radius(X, neighbours), min_samples=neighbours, n_jobs=request.threads or -1)
+    return np.asarray(model.fit_predict(X))
+
+
+def knee_radius(X: Points, neighbours: int) -> float:
+    """Return the distance to a neighbour at the knee of its curve over all points.
+
+    The knee of the sorted distances is the point farthest below the line from the first to the
+    last one. The point itself counts as a neighbour, as it does in DBSCAN.
+    """
+    from scipy.spatial import cKDTree
+
+    distances = np.sort(cKDTree(X).query(X, k=[min(neighbours, len(X))])[0][:, 0])
+    line = np.linspace(distances[0], distances[-1], len(distances))
+    radius = float(distances[np.argmax(line - distances)])
+    positive = distances[distances > 0]
+    return radius or (float(positive[0]) if len(positive) else 1.0)  # a radius of 0 is an error
+
+
+def mean_shift(X: Points, request: Request) -> Labels:
+    from sklearn.cluster import MeanShift
+
+    model = MeanShift(bin_seeding=True, n_jobs=request.threads or -1)
+    return np.asarray(model.fit_predict(X))
+
+
+# -- peers with the number of clusters -------------------------------------------------------------
+
+
+def genie(X: Points, request: Request) -> Labels:
+    from genieclust import Genie
+
+    return np.asarray(Genie(n_clusters=request.clusters).fit_predict(X))
+
+
+def gaussian_mixture(X: Points, request: Request) -> Labels:
+    from sklearn.mixture import GaussianMixture
+
+    model = GaussianMixture(request.clusters or 1, n_init=3, random_state=0)
+    return np.asarray(model.fit_predict(X))
+
+
+def kmeans(X: Points, request: Request) -> Labels:
+    from sklearn.cluster import KMeans
+
+    return np.asarray(KMeans(request.clusters or 1, n_init=10, random_state=0).fit_predict(X))
+
+
+def ward(X: Points, request: Request) -> Labels:
+    from sklearn.cluster import AgglomerativeClustering
+
+    return np.asarray(AgglomerativeClustering(request.clusters, linkage="ward").fit_predict(X))
+
+
+# -- the list --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Method:
+    """A clustering method."""
+
+    key: str  # its name on the command line
+    title: str
+    call: Callable[[Points, Request], Labels]
+    package: str
+    knows_count: bool = False  # it is told the number of clusters
+    rejects: bool = False  # some points get the label -1
+    own: bool = False
+    check: Callable[[], str | None] = lambda: None  # why a part of the package is missing
+
+    @cached_property
+    def version(self) -> str:
+        """The version of the package and, for our methods, of the code."""
+        return package_version(self.package) + (f", {code_version(*LAYERS)}" if self.own else "")
+
+    @property
+    def reason_absent(self) -> str | None:
+        """Why the method cannot run here, or None if it can."""
+        if find_spec(MODULES[self.package]) is None:
+            return f"not installed (pip install {self.package})"
+        return self.check()
+
+
+MODULES = {
+    "meanshiftpp": "meanshiftpp",
+    "fast-hdbscan": "fast_hdbscan",
+    "scikit-learn": "sklearn",
+    "genieclust": "genieclust",
+}
+OURS = Method("ours", "MeanShiftPP()", ours, "meanshiftpp", own=True)
+UNJOINED = Method(
+    "unjoined",
+    "MeanShiftPP(join=False)",
+    ours_unjoined,
+    "meanshiftpp",
+    own=True,
+    check=join_is_missing,
+)
+CUT = Method(
+    "cut",
+    "MeanShiftPP().cut(k)",
+    ours_cut,
+    "meanshiftpp",
+    knows_count=True,
+    own=True,
+    check=cut_is_missing,
+)
+PLSCAN = Method("plscan", "PLSCAN", plscan, "fast-hdbscan", rejects=True)
+GENIE = Method("genie", "Genie", genie, "genieclust", knows_count=True)
+_ALL = (
+    OURS,
+    UNJOINED,
+    PLSCAN,
+    Method("fast-hdbscan", "fast_hdbscan", fast_hdbscan, "fast-hdbscan", rejects=True),
+    Method("hdbscan", "scikit-learn HDBSCAN", hdbscan, "scikit-learn", rejects=True),
+    Method("dbscan", "DBSCAN, knee", dbscan, "scikit-learn", rejects=True),
+    Method("meanshift", "scikit-learn MeanShift, bins", mean_shift, "scikit-learn"),
+    CUT,
+    GENIE,
+    Method("gmm", "GaussianMixture", gaussian_mixture, "scikit-learn", knows_count=True),
+    Method("kmeans", "KMeans", kmeans, "scikit-learn", knows_count=True),
+    Method("ward", "Ward linkage", ward, "scikit-learn", knows_count=True),
+)
+METHODS = {method.key: method for method in _ALL}
+AT_BANDWIDTH = Method(  # only timed: the base of the cost of choosing a bandwidth
+    "bandwidth",
+    f"MeanShiftPP({TIMED_BANDWIDTH:g})",
+    ours_at_bandwidth,
+    "meanshiftpp",
+    own=True,
+)
+
+
+def labels_of(key: str, X: Points, request: Request) -> Labels:
+    """Run a method by its name, so that another process can be asked to do it."""
+    method = AT_BANDWIDTH if key == AT_BANDWIDTH.key else METHODS[key]
+    return method.call(X, request)
