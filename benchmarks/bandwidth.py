@@ -36,7 +36,7 @@ from benchmarks.common.synthetic import Data, draw
 from benchmarks.common.timing import median_times
 from benchmarks.paper.published import TABLE as PUBLISHED
 from meanshiftpp import Grid, MeanShiftPP, seek, select_bandwidth, sweep
-from meanshiftpp.bandwidth.spread import gradient_reference, scale_of_points
+from meanshiftpp.core.scale import gradient_reference, scale_of_points
 
 PAPER = {row.name: (row.ari.value, row.ami.value) for row in PUBLISHED}
 CONTENDERS = ("automatic", "tuned", "proportional", "scikit-learn", "paper")

@@ -19,7 +19,7 @@ RULE = (
     "_support < backends < core < bandwidth < estimators < images < video < tracking"
     " < io < engines < plot < apps"
 )
-KERNEL_RULE = "base < cells < bin < seek < query < image < track"
+KERNEL_RULE = "base < cells < bin < seek < query < tree < image < track"
 LAYERS, KERNEL_LAYERS = RULE.split(" < "), KERNEL_RULE.split(" < ")
 
 # Modules below every layer, and those that no layer imports: the oracle, and the public modules

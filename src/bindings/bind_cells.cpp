@@ -1,7 +1,8 @@
-// Cells: merge_cells.
+// Cells: merge_cells, hash_rows.
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "kernel/cells/merge.hpp"
+#include "kernel/cells/row_hash.hpp"
 
 using namespace mspp;
 
@@ -12,6 +13,12 @@ static nb::tuple merge_cells(const Matrix<i64>& cells, const Vector<u64>& counts
     return to_tuple(std::move(merged), to_numpy(std::move(ranks), {cells.shape(0)}));
 }
 
+static auto hash_points(const AnyMatrix& points, int n_threads) {
+    auto hashes = without_gil([&] { return hash_rows(points_of(points), n_threads); });
+    return to_numpy(std::move(hashes), {points.shape(0)});
+}
+
 void bind_cells(nb::module_& m) {
     m.def("merge_cells", &merge_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"));
+    m.def("hash_rows", &hash_points, nb::arg("points"), nb::arg("n_threads"));
 }

@@ -1,25 +1,12 @@
 // The search: seek_modes, seek_modes_by.
 #include <nanobind/stl/string.h>
 
-#include <chrono>
-
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "interrupt.hpp"
 #include "kernel/seek/seek.hpp"
 
 using namespace mspp;
-
-// Raises KeyboardInterrupt after Ctrl-C; looks for it ten times a second.
-struct CheckInterrupt {
-    std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
-    void operator()() {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - last < std::chrono::milliseconds(100)) return;
-        last = now;
-        nb::gil_scoped_acquire acquire;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    }
-};
 
 static nb::tuple seek_modes_by(const Matrix<i64>& cells, const Vector<u64>& counts, const Matrix<u64>& sums,
                                const Vector<i64>& cells_per_period, int reach, double tol, int max_iter,

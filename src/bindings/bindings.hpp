@@ -4,9 +4,10 @@
 #include <nanobind/nanobind.h>
 
 void bind_base(nanobind::module_& m);   // errors
-void bind_cells(nanobind::module_& m);  // merge_cells
+void bind_cells(nanobind::module_& m);  // merge_cells, hash_rows
 void bind_bin(nanobind::module_& m);    // bin_points, Assignment
 void bind_seek(nanobind::module_& m);   // seek_modes
 void bind_query(nanobind::module_& m);  // find_cells, window_counts
+void bind_tree(nanobind::module_& m);   // grow_tree
 void bind_image(nanobind::module_& m);  // convert_colours, Hierarchy
 void bind_track(nanobind::module_& m);  // ColourCells, ColourTracker, CellFollower

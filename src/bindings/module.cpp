@@ -18,6 +18,7 @@ NB_MODULE(_kernel, m) {
     bind_bin(m);
     bind_seek(m);
     bind_query(m);
+    bind_tree(m);
     bind_image(m);
     bind_track(m);
 }

@@ -72,6 +72,9 @@ def merge_cells(
 ) -> tuple[Cells, Counts, Sums, NDArray[np.uint32]]:
     """Sort rows and add up those of the same cell; the last array is the new index of each row."""
 
+def hash_rows(points: NDArray[np.generic], n_threads: int) -> NDArray[np.uint64]:
+    """Return a hash of the coordinates of each point, equal for equal values of any type."""
+
 # The search
 
 _Modes = tuple[
@@ -132,6 +135,22 @@ def window_counts(
     n_threads: int,
 ) -> Counts:
     """Return the sum of the counts of the cells at most `reach` away from each query cell."""
+
+# The tree
+
+def grow_tree(
+    points: NDArray[np.float64],  # (n, d), finite
+    weights: NDArray[np.int64],  # (n,), positive
+    period: NDArray[np.float64],  # (d,), 0 for none; values are from 0 to the period
+    strictness: float,
+    critical: NDArray[np.float64],  # line, plane, slope, least
+    n_threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, NDArray[np.generic]], int]:
+    """Grow the tree of significant clusters.
+
+    Return the cluster of each point, log2 of the radius of the lightest window around it in units
+    of 2**-16, the splits as columns, and the mass of the lightest windows.
+    """
 
 # Images
 

@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score, calinski_harabasz_score
 
 from meanshiftpp import Grid, MeanShiftPP, seek, segment, select_bandwidth, sweep
 from meanshiftpp.bandwidth.choice import CANDIDATES, FINE_CANDIDATES, separation
-from meanshiftpp.bandwidth.spread import (
+from meanshiftpp.core.scale import (
     SAMPLE_SIZE,
     gradient_reference,
     sample_rows,

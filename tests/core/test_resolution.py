@@ -143,7 +143,7 @@ def test_automatic_bandwidth_holds_for_all_chunks():
     for chunk in others:
         model.partial_fit(chunk)
         assert_array_equal(model.bandwidth_, chosen)
-    whole = MeanShiftPP(chosen, resolution=3).fit(np.vstack([first, *others]))
+    whole = MeanShiftPP(chosen, resolution=3, join=True).fit(np.vstack([first, *others]))
     assert model.grid_ == whole.grid_
     assert_array_equal(model.cluster_centers_, whole.cluster_centers_)
 

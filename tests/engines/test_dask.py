@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import meanshiftpp
 from meanshiftpp._support.checks import thread_count
-from meanshiftpp.bandwidth.spread import SAMPLE_SIZE
+from meanshiftpp.core.scale import SAMPLE_SIZE
 from meanshiftpp.engines.dask import MeanShiftPP, _task_threads
 from meanshiftpp.errors import InvalidInputError, MissingExtraError
 

@@ -16,7 +16,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import meanshiftpp
-from meanshiftpp.bandwidth.spread import SAMPLE_SIZE
+from meanshiftpp.core.scale import SAMPLE_SIZE
 from meanshiftpp.errors import GridMismatchError, InvalidInputError, MissingExtraError
 
 pytestmark = [

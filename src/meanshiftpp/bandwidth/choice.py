@@ -35,7 +35,11 @@ from meanshiftpp.bandwidth.multiples import (
     check_no_weights,
     nearest_multiple,
 )
-from meanshiftpp.bandwidth.spread import (
+from meanshiftpp.bandwidth.sweep import FALLBACK, compute_sweep
+from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.recipe import Search
+from meanshiftpp.core.scale import (
     SAMPLE_SIZE,
     Scale,
     gradient_reference,
@@ -45,10 +49,6 @@ from meanshiftpp.bandwidth.spread import (
     scale_of_grid,
     scale_of_points,
 )
-from meanshiftpp.bandwidth.sweep import FALLBACK, compute_sweep
-from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import Search
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:

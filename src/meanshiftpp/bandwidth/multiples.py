@@ -14,7 +14,8 @@ import numpy as np
 
 from meanshiftpp._support.checks import as_bandwidth
 from meanshiftpp._support.text import format_bandwidth as text_of_bandwidth
-from meanshiftpp.bandwidth.spread import (
+from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.scale import (
     SAMPLE_SIZE,
     Scale,
     gradient_reference,
@@ -23,7 +24,6 @@ from meanshiftpp.bandwidth.spread import (
     scale_of_grid,
     scale_of_points,
 )
-from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -41,7 +41,6 @@ from meanshiftpp.bandwidth.multiples import (
     reference_in_steps,
 )
 from meanshiftpp.bandwidth.searches import coarsen_all, largest_divisor, search_all
-from meanshiftpp.bandwidth.spread import scale_of_grid
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import (
@@ -51,6 +50,7 @@ from meanshiftpp.core.recipe import (
     fine_cell_size,
     report_convergence,
 )
+from meanshiftpp.core.scale import scale_of_grid
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -100,6 +100,28 @@ class Modes:
             weights=self.weights[:k],
         )
 
+    def united(self, clusters: NDArray[np.integer]) -> Modes:
+        """Unite modes to clusters, heaviest first; a cluster is where its heaviest mode is.
+
+        `clusters` has a number for each mode, the same for those that belong together; negative
+        numbers are noise, of label -1.
+        """
+        numbers, first, cluster = np.unique(clusters, return_index=True, return_inverse=True)
+        weights = np.bincount(cluster.ravel(), to_host(self.weights), len(numbers))
+        order = np.lexsort((first, -weights))
+        order = order[numbers[order] >= 0]
+        label = np.full(len(numbers), -1, np.int32)
+        label[order] = np.arange(len(order))
+        xp = module_of(self.cell_labels)
+        kept = xp.asarray(first[order])
+        return replace(
+            self,
+            cell_labels=xp.asarray(label[cluster.ravel()])[self.cell_labels],
+            cells=self.cells[kept],
+            fractions=self.fractions[kept],
+            weights=xp.asarray(weights[order]),
+        )
+
     def label(
         self, X: ArrayLike, *, cluster_all: bool = True, n_threads: int | None = None
     ) -> NDArray[np.int32]:

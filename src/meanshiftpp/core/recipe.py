@@ -25,6 +25,7 @@ from meanshiftpp._support.checks import (
     as_bandwidth,
     as_not_negative,
     as_points,
+    as_positive,
     as_resolution,
     as_weights,
     as_whole,
@@ -38,6 +39,7 @@ from meanshiftpp.backends.protocol import Assignment
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import PAPER_WINDOW, Grid
 from meanshiftpp.core.modes import Modes, find_modes
+from meanshiftpp.core.tree import Tree
 from meanshiftpp.errors import InvalidInputError
 
 __all__ = ["DEFAULT_MAX_ITER", "DEFAULT_TOL", "Recipe", "fine_bandwidth", "seek"]
@@ -105,7 +107,14 @@ class Recipe:
     min_weight : float
         Clusters lighter than this are noise, of label -1.
     cluster_all : bool
-        Whether a point far from every occupied cell gets the label of the nearest mode, or -1.
+        Whether a point far from every occupied cell gets the label of the nearest mode, or -1. If
+        false, joined modes that are sparser than the saddles around them get -1 too.
+    join : bool
+        Whether modes are joined across every valley that noise could have made.
+    strictness : float
+        Factor of the least depth of a valley, for `join`.
+    tree : Tree
+        The tree to join by; without one, it is grown from the grid.
     """
 
     bandwidth: float | ArrayLike | None = None
@@ -115,6 +124,9 @@ class Recipe:
     max_iter: int = DEFAULT_MAX_ITER
     min_weight: float = 0.0
     cluster_all: bool = True
+    join: bool = False
+    strictness: float = 1.0
+    tree: Tree | None = None
 
     def checked(self, n_features: int) -> CheckedRecipe:
         """Validate all parameters for `n_features` features; nothing else validates them."""
@@ -131,18 +143,24 @@ class Recipe:
             max_iter=search.max_iter,
             min_weight=search.min_weight,
             cluster_all=bool(self.cluster_all),
+            join=bool(self.join),
+            strictness=as_positive(self.strictness, "strictness"),
+            tree=self.tree,
             cell_size=cell_size,
             cells_per_period=cells_per_period,
         )
 
     def search(self, grid: Grid, *, n_threads: int | None = None) -> Modes:
-        """Search a grid for its modes and drop those that are too light.
+        """Search a grid for its modes, join them if wanted, and drop those that are too light.
 
         A search that reaches `max_iter` warns with scikit-learn's ``ConvergenceWarning``.
         """
         search = self._search()
         modes = search.modes(grid, n_threads=n_threads)
         report_convergence([modes], self)
+        if self.join:
+            tree = self.tree or Tree.of_grid(grid, strictness=self.strictness, n_threads=n_threads)
+            modes = tree.join(modes, noise=not self.cluster_all)
         return modes.keep(search.min_weight) if search.min_weight > 0 else modes
 
     def search_quietly(self, grid: Grid, *, n_threads: int | None = None) -> Modes:

@@ -20,12 +20,12 @@ from meanshiftpp._support.checks import as_points, thread_count
 from meanshiftpp._support.devices import to_host
 from meanshiftpp._support.extras import need
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
-from meanshiftpp.bandwidth.spread import SAMPLE_SIZE, sample_indices
 from meanshiftpp.core.accumulate import GridSum
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import CheckedRecipe, Recipe
+from meanshiftpp.core.scale import SAMPLE_SIZE, sample_indices
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators import cluster
 from meanshiftpp.estimators.base import checked_points, parameters_checked, threads_of

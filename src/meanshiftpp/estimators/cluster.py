@@ -7,6 +7,7 @@ constraints, fitted names that end in an underscore, tables as input, and an aut
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,6 +19,7 @@ from meanshiftpp._kernel import MAX_REACH
 from meanshiftpp._support.checks import Periodic, Weights
 from meanshiftpp._support.devices import module_of
 from meanshiftpp.bandwidth.choice import select_bandwidth
+from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, min_weight_for
@@ -121,6 +123,8 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cluster_all": ["boolean"],
         "min_cluster_size": [Interval(Real, 1, None, closed="left")],
+        "join": ["boolean", None],
+        "strictness": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
@@ -133,6 +137,8 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         max_iter: int = DEFAULT_MAX_ITER,
         cluster_all: bool = True,
         min_cluster_size: float = 1,
+        join: bool | None = None,
+        strictness: float = 1.0,
         n_jobs: int | None = None,
     ) -> None:
         self.bandwidth = bandwidth
@@ -142,6 +148,8 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         self.max_iter = max_iter
         self.cluster_all = cluster_all
         self.min_cluster_size = min_cluster_size
+        self.join = join
+        self.strictness = strictness
         self.n_jobs = n_jobs
 
     @parameters_checked  # type: ignore[untyped-decorator]
@@ -165,7 +173,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         """
         X = checked_points(self, X, reset=True)
         weight = checked_weight(sample_weight, X)
-        recipe = self._recipe(self._bandwidth(X, weight)).checked(X.shape[1])
+        recipe = self._complete(X, weight).checked(X.shape[1])
         modes, labels = recipe.fit(X, weight, n_threads=threads_of(self.n_jobs))
         return self._store(modes, labels, recipe.bandwidth)
 
@@ -201,8 +209,9 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             self.labels_ = self.predict(X) if started else module_of(X).full(len(X), -1, np.int32)
             return self
         keep_bandwidth = started and self.bandwidth is None
-        bandwidth = self.bandwidth_ if keep_bandwidth else self._bandwidth(X, weight)
-        recipe, n_threads = self._recipe(bandwidth).checked(X.shape[1]), threads_of(self.n_jobs)
+        recipe = self._recipe(self.bandwidth_) if keep_bandwidth else self._complete(X, weight)
+        recipe = replace(recipe, tree=None).checked(X.shape[1])  # the tree of all chunks so far
+        n_threads = threads_of(self.n_jobs)
         grid = recipe.bin(Chunk(X, weight), n_threads=n_threads)
         modes = recipe.search(self.grid_ + grid if started else grid, n_threads=n_threads)
         labels = recipe.label(modes, X, n_threads=n_threads)
@@ -262,13 +271,20 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             max_iter=self.max_iter,
             min_weight=min_weight_for(self.min_cluster_size),
             cluster_all=self.cluster_all,
+            join=self.bandwidth is None if self.join is None else self.join,
+            strictness=self.strictness,
         )
 
-    def _bandwidth(self, X: NDArray[Any], weight: Weights | None) -> float | ArrayLike:
-        """Return the parameter, which `Recipe.checked` validates, or an automatic bandwidth."""
+    def _complete(self, X: NDArray[Any], weight: Weights | None) -> Recipe:
+        """Return the recipe of the parameters, with a bandwidth for `X`."""
+        recipe = self._recipe(self.bandwidth)
         if self.bandwidth is not None:
-            return self.bandwidth
-        return select_bandwidth(X, sample_weight=weight, n_threads=threads_of(self.n_jobs))
+            return recipe
+        n_threads = threads_of(self.n_jobs)
+        if not recipe.join:
+            bandwidth = select_bandwidth(X, sample_weight=weight, n_threads=n_threads)
+            return replace(recipe, bandwidth=bandwidth)
+        return complete_recipe(recipe, X, len(X), weight, n_threads=n_threads)
 
     def _store(self, modes: Modes, labels: NDArray[np.int32], bandwidth: Any) -> Self:
         """Store all fitted attributes at once, so a failed fit leaves the previous one intact."""

@@ -29,8 +29,8 @@ from meanshiftpp._support.checks import (
 )
 from meanshiftpp._support.devices import as_array, device_of, module_of
 from meanshiftpp.backends import backend_of
-from meanshiftpp.bandwidth.spread import normal_reference, outlier_limits, scale_of_points
 from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.scale import normal_reference, outlier_limits, scale_of_points
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators.base import (
     CONSTRAINTS,

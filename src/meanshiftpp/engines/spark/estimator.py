@@ -38,7 +38,6 @@ from pyspark.sql import functions as sql
 
 from meanshiftpp._support.checks import Periodic
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
-from meanshiftpp.bandwidth.spread import SAMPLE_SIZE
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import (
@@ -48,6 +47,7 @@ from meanshiftpp.core.recipe import (
     min_weight_for,
     report_convergence,
 )
+from meanshiftpp.core.scale import SAMPLE_SIZE
 from meanshiftpp.engines.spark.parameters import Parameters, number_column
 from meanshiftpp.engines.spark.tasks import (
     PARTIAL,

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from meanshiftpp import Grid
-from meanshiftpp.bandwidth.spread import (
+from meanshiftpp.core.scale import (
     normal_reference,
     outlier_limits,
     sample_rows,
@@ -30,7 +30,7 @@ def test_moments_do_not_depend_on_order_or_blocks(monkeypatch, points):
     assert np.allclose(expected, 0.1 * X.std(axis=0), rtol=1e-6)
     assert np.array_equal(scale_of_points(X[::-1]).bandwidth(0.1), expected)
     for rows in (1, 7, 100):
-        monkeypatch.setattr("meanshiftpp.bandwidth.spread.BLOCK_ROWS", rows)
+        monkeypatch.setattr("meanshiftpp.core.scale.BLOCK_ROWS", rows)
         assert np.array_equal(scale_of_points(X).bandwidth(0.1), expected)
 
 

@@ -1,0 +1,62 @@
+// The tree of significant clusters: grow_tree.
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "interrupt.hpp"
+#include "kernel/tree/tree.hpp"
+
+using namespace mspp;
+
+namespace {
+
+template <class T>
+auto to_numpy(const std::vector<T>& values) {
+    return to_numpy(Array<T>(values.begin(), values.end()), {values.size()});
+}
+
+// One column of the splits.
+template <class T, class Get>
+auto column(const std::vector<Split>& splits, Get get) {
+    Array<T> values;
+    for (const Split& split : splits) values.push_back(static_cast<T>(get(split)));
+    const size_t n = values.size();
+    return to_numpy(std::move(values), {n});
+}
+
+nb::dict columns(const std::vector<Split>& splits) {
+    nb::dict result;
+    result["cluster"] = column<i64>(splits, [](auto& s) { return s.cluster; });
+    result["parent"] = column<i64>(splits, [](auto& s) { return s.parent; });
+    result["window"] = column<i64>(splits, [](auto& s) { return s.mass; });
+    result["front"] = column<i64>(splits, [](auto& s) { return s.front; });
+    result["joins"] = column<i64>(splits, [](auto& s) { return s.joins; });
+    result["weight"] = column<double>(splits, [](auto& s) { return s.weight; });
+    result["depth"] = column<double>(splits, [](auto& s) { return s.depth; });
+    result["z"] = column<double>(splits, [](auto& s) { return s.z; });
+    result["critical"] = column<double>(splits, [](auto& s) { return s.critical; });
+    result["score"] = column<double>(splits, [](auto& s) { return s.score; });
+    result["peak"] = column<double>(splits, [](auto& s) { return s.peak; });
+    result["saddle"] = column<double>(splits, [](auto& s) { return s.saddle; });
+    result["dimension"] = column<double>(splits, [](auto& s) { return s.dimension; });
+    return result;
+}
+
+nb::tuple grow(const Matrix<double>& points, const Vector<i64>& weights, const Vector<double>& period,
+               double strictness, const Vector<double>& critical, int n_threads) {
+    const i64 n = static_cast<i64>(points.shape(0));
+    if (n < 1 || points.shape(1) < 1 || weights.shape(0) != points.shape(0) ||
+        period.shape(0) != points.shape(1) || critical.shape(0) != 4)
+        throw nb::value_error("points, weights, period or critical has the wrong shape");
+    const double* c = critical.data();
+    Tree tree = without_gil([&] {
+        return grow_tree(points.data(), weights.data(), n, static_cast<int>(points.shape(1)), period.data(),
+                         strictness, CriticalValues{c[0], c[1], c[2], c[3]}, n_threads, CheckInterrupt());
+    });
+    return nb::make_tuple(to_numpy(tree.labels), to_numpy(tree.radii), columns(tree.splits), tree.mass);
+}
+
+}  // namespace
+
+void bind_tree(nb::module_& m) {
+    m.def("grow_tree", &grow, nb::arg("points"), nb::arg("weights"), nb::arg("period"), nb::arg("strictness"),
+          nb::arg("critical"), nb::arg("n_threads"));
+}

@@ -1,0 +1,39 @@
+// A hash of each point's coordinates: a sample by hash does not depend on the order of the points.
+#pragma once
+
+#include <bit>
+
+#include "kernel/base/memory.hpp"
+#include "kernel/base/threads.hpp"
+#include "kernel/cells/points.hpp"
+
+namespace mspp {
+
+// Mixes the bits of x (the finaliser of SplitMix64).
+inline u64 mix_bits(u64 x) {
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+    x = (x ^ x >> 27) * 0x94D049BB133111EB;
+    return x ^ x >> 31;
+}
+
+// Equal values have equal hashes, whatever their type; 0 and -0 are equal.
+inline Array<u64> hash_rows(const Points& points, int n_threads) {
+    Array<u64> hashes(static_cast<size_t>(points.n));
+    const int team = team_size(points.n, 1 << 16, n_threads);
+    with_type(points.dtype, [&](auto type) {
+        parallel(team, [&](int t) {
+            const Range range = part(points.n, t, team);
+            for (i64 i = range.begin; i < range.end; ++i) {
+                u64 hash = 0;
+                for (int j = 0; j < points.d; ++j) {
+                    const double value = widen<decltype(type)>(points, i, j) + 0.0;
+                    hash = mix_bits((hash ^ std::bit_cast<u64>(value)) + 0x9E3779B97F4A7C15);
+                }
+                hashes[i] = hash;
+            }
+        });
+    });
+    return hashes;
+}
+
+}  // namespace mspp

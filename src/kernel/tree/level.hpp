@@ -1,0 +1,304 @@
+// One level of the tree: the significant clusters of one part, seen through windows of one mass.
+//
+// 1. Leaves light enough that they blur a window less than noise does; windows of mass K around centres.
+// 2. Short links only. Their saddles are too low, so a peak that is not significant here never is: most
+//    levels end here.
+// 3. Shapes, long links and bridges; the peaks and saddles that count.
+// 4. The least significant peak joins its neighbour, until all that are left are significant.
+#pragma once
+
+#include <optional>
+
+#include "kernel/tree/front.hpp"
+#include "kernel/tree/rules.hpp"
+
+namespace mspp {
+
+// A part of the data: the points of one cluster so far.
+struct Part {
+    std::vector<u32> points;  // rising
+    i64 cluster;
+    i64 weight;
+    double height;  // of its peak above the deepest valley around it, log2
+};
+
+// A cluster that left its parent.
+struct Split {
+    i64 cluster, parent;
+    i64 mass;                   // of the windows
+    i64 front;                  // windows along the border; 0 if it did not matter
+    u32 joins;                  // a point across the saddle
+    double depth, z, critical;  // of the valley: log2 of a ratio of densities, in standard errors, needed
+    double score;               // the smaller of z / critical and depth / least depth
+    double weight;              // of the cluster above the saddle
+    double peak, saddle, dimension;  // log2 radius at both, and the dimension that turns them into densities
+};
+
+// The clusters of a part: the first keeps its number, the others left it by the splits.
+struct Division {
+    std::vector<Part> parts;
+    std::vector<Split> splits;
+};
+
+class Level {
+  public:
+    Level(const Cloud& cloud, const Part& part, i64 mass, const Rules& rules, int n_threads)
+        : cloud_(cloud),
+          part_(part),
+          mass_(mass),
+          rules_(rules),
+          n_threads_(n_threads),
+          least_depth_(rules.least_depth(part.height)) {}
+
+    // The mass of leaves, and of the groups of leaves around whose mean a window is placed. A group is
+    // smaller than a ball of mass K / 2, in every dimension.
+    static i64 leaf_mass(i64 mass) {
+        return std::max<i64>(1, static_cast<i64>(std::sqrt(static_cast<double>(mass))) / 2);
+    }
+    static i64 centre_mass(i64 mass, int d) {
+        constexpr i64 divisor[] = {16, 16, 16, 34, 80, 168};
+        return std::max(leaf_mass(mass), mass / divisor[std::min(d, 5)]);
+    }
+
+    // The clusters that the part divides into, not numbered yet; none if it stays whole.
+    Division run() { return find_candidates() && judge() ? divide() : Division{}; }
+
+    const Leaves& centres() const { return centres_; }
+    const Windows& windows() const { return windows_; }
+
+  private:
+    Windows windows_of(i64 mass, const Boxes& centres, bool shapes) const {
+        if (!shapes && leaf_mass(mass) == centre_mass(mass, cloud_.d))
+            return make_windows(centres, centres, cloud_.period, mass, shapes, n_threads_);
+        const Leaves leaves = make_leaves(cloud_, part_.points, leaf_mass(mass));
+        return make_windows(centres, Boxes(leaves, cloud_.period), cloud_.period, mass, shapes, n_threads_);
+    }
+
+    // True if a peak could be significant; then `peaks_` has the saddles that count.
+    bool find_candidates() {
+        centres_ = make_leaves(cloud_, part_.points, centre_mass(mass_, cloud_.d));
+        if (centres_.size() < 3) return false;
+        boxes_.emplace(centres_, cloud_.period);
+        windows_ = windows_of(mass_, *boxes_, false);
+        rank_centres();
+        std::vector<Extent> extents(order_.size());
+        double growth = 0;
+        for (u32 i = 0; i < order_.size(); ++i) {
+            const double weight = static_cast<double>(centres_.weights[i]);
+            extents[i].weight = weight;
+            extents[i].growth = weight * static_cast<double>(windows_.radius[i] - windows_.half[i]);
+            growth += extents[i].growth;
+        }
+        shift_ = Rules::link_shift(rules_.dimension(growth / static_cast<double>(part_.weight)));
+        links_.emplace(*boxes_, cloud_.period, windows_, rank_, shift_, n_threads_);
+        Peaks peaks(extents, rank_);
+        for (u32 i : order_)
+            links_->each_short(i, [&](u32 dense) { peaks.link(i, dense, windows_.radius[i]); });
+        const std::vector<char> lenient = lenient_peaks(peaks);
+        if (std::count(lenient.begin(), lenient.end(), 1) < 2) return false;
+        add_shapes(extents);
+        find_saddles(peaks, extents, lenient);
+        return true;
+    }
+
+    void rank_centres() {
+        order_.resize(static_cast<size_t>(centres_.size()));
+        rank_.resize(order_.size());
+        std::iota(order_.begin(), order_.end(), 0u);
+        std::sort(order_.begin(), order_.end(), [&](u32 a, u32 b) {
+            return windows_.radius[a] != windows_.radius[b] ? windows_.radius[a] < windows_.radius[b] : a < b;
+        });
+        for (u32 k = 0; k < order_.size(); ++k) rank_[order_[k]] = k;
+    }
+
+    double depth(const Peaks& peaks, u32 b, double dimension) const {
+        return dimension * static_cast<double>(peaks.saddle(b) - windows_.radius[b]) * kLogUnit;
+    }
+    double extreme(const Peaks& peaks, u32 b) const {
+        return rules_.extreme(std::min(peaks.extent(b).weight, peaks.other(b)), static_cast<double>(mass_));
+    }
+    double dimension(const Peaks& peaks, u32 b) const {
+        return rules_.dimension(peaks.extent(b).growth / peaks.extent(b).weight);
+    }
+    // The score of a peak with a factor of the extreme.
+    double score(const Peaks& peaks, u32 b, double factor) const {
+        const double dim = dimension(peaks, b), deep = depth(peaks, b, dim);
+        const double critical = rules_.critical_value(factor, extreme(peaks, b));
+        return std::min(Rules::z(deep, dim, static_cast<double>(mass_)) / critical, deep / least_depth_);
+    }
+
+    std::vector<char> lenient_peaks(const Peaks& peaks) const {
+        std::vector<char> lenient(peaks.size());
+        for (u32 b = 0; b < peaks.size(); ++b)
+            lenient[b] = peaks.alive(b) || score(peaks, b, Rules::kLongestFront) >= rules_.strictness;
+        return lenient;
+    }
+
+    // Fills in the inverse dimensions: within the window, and by the shape of the windows of 4 K and 8 K.
+    void add_shapes(std::vector<Extent>& extents) const {
+        for (u32 i = 0; i < extents.size(); ++i) extents[i].near = extents[i].weight * near_slope(i);
+        for (const i64 times : {4, 8}) {
+            const i64 mass = std::min(times * mass_, part_.weight);
+            const Leaves centres = make_leaves(cloud_, part_.points, std::max(mass_ / 2, leaf_mass(mass)));
+            const Windows windows = windows_of(mass, Boxes(centres, cloud_.period), true);
+            for (u32 i = 0; i < extents.size(); ++i) {
+                const double inverse = extents[i].weight / windows.shape[centres.of(centres_.first[i])];
+                (times == 4 ? extents[i].medium : extents[i].wide) = inverse;
+            }
+        }
+    }
+
+    // Growth of log radius by log mass from K / 2 to K, without the centre's own mass at distance 0.
+    double near_slope(u32 i) const {
+        const double mass = static_cast<double>(mass_), half = static_cast<double>(mass_ / 2);
+        const double own = static_cast<double>(centres_.weights[i]);
+        const double outer = std::max(mass - own, 1.0), inner = std::max(half - own, 0.5);
+        const double growth = static_cast<double>(windows_.radius[i] - windows_.half[i]) * kLogUnit;
+        return (growth + 0.5 * (log2_of(mass / outer) - log2_of(half / inner))) /
+               log2_of(std::max(outer / inner, 1.01));
+    }
+
+    void find_saddles(const Peaks& first, const std::vector<Extent>& extents,
+                      const std::vector<char>& lenient) {
+        std::vector<Link> links = links_->long_links(first.basins(lenient));
+        links_->add_bridges(first, links);
+        links_->sort(links);
+        peaks_.emplace(extents, rank_);
+        size_t k = 0;
+        for (u32 i : order_) {
+            for (; k < links.size() && links[k].level < windows_.radius[i]; ++k) add(links[k]);
+            links_->each_short(i, [&](u32 dense) { peaks_->link(i, dense, windows_.radius[i]); });
+        }
+        for (; k < links.size(); ++k) add(links[k]);
+    }
+    void add(const Link& link) { peaks_->link(link.sparse, link.dense, link.level); }
+
+    // The dimension of the surroundings of a peak: 1 on a line. Windows wider than the peak say nothing about
+    // it.
+    double shape(u32 b) const {
+        const Extent& extent = peaks_->extent(b);
+        const double least = std::min(extent.weight, peaks_->other(b));
+        const double wide = least >= 5 * static_cast<double>(mass_) ? extent.wide : extent.medium;
+        return std::clamp(extent.weight / std::max({wide, extent.near, 1e-6}), 1.0, double(cloud_.d));
+    }
+
+    // True if at least one peak besides the highest is significant: `kept_`, `candidates_`.
+    bool judge() {
+        const u32 n = peaks_->size();
+        kept_.assign(n, 0);
+        for (u32 b = 0; b < n; ++b) {
+            if (peaks_->alive(b)) {
+                kept_[b] = 1;
+                continue;
+            }
+            if (std::min(peaks_->extent(b).weight, peaks_->other(b)) < static_cast<double>(mass_)) continue;
+            if (score(*peaks_, b, Rules::kLongestFront) < rules_.strictness) continue;
+            kept_[b] = 1;
+            candidates_.push_back({b, rules_.factor(shape(b)), 0, 0});
+        }
+        while (!candidates_.empty() && !all_significant()) {
+        }
+        return !candidates_.empty();
+    }
+
+    // Scores all candidates; drops the least significant one and returns false if there is one below the
+    // limit.
+    bool all_significant() {
+        std::vector<u32> basin;
+        for (Candidate& candidate : candidates_) {
+            candidate.front = 0;
+            candidate.score = score(*peaks_, candidate.peak, candidate.factor);
+            if (candidate.score >= rules_.strictness) continue;
+            if (basin.empty()) basin = peaks_->basins(kept_);
+            candidate.front = front_length(candidate.peak, basin, centres_, windows_, *links_,
+                                           peaks_->saddle(candidate.peak), shift_);
+            candidate.score = score(*peaks_, candidate.peak, factor(candidate));
+        }
+        const auto worst = std::min_element(candidates_.begin(), candidates_.end(), [&](auto& a, auto& b) {
+            if (a.score != b.score) return a.score < b.score;
+            return peaks_->saddle(a.peak) > peaks_->saddle(b.peak);
+        });
+        if (worst->score >= rules_.strictness) return true;
+        kept_[worst->peak] = 0;
+        candidates_.erase(worst);
+        return false;
+    }
+
+    struct Candidate {
+        u32 peak;
+        double factor;
+        i64 front;
+        double score;
+    };
+    static double factor(const Candidate& candidate) {
+        return candidate.front > 0
+                   ? Rules::factor_of_front(candidate.factor, static_cast<double>(candidate.front))
+                   : candidate.factor;
+    }
+
+    Division divide() const {
+        const std::vector<u32> basin = peaks_->basins(kept_);
+        std::vector<Candidate> order = candidates_;
+        std::sort(order.begin(), order.end(), [&](const Candidate& a, const Candidate& b) {
+            const i64 s = peaks_->saddle(a.peak), t = peaks_->saddle(b.peak);
+            return s != t ? s < t : a.peak < b.peak;
+        });
+        const u32 elder = order_[0];
+        const i64 deepest = peaks_->saddle(order.front().peak) - windows_.radius[elder];
+        const double height = dimension(*peaks_, elder) * static_cast<double>(deepest) * kLogUnit;
+        Division division{{cluster(elder, height, basin)}, {}};
+        for (const Candidate& candidate : order) {
+            division.splits.push_back(split(candidate));
+            division.parts.push_back(cluster(candidate.peak, division.splits.back().depth, basin));
+        }
+        return division;
+    }
+
+    Split split(const Candidate& candidate) const {
+        const u32 b = candidate.peak;
+        const double dim = dimension(*peaks_, b), deep = depth(*peaks_, b, dim);
+        return {-1,
+                part_.cluster,
+                mass_,
+                candidate.front,
+                part_.points[centres_.first[peaks_->attached(b)]],
+                deep,
+                Rules::z(deep, dim, static_cast<double>(mass_)),
+                rules_.critical_value(factor(candidate), extreme(*peaks_, b)),
+                candidate.score,
+                peaks_->extent(b).weight,
+                static_cast<double>(windows_.radius[b]) * kLogUnit,
+                static_cast<double>(peaks_->saddle(b)) * kLogUnit,
+                dim};
+    }
+
+    Part cluster(u32 peak, double height, const std::vector<u32>& basin) const {
+        Part result{{}, part_.cluster, 0, std::max(part_.height, height)};
+        for (u32 i = 0; i < basin.size(); ++i) {
+            if (basin[i] != peak) continue;
+            const auto points = part_.points.begin();
+            result.points.insert(result.points.end(), points + centres_.first[i],
+                                 points + centres_.first[i + 1]);
+            result.weight += centres_.weights[i];
+        }
+        return result;
+    }
+
+    const Cloud& cloud_;
+    const Part& part_;
+    i64 mass_;
+    const Rules& rules_;
+    int n_threads_;
+    double least_depth_;
+    Leaves centres_;
+    Windows windows_;
+    std::vector<u32> order_, rank_;  // densest first, and its inverse
+    i64 shift_ = 0;
+    std::optional<Boxes> boxes_;  // of the centres
+    std::optional<Links> links_;
+    std::optional<Peaks> peaks_;
+    std::vector<char> kept_;
+    std::vector<Candidate> candidates_;
+};
+
+}  // namespace mspp

@@ -1,0 +1,198 @@
+// Links between centres: each to the denser centres in its window, and bridges between components without
+// any.
+#pragma once
+
+#include "kernel/tree/peaks.hpp"
+#include "kernel/tree/windows.hpp"
+
+namespace mspp {
+
+struct Link {
+    i64 level;  // log2 radius, in units of 2^-16
+    u32 sparse, dense;
+};
+
+// The links of all centres to denser ones.
+//
+// A link is short if it is at most as long as a ball of mass K / 2 is wide; its level is that of its sparser
+// end. Longer links reach up to the border of the window, at a higher level. `shift` is the width of that
+// ball as a logarithm, relative to the root mean square radius of mass K.
+class Links {
+  public:
+    Links(const Boxes& boxes, const std::vector<double>& period, const Windows& windows,
+          const std::vector<u32>& rank, i64 shift, int n_threads)
+        : boxes_(boxes),
+          centres_(boxes.leaves()),
+          period_(period),
+          windows_(windows),
+          rank_(rank),
+          shift_(shift),
+          stretch_(exp2_units(2 * shift)),
+          short_(boxes.blocks().size()),
+          place_(rank.size()) {
+        const i64 blocks = static_cast<i64>(boxes.blocks().size());
+        const int team = team_size(blocks, 64, n_threads);
+        parallel(team, [&](int t) {
+            Candidates candidates(boxes, period);
+            const Range range = part(blocks, t, team);
+            for (i64 k = range.begin; k < range.end; ++k) find_short(k, candidates);
+        });
+    }
+
+    const Boxes& boxes() const { return boxes_; }
+
+    // Calls visit(dense) for the short links of a centre, beginning with the densest.
+    template <class Visit>
+    void each_short(u32 i, Visit&& visit) const {
+        const auto [block, begin, end] = place_[i];
+        for (u32 k = begin; k < end; ++k) visit(short_[block][k]);
+    }
+
+    // All longer links between different basins.
+    std::vector<Link> long_links(const std::vector<u32>& basin) const {
+        std::vector<Link> links;
+        Candidates candidates(boxes_, period_);
+        for (const Range block : boxes_.blocks()) {
+            candidates.collect(centres_, block, largest(block, windows_.reach, 1));
+            for (i64 i = block.begin; i < block.end; ++i) {
+                const float* squared = candidates.squared_distances(centres_.position(i));
+                for (size_t k = 0; k < candidates.size(); ++k) {
+                    const u32 other = candidates.id(k);
+                    if (basin[i] != basin[other] && squared[k] <= windows_.reach[i] &&
+                        rank_[other] < rank_[i] && squared[k] * stretch_ > windows_.square[i])
+                        links.push_back({level(squared[k], static_cast<u32>(i)), static_cast<u32>(i), other});
+                }
+            }
+        }
+        return links;
+    }
+
+    // Adds the shortest link out of every component but the largest, until all centres are connected.
+    void add_bridges(Peaks peaks, std::vector<Link>& links) const {
+        for (const Link& link : links) peaks.link(link.sparse, link.dense, 0);
+        while (true) {
+            const std::vector<u32> root = roots(peaks);
+            std::vector<i64> size(root.size());
+            for (u32 r : root) ++size[r];
+            const u32 largest = static_cast<u32>(std::max_element(size.begin(), size.end()) - size.begin());
+            if (size[largest] == static_cast<i64>(root.size())) return;
+            for (const Link& bridge : shortest_out(root, largest)) {
+                links.push_back(bridge);
+                peaks.link(bridge.sparse, bridge.dense, 0);
+            }
+        }
+    }
+
+    // Sorts links as `Peaks` needs them: by level, then densest first.
+    void sort(std::vector<Link>& links) const {
+        std::sort(links.begin(), links.end(), [&](const Link& a, const Link& b) {
+            if (a.level != b.level) return a.level < b.level;
+            if (a.sparse != b.sparse) return rank_[a.sparse] < rank_[b.sparse];
+            return rank_[a.dense] < rank_[b.dense];
+        });
+    }
+
+    double squared_distance(u32 a, u32 b) const {
+        double sum = 0;
+        for (int j = 0; j < centres_.d; ++j) {
+            const double gap = wrapped(centres_.position(a)[j] - centres_.position(b)[j], period_[j]);
+            sum += gap * gap;
+        }
+        return sum;
+    }
+
+  private:
+    struct Place {
+        u32 block, begin, end;
+    };
+
+    static double largest(Range block, const std::vector<double>& values, double divisor) {
+        double result = 0;
+        for (i64 i = block.begin; i < block.end; ++i) result = std::max(result, values[i]);
+        return result / divisor;
+    }
+
+    void find_short(i64 b, Candidates& candidates) {
+        const Range block = boxes_.blocks()[b];
+        candidates.collect(centres_, block, largest(block, windows_.square, stretch_));
+        std::vector<u32>& found = short_[b];
+        for (i64 i = block.begin; i < block.end; ++i) {
+            const float* squared = candidates.squared_distances(centres_.position(i));
+            const double limit = windows_.square[i] / stretch_;
+            const u32 own = rank_[i], begin = static_cast<u32>(found.size());
+            u32 densest = begin;
+            for (size_t k = 0; k < candidates.size(); ++k) {
+                if (squared[k] > limit || rank_[candidates.id(k)] >= own) continue;
+                found.push_back(candidates.id(k));
+                if (rank_[found.back()] < rank_[found[densest]]) densest = static_cast<u32>(found.size() - 1);
+            }
+            if (begin < found.size()) std::swap(found[begin], found[densest]);
+            place_[i] = {static_cast<u32>(b), begin, static_cast<u32>(found.size())};
+        }
+    }
+
+    i64 level(double squared, u32 sparse) const {
+        return std::max(windows_.radius[sparse], log2_units(std::max(squared, 1.0)) / 2 + shift_);
+    }
+
+    static std::vector<u32> roots(Peaks& peaks) {
+        std::vector<u32> root(peaks.size());
+        for (u32 i = 0; i < root.size(); ++i) root[i] = peaks.find(i);
+        return root;
+    }
+
+    // For every component but one, the shortest link to a centre outside.
+    std::vector<Link> shortest_out(const std::vector<u32>& root, u32 largest) const {
+        struct Best {
+            double squared = std::numeric_limits<double>::infinity();
+            u32 from = 0, to = 0;
+        };
+        std::vector<Best> best(root.size());
+        const std::vector<u32> common = boxes_.common(root);
+        const u32 n = static_cast<u32>(root.size());
+        for (u32 i = 0; i < n; ++i) {
+            if (root[i] == largest) continue;
+            Best& shortest = best[root[i]];
+            auto consider = [&](u32 k) {
+                const double squared = squared_distance(i, k);
+                if (squared < shortest.squared) shortest = {squared, i, k};
+            };
+            if (std::isinf(shortest.squared)) consider(first_outside(root, i));
+            auto hit = [&](Range found) {
+                for (u32 k = static_cast<u32>(found.begin); k < found.end; ++k)
+                    if (root[k] != root[i]) consider(k);
+            };
+            const double* x = centres_.position(i);
+            boxes_.visit(x, x, shortest.squared, hit, [&](i64 box) { return common[box] == root[i]; });
+        }
+        std::vector<Link> links;
+        for (u32 r = 0; r < n; ++r) {
+            if (std::isinf(best[r].squared)) continue;
+            auto [squared, sparse, dense] = best[r];
+            if (rank_[sparse] < rank_[dense]) std::swap(sparse, dense);
+            links.push_back({level(squared, sparse), sparse, dense});
+        }
+        return links;
+    }
+
+    // A centre of another component, near on the curve.
+    static u32 first_outside(const std::vector<u32>& root, u32 i) {
+        const u32 n = static_cast<u32>(root.size());
+        for (u32 step = 1;; ++step) {
+            if (step <= i && root[i - step] != root[i]) return i - step;
+            if (i + step < n && root[i + step] != root[i]) return i + step;
+        }
+    }
+
+    const Boxes& boxes_;
+    const Leaves& centres_;
+    const std::vector<double>& period_;
+    const Windows& windows_;
+    const std::vector<u32>& rank_;
+    i64 shift_;
+    double stretch_;
+    std::vector<std::vector<u32>> short_;  // of each block of centres
+    std::vector<Place> place_;             // of the links of each centre
+};
+
+}  // namespace mspp

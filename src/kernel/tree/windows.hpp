@@ -1,0 +1,203 @@
+// Windows of constant mass: how far the nearest mass K reaches around each centre.
+//
+// The radius of a window is the root of the mean squared distance to the nearest mass K ("distance to a
+// measure", Chazal, Cohen-Steiner and Merigot 2011). The noise of its logarithm does not depend on the
+// density.
+#pragma once
+
+#include "kernel/tree/boxes.hpp"
+#include "kernel/tree/logarithm.hpp"
+
+namespace mspp {
+
+struct Windows {
+    std::vector<double> square;  // mean squared distance to mass K
+    std::vector<double> reach;   // squared distance to the last of that mass
+    std::vector<i64> radius;     // log2 of the root mean square, in units of 2^-16
+    std::vector<i64> half;       // the same for mass K / 2
+    std::vector<double> shape;   // 1 for a line, d for a ball; empty unless wanted
+};
+
+namespace detail {
+
+// The windows of a range of centres: the centres of a block share the search for leaves.
+class WindowFinder {
+  public:
+    static constexpr i64 kChunk = 16;  // blocks; a chunk's guesses do not depend on other chunks
+
+    WindowFinder(const Boxes& centres, const Boxes& leaves, const std::vector<double>& period, i64 mass,
+                 bool shapes, Windows& out)
+        : centres_(centres.leaves()),
+          leaves_(leaves.leaves()),
+          blocks_(centres.blocks()),
+          period_(period),
+          mass_(mass),
+          shapes_(shapes),
+          out_(out),
+          candidates_(leaves, period) {}
+
+    void run(i64 chunk) {
+        const i64 end = std::min(static_cast<i64>(blocks_.size()), (chunk + 1) * kChunk);
+        double guess = distance(blocks_[chunk * kChunk].begin, blocks_[chunk * kChunk].end - 1);
+        for (i64 k = chunk * kChunk; k < end; ++k) {
+            Range rest = blocks_[k];
+            const double step = k == chunk * kChunk ? 1.5 : 1.2;
+            for (guess *= 1.1; !find(rest, guess); guess *= step) {
+            }
+            double largest = 1;
+            for (i64 i = blocks_[k].begin; i < blocks_[k].end; ++i)
+                largest = std::max(largest, out_.reach[i]);
+            guess = std::sqrt(largest);
+        }
+    }
+
+  private:
+    static constexpr int kBins = 32;
+    struct Ball {
+        double reach, sum;  // squared radius, and sum of the squared distances in it
+    };
+
+    // Finds the windows of a range of centres. False if the radius is too small for one: the range is then
+    // the rest, from that one on.
+    bool find(Range& rest, double radius) {
+        candidates_.collect(centres_, rest, radius * radius);
+        for (double enough = radius; rest.begin < rest.end; ++rest.begin) {
+            const i64 i = rest.begin;
+            if (!fill_bins(centres_.position(i), enough * enough)) return false;
+            store(i);
+            if (i + 1 < rest.end) enough = std::min(radius, std::sqrt(out_.reach[i]) + distance(i, i + 1));
+        }
+        return true;
+    }
+
+    void store(i64 i) {
+        const i64 half = std::max<i64>(1, mass_ / 2);
+        const Ball ball = ball_of(mass_), inner = ball_of(half);
+        out_.reach[i] = ball.reach;
+        out_.square[i] = std::max(ball.sum / static_cast<double>(mass_), 1.0);
+        out_.radius[i] = log2_units(out_.square[i]) / 2;
+        out_.half[i] = log2_units(std::max(inner.sum / static_cast<double>(half), 1.0)) / 2;
+        if (shapes_) out_.shape[i] = shape_of(centres_.position(i), ball.reach);
+    }
+
+    // No window reaches farther than its neighbour's and the distance between them; rounded up.
+    double distance(i64 a, i64 b) const {
+        double sum = 0;
+        for (int j = 0; j < centres_.d; ++j) {
+            const double gap = wrapped(centres_.position(a)[j] - centres_.position(b)[j], period_[j]);
+            sum += gap * gap;
+        }
+        return std::sqrt(sum) * (1 + 1e-9) + 1e-6;
+    }
+
+    // Sorts the leaves within the radius into bins by squared distance. False if they have too little mass.
+    bool fill_bins(const double* x, double r2) {
+        const float *squared = candidates_.squared_distances(x), limit = static_cast<float>(r2),
+                    scale = kBins / limit;
+        const size_t n = candidates_.size();
+        if (near_.size() < n) near_.resize(n), bins_.resize(n), distance_.resize(n);
+        u32* near = near_.data();
+        float* distance = distance_.data();
+        count_ = 0;
+        for (size_t k = 0; k < n; ++k) {  // without a branch: most of them are too far
+            near[count_] = static_cast<u32>(k);
+            distance[count_] = squared[k];
+            count_ += squared[k] <= limit;
+        }
+        std::fill(bin_mass_, bin_mass_ + kBins, 0);
+        std::fill(bin_sum_, bin_sum_ + kBins, 0.0);
+        i64 mass = 0;
+        for (size_t k = 0; k < count_; ++k) {
+            const int bin = std::min(kBins - 1, static_cast<int>(distance[k] * scale));
+            const i64 weight = weight_of(k);
+            bins_[k] = static_cast<unsigned char>(bin);
+            bin_mass_[bin] += weight;
+            bin_sum_[bin] += static_cast<double>(weight) * static_cast<double>(distance[k]);
+            mass += weight;
+        }
+        return mass >= mass_;
+    }
+
+    Ball ball_of(i64 mass) {
+        i64 before = 0;
+        double sum = 0;
+        int bin = 0;
+        for (; before + bin_mass_[bin] < mass; ++bin) before += bin_mass_[bin], sum += bin_sum_[bin];
+        last_.clear();
+        for (size_t k = 0; k < count_; ++k)
+            if (bins_[k] == bin) last_.push_back({distance_[k], weight_of(k)});
+        std::sort(last_.begin(), last_.end());
+        for (const auto& [squared, weight] : last_) {
+            if (before + weight >= mass) return {squared, sum + static_cast<double>(mass - before) * squared};
+            before += weight;
+            sum += static_cast<double>(weight) * squared;
+        }
+        return {last_.back().first, sum};
+    }
+
+    // (tr C)^2 / tr C^2 of the covariance C of the leaves in the window.
+    double shape_of(const double* x, double reach) {
+        const int d = leaves_.d;
+        double mass = 0;
+        first_.assign(static_cast<size_t>(d), 0.0);
+        second_.assign(static_cast<size_t>(d * d), 0.0);
+        offset_.resize(static_cast<size_t>(d));
+        for (size_t k = 0; k < count_; ++k) {
+            if (static_cast<double>(distance_[k]) > reach) continue;
+            const double weight = static_cast<double>(weight_of(k));
+            mass += weight;
+            for (int j = 0; j < d; ++j) {
+                offset_[j] = candidates_.offset(near_[k], j, x);
+                first_[j] += weight * offset_[j];
+                for (int i = 0; i <= j; ++i) second_[j * d + i] += weight * offset_[j] * offset_[i];
+            }
+        }
+        double trace = 0, squares = 0;
+        for (int j = 0; j < d; ++j)
+            for (int i = 0; i <= j; ++i) {
+                const double covariance = second_[j * d + i] / mass - first_[i] / mass * (first_[j] / mass);
+                if (i == j) trace += covariance;
+                squares += (i == j ? 1 : 2) * covariance * covariance;
+            }
+        return squares > 0 ? trace * trace / squares : 1;
+    }
+
+    i64 weight_of(size_t k) const { return leaves_.weights[candidates_.id(near_[k])]; }
+
+    const Leaves &centres_, &leaves_;
+    const std::vector<Range>& blocks_;
+    const std::vector<double>& period_;
+    i64 mass_;
+    bool shapes_;
+    Windows& out_;
+    Candidates candidates_;
+    std::vector<double> first_, second_, offset_;
+    size_t count_ = 0;                          // of the candidates within the radius:
+    std::vector<u32> near_;                     // which they are,
+    std::vector<float> distance_;               // their squared distances,
+    std::vector<unsigned char> bins_;           // and their bins
+    std::vector<std::pair<double, i64>> last_;  // of one bin
+    i64 bin_mass_[kBins];
+    double bin_sum_[kBins];
+};
+
+}  // namespace detail
+
+// The windows of mass K around the centres, among the leaves. IN mass: at most that of all leaves.
+inline Windows make_windows(const Boxes& centres, const Boxes& leaves, const std::vector<double>& period,
+                            i64 mass, bool shapes, int n_threads) {
+    const size_t n = static_cast<size_t>(centres.leaves().size());
+    Windows out{std::vector<double>(n), std::vector<double>(n), std::vector<i64>(n), std::vector<i64>(n),
+                std::vector<double>(shapes ? n : 0)};
+    const i64 chunk = detail::WindowFinder::kChunk;
+    const i64 chunks = (static_cast<i64>(centres.blocks().size()) + chunk - 1) / chunk;
+    const int team = team_size(chunks, 4, n_threads);
+    parallel(team, [&](int t) {
+        detail::WindowFinder finder(centres, leaves, period, mass, shapes, out);
+        const Range range = part(chunks, t, team);
+        for (i64 k = range.begin; k < range.end; ++k) finder.run(k);
+    });
+    return out;
+}
+
+}  // namespace mspp

@@ -1,0 +1,89 @@
+"""The bandwidth of significant clusters: the coarsest whose basins respect them.
+
+Without a bandwidth, a tree decides which clusters are significant, from windows of every size. The
+search then only has to follow them: the bandwidth is the largest at which nearly every basin lies
+in one cluster, so that each cluster is a union of basins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from meanshiftpp._support.checks import as_periods
+from meanshiftpp.bandwidth.choice import bandwidth_from_sample
+from meanshiftpp.core.grid import PAPER_WINDOW, Grid
+from meanshiftpp.core.recipe import Recipe, Search
+from meanshiftpp.core.scale import gradient_reference, outlier_limits, scale_of_points
+from meanshiftpp.core.tree import Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["complete_recipe"]
+
+CANDIDATES = tuple((0.65 * 2 ** (-np.arange(13) / 2)).tolist())  # in references for the gradient
+PURE = 0.998  # share of the rows whose basin is mostly of their own cluster
+MAX_BASINS = 0.5  # per row: finer basins are single points
+
+
+def complete_recipe(
+    recipe: Recipe,
+    X: NDArray[np.generic],
+    total: float,
+    sample_weight: Any = None,
+    *,
+    n_threads: int | None = None,
+) -> Recipe:
+    """Return the recipe with a bandwidth for `X`, the points or a sample of a weight of `total`.
+
+    A recipe that joins also gets the tree to join by. One that has a bandwidth stays as it is.
+    """
+    if recipe.bandwidth is not None:
+        return recipe
+    if not recipe.join:
+        bandwidth = bandwidth_from_sample(
+            X, total, sample_weight=sample_weight, n_threads=n_threads
+        )
+        return replace(recipe, bandwidth=bandwidth)
+    tree = Tree.of_points(
+        X,
+        sample_weight,
+        periodic=recipe.periodic,
+        strictness=recipe.strictness,
+        n_threads=n_threads,
+    )
+    bandwidth = bandwidth_of_tree(tree, n_threads)
+    periods = np.array(as_periods(recipe.periodic, len(bandwidth)))
+    fitting = np.where(periods > 0, np.minimum(bandwidth, periods / PAPER_WINDOW), bandwidth)
+    return replace(recipe, bandwidth=fitting, tree=tree)
+
+
+def bandwidth_of_tree(tree: Tree, n_threads: int | None = None) -> NDArray[np.float64]:
+    """Return the largest bandwidth at which nearly every basin lies in one cluster of a tree."""
+    limits = outlier_limits(tree.sample)
+    scale = scale_of_points(tree.sample, None, limits)
+    reference = gradient_reference(tree.sample.shape[1], scale.total)
+    search, best, purest = Search.checked(), CANDIDATES[0], -1.0
+    rows = np.clip(tree.sample, *limits)
+    for candidate in CANDIDATES:
+        grid = Grid.from_points(rows, scale.bandwidth(candidate * reference), n_threads=n_threads)
+        modes = search.modes(grid, n_threads=n_threads)
+        if len(modes) > MAX_BASINS * len(rows) and purest >= 0:
+            break
+        purity = purity_of(modes.label(rows, n_threads=n_threads), tree.labels)
+        if purity > purest:
+            best, purest = candidate, purity
+        if purity >= PURE:
+            break
+    return scale.bandwidth(best * reference)
+
+
+def purity_of(basins: NDArray[np.integer], clusters: NDArray[np.integer]) -> float:
+    """Return the share of the rows that are in the main cluster of their basin."""
+    numbers, cluster = np.unique(clusters, return_inverse=True)
+    pairs = np.bincount(basins * len(numbers) + cluster.ravel())
+    table = np.pad(pairs, (0, -len(pairs) % len(numbers))).reshape(-1, len(numbers))
+    return float(table.max(axis=1).sum() / len(basins))

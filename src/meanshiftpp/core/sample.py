@@ -1,0 +1,125 @@
+"""Samples that do not depend on the order of the rows: of points by a hash, of grids by cells.
+
+A sample stands for the data as if that many rows had been observed. It never has more than `limit`
+rows, and all rows if there are no more than that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp import _kernel
+from meanshiftpp._kernel import OFFSET_BITS
+from meanshiftpp._support.checks import Weights, thread_count
+from meanshiftpp._support.devices import module_of, on_gpu, to_host
+from meanshiftpp.core.grid import Grid
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_FEW_REPEATS = 0.9  # share of distinct rows above which repeated rows need not be counted
+
+
+class Sample(NamedTuple):
+    """Rows, how often each counts, and a hash that places repeated rows apart."""
+
+    rows: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+
+    def repeated(self) -> Sample:
+        """Return the sample with every row as often as it counts, each with a hash of its own."""
+        at = np.repeat(np.arange(len(self.counts)), self.counts)
+        first = np.cumsum(self.counts) - self.counts
+        number = (np.arange(len(at)) - first[at]).astype(np.uint64)
+        hashes = _mix(self.hashes[at] + number * np.uint64(_GOLDEN))
+        return Sample(self.rows[at], np.ones(len(at), np.int64), hashes)
+
+
+def sample_points(
+    points: NDArray[np.generic],
+    weights: Weights | None,
+    limit: int,
+    *,
+    n_threads: int | None = None,
+) -> Sample:
+    """Draw rows in proportion to their weight; the same rows for any order of the points."""
+    n = len(points)
+    if weights is None and n <= limit:
+        rows = np.asarray(to_host(points), np.float64)
+        return Sample(rows, np.ones(n, np.int64), hash_rows(rows, n_threads))
+    xp, hashes = module_of(points), hash_rows(points, n_threads)
+    weight = None if weights is None else weights.counts.astype(np.float64)
+    share = limit / n if weights is None else _share(weight, weights.unit == 1, limit)
+    at, counts = _thinned(hashes, weight, share)
+    if share < 1 and len(at) and len(xp.unique(hashes[at])) < _FEW_REPEATS * len(at):
+        distinct, first, group = xp.unique(hashes, return_index=True, return_inverse=True)
+        k, counts = _thinned(distinct, xp.bincount(group.ravel(), weight).astype(float), share)
+        at = first[k]
+    rows = np.asarray(to_host(points[at]), np.float64)
+    return Sample(rows, to_host(counts), to_host(hashes[at]))
+
+
+def sample_grid(grid: Grid, limit: int) -> Sample:
+    """Draw rows from a grid, spread evenly over their cell around its mean, in units of a cell."""
+    grid = grid.to("cpu")
+    cells = grid.cells.astype(np.float64)
+    hashes, weight = hash_rows(cells, None), grid.counts.astype(np.float64)
+    share = _share(weight, grid.unit == 1, limit)
+    at, counts = _thinned(hashes, weight, share)
+    drawn = Sample(cells[at], counts, hashes[at]).repeated()
+    at = np.repeat(at, counts)
+    mean = grid.sums[at] / grid.counts[at, None] * 2.0**-OFFSET_BITS
+    room = np.where(grid.counts[at, None] > 1, np.minimum(mean, 1 - mean), 0.0)
+    rows = drawn.rows + mean + (2 * uniform(drawn.hashes, grid.n_features) - 1) * room
+    return Sample(rows, drawn.counts, drawn.hashes)
+
+
+def hash_rows(points: NDArray[np.generic], n_threads: int | None) -> NDArray[np.uint64]:
+    """Return a hash of the coordinates of each point, equal on every device."""
+    if not on_gpu(points):
+        return _kernel.hash_rows(points, thread_count(n_threads))
+    xp = module_of(points)
+    hashes: NDArray[np.uint64] = xp.zeros(len(points), np.uint64)
+    for j in range(points.shape[1]):
+        value = (points[:, j].astype(np.float64) + 0.0).view(np.uint64)
+        hashes = _mix((hashes ^ value) + np.uint64(_GOLDEN))
+    return hashes
+
+
+def uniform(hashes: NDArray[np.uint64], n_features: int) -> NDArray[np.float64]:
+    """Return numbers from 0 to 1 for each hash and feature."""
+    columns = [_mix(hashes + np.uint64((j + 1) * _GOLDEN % 2**64)) for j in range(n_features)]
+    return np.stack([(column >> np.uint64(11)) * 2.0**-53 for column in columns], axis=1)
+
+
+def _share(weight: Any, whole: bool, limit: int) -> float:
+    """Return the rows of a sample per unit of weight.
+
+    A whole weight is that many rows. Real weights are worth as many rows as equal weights of the
+    same relative error: the square of their sum by the sum of their squares (Kish 1965).
+    """
+    total = float(weight.sum())
+    rows = total if whole else total**2 / float((weight**2).sum())
+    return min(rows, limit) / total if total > 0 else 0.0
+
+
+def _thinned(hashes: Any, weight: Any, share: float) -> tuple[Any, Any]:
+    """Return the rows that stay, and how often each counts: on average its share of the weight."""
+    xp = module_of(hashes)
+    if weight is None:
+        at = xp.flatnonzero(hashes >= np.uint64((1 - share) * 2.0**64))
+        return at, xp.ones(len(at), np.int64)
+    chance = (hashes >> np.uint64(11)) * 2.0**-53
+    counts = xp.floor(weight * share + chance).astype(np.int64)
+    at = xp.flatnonzero(counts)
+    return at, counts[at]
+
+
+def _mix(x: Any) -> Any:
+    """Mix the bits of integers, as `mix_bits` of the kernel does."""
+    with np.errstate(over="ignore"):
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))

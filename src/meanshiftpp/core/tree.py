@@ -1,0 +1,352 @@
+"""The tree of significant modes: which valleys between basins are more than noise.
+
+MeanShift++ ends in as many modes as there are bumps, and noise has bumps too. The tree decides
+which modes belong together. The kernel (`src/kernel/tree`) grows it from a sample of the data. It
+looks through windows of constant mass, from light to heavy, for peaks of the density and the
+saddles between them. A peak is a cluster of its own if its valley is deeper than noise makes
+valleys anywhere.
+
+    tree = Tree.of_points(X)
+    modes = tree.join(seek(grid))       # basins united to significant clusters
+    tree.cut(n_clusters=5)              # the same data in five
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from meanshiftpp import _kernel
+from meanshiftpp._support.checks import (
+    Periodic,
+    Weights,
+    as_periods,
+    as_points,
+    as_weights,
+    thread_count,
+)
+from meanshiftpp._support.devices import to_host
+from meanshiftpp.backends import backend_of
+from meanshiftpp.core.critical import critical_values
+from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.sample import Sample, sample_grid, sample_points, uniform
+from meanshiftpp.core.scale import Scale, outlier_limits, scale_of_points
+
+SAMPLE_ROWS = 1 << 13  # rows that a tree is grown from
+_UNIT_STEP = 4.0  # features whose spreads differ by less than the root of this share a unit
+_ROUNDED = 0.5  # share of distinct values below which a feature is rounded
+_BISECTIONS = 14
+_LOOSEST, _STRICTEST = 0.05, 64.0
+
+
+@dataclass(frozen=True)
+class Split:
+    """A valley that is more than noise, and the cluster that it divides from its parent.
+
+    Attributes
+    ----------
+    cluster, parent : int
+        The two clusters of the tree; the parent keeps its number.
+    window : int
+        Mass of the windows, in rows of the sample, at which the valley was found.
+    weight : float
+        Rows of the sample above the saddle, on the side of `cluster`.
+    depth : float
+        Depth of the valley below the lower peak: log2 of the ratio of densities.
+    z, critical : float
+        The depth in standard errors, and the least that counts.
+    score : float
+        How clearly the valley passes: 1 is the limit at a strictness of 1.
+    front : int
+        Length of the common border in windows; 0 if the valley is significant without it.
+    joins : int
+        A row of the sample across the saddle: the cluster joins its cluster if the split is undone.
+    """
+
+    cluster: int
+    parent: int
+    window: int
+    weight: float
+    depth: float
+    z: float
+    critical: float
+    score: float
+    front: int
+    joins: int
+    peak: float
+    saddle: float
+    dimension: float
+
+    @property
+    def persistence(self) -> float:
+        """The part of the lower peak that stands above the saddle, from 0 to 1."""
+        return 1.0 - float(2.0**-self.depth)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """The significant clusters of a sample, and the splits that made them.
+
+    Attributes
+    ----------
+    sample : ndarray of shape (n_rows, n_features), float64
+        The rows, in data units.
+    labels : ndarray of shape (n_rows,), int64
+        The cluster of each row, numbered as in the splits.
+    radii : ndarray of shape (n_rows,), float64
+        log2 of the radius of the lightest window around each row: high where data is sparse.
+    splits : tuple of Split
+        The splits, lightest windows first.
+    strictness : float
+        Factor of all critical values.
+    """
+
+    sample: NDArray[np.float64]
+    labels: NDArray[np.int64]
+    radii: NDArray[np.float64]
+    splits: tuple[Split, ...]
+    strictness: float
+    _points: NDArray[np.float64]
+    _counts: NDArray[np.int64]
+    _period: NDArray[np.float64]
+    _at: NDArray[np.int64]
+
+    # -- growing ------------------------------------------------------------------------------
+
+    @classmethod
+    def of_points(
+        cls,
+        X: ArrayLike,
+        sample_weight: ArrayLike | Weights | None = None,
+        *,
+        periodic: Periodic = None,
+        strictness: float = 1.0,
+        n_threads: int | None = None,
+    ) -> Tree:
+        """Grow the tree of points; of a sample, if there are many.
+
+        Features are measured in units of their spread, rounded to powers of four of the largest:
+        tables of different units need no scaler, and shapes in one unit are not stretched.
+        """
+        points = as_points(X)
+        weights = None if sample_weight is None else as_weights(sample_weight, points)
+        sample = sample_points(points, weights, SAMPLE_ROWS, n_threads=n_threads)
+        period = np.array(as_periods(periodic, points.shape[1]))
+        limits = outlier_limits(sample.rows, sample.counts)
+        scale = scale_of_points(sample.rows, sample.counts, limits)
+        limits[:, period > 0] = [[-np.inf], [np.inf]]
+        clipped = sample._replace(rows=np.clip(sample.rows, *limits))
+        return cls._grown(sample.rows, clipped, _units(scale), period, strictness, n_threads)
+
+    @classmethod
+    def of_grid(cls, grid: Grid, *, strictness: float = 1.0, n_threads: int | None = None) -> Tree:
+        """Grow the tree of a grid: of rows drawn from its cells, in units of a cell."""
+        drawn = sample_grid(grid, SAMPLE_ROWS)
+        period = grid.cells_per_period.astype(np.float64)
+        units = np.ones(grid.n_features)
+        rows = drawn.rows * grid.bandwidth
+        return cls._grown(rows, drawn, units, period, strictness, n_threads)
+
+    @classmethod
+    def _grown(
+        cls,
+        rows: NDArray[np.float64],
+        sample: Sample,
+        units: NDArray[np.float64],
+        period: NDArray[np.float64],
+        strictness: float,
+        n_threads: int | None,
+    ) -> Tree:
+        spread, at = _spread_repeats(sample)
+        varies = np.isfinite(units)
+        if not varies.any() or not len(spread.rows):
+            varies, units = np.ones_like(varies), np.ones_like(units)
+        points = spread.rows[:, varies]
+        wrap = period[varies]
+        points = np.where(wrap > 0, np.mod(points, np.where(wrap > 0, wrap, 1.0)), points)
+        points, wrap = points / units[varies], wrap / units[varies]
+        tree = cls(
+            rows,
+            np.empty(0, np.int64),
+            np.empty(0),
+            (),
+            strictness,
+            np.ascontiguousarray(points),
+            spread.counts,
+            np.ascontiguousarray(wrap),
+            at,
+        )
+        return tree.regrow(strictness, n_threads=n_threads)
+
+    def regrow(self, strictness: float, *, n_threads: int | None = None) -> Tree:
+        """Grow the tree of the same sample with another strictness."""
+        labels, radii, columns, _ = _kernel.grow_tree(
+            self._points,
+            self._counts,
+            self._period,
+            strictness,
+            critical_values(self._points.shape[1]),
+            thread_count(n_threads),
+        )
+        columns["joins"] = self._at[columns["joins"]]
+        names = Split.__dataclass_fields__
+        rows = zip(*(columns[name].tolist() for name in names), strict=True)
+        first = np.zeros(len(self.sample), np.int64)
+        first[self._at[::-1]] = np.arange(len(self._at))[::-1]  # the first copy of each row
+        return replace(
+            self,
+            labels=labels[first],
+            radii=np.ldexp(radii[first].astype(np.float64), -16),
+            splits=tuple(Split(**dict(zip(names, row, strict=True))) for row in rows),
+            strictness=strictness,
+        )
+
+    # -- reading ------------------------------------------------------------------------------
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters."""
+        return len(np.unique(self.labels))
+
+    def __repr__(self) -> str:
+        return f"Tree({self.n_clusters} clusters of {len(self.sample):,} rows)"
+
+    def cut(
+        self,
+        n_clusters: int | None = None,
+        persistence: float | None = None,
+        *,
+        n_threads: int | None = None,
+    ) -> Tree:
+        """Return the tree with a given number of clusters, or without the shallow splits.
+
+        For `n_clusters`, the strictness is lowered or raised until there are at least that many;
+        then the least significant splits are undone. For `persistence`, splits below it are undone.
+        """
+        if n_clusters is None:
+            return self._without(lambda split: split.persistence < persistence)
+        tree = self._strictest(n_clusters, n_threads)
+        while tree.n_clusters > n_clusters:
+            parents = {split.parent for split in tree.splits}
+            leaves = [s for s in tree.splits if s.cluster not in parents] or list(tree.splits)
+            weakest = min(leaves, key=lambda split: (split.score, -split.cluster))
+            tree = tree._without(lambda split, w=weakest: split is w)
+        return tree
+
+    def _strictest(self, n_clusters: int, n_threads: int | None) -> Tree:
+        """Return the strictest tree with at least `n_clusters`, or the loosest of all."""
+        low, high = _LOOSEST, _STRICTEST
+        best = self.regrow(low, n_threads=n_threads)
+        if best.n_clusters < n_clusters:
+            return best
+        for _ in range(_BISECTIONS):
+            middle = float(np.sqrt(low * high))
+            tree = self.regrow(middle, n_threads=n_threads)
+            if tree.n_clusters < n_clusters:
+                high = middle
+                continue
+            low, best = middle, tree
+            if tree.n_clusters == n_clusters:
+                break
+        return best
+
+    def _without(self, undone: Any) -> Tree:
+        """Undo splits: their clusters join the cluster across the saddle."""
+        labels, splits = self.labels.copy(), []
+        for split in reversed(self.splits):
+            if undone(split):
+                labels[labels == split.cluster] = labels[split.joins]
+            else:
+                splits.append(split)
+        return replace(self, labels=labels, splits=tuple(reversed(splits)))
+
+    def sparse(self) -> NDArray[np.bool_]:
+        """Return which rows are sparser than every saddle of their cluster: noise, if wanted."""
+        limit = dict(self._lowest_saddles())
+        limits = np.array([limit.get(label, np.inf) for label in self.labels.tolist()])
+        return self.radii > limits
+
+    def _lowest_saddles(self) -> Iterator[tuple[int, float]]:
+        for label in np.unique(self.labels).tolist():
+            saddles = [s.saddle for s in self.splits if label in (s.cluster, s.parent)]
+            if saddles:
+                yield label, max(saddles)
+
+    # -- joining ------------------------------------------------------------------------------
+
+    def join(self, modes: Modes, *, noise: bool = False) -> JoinedModes:
+        """Unite the modes of each cluster: a mode belongs to the cluster of most of its rows.
+
+        A mode without a row of the sample joins the nearest mode with one. With `noise`, modes
+        whose rows are mostly sparser than the saddles of their cluster get the label -1.
+        """
+        labels = np.where(self.sparse(), -1, self.labels) if noise else self.labels
+        basins = to_host(modes.label(self.sample))
+        numbers, cluster = np.unique(labels, return_inverse=True)
+        votes = np.zeros((len(modes), len(numbers)))
+        np.add.at(votes, (basins, cluster.ravel()), 1)
+        clusters = votes.argmax(axis=1)
+        empty = np.flatnonzero(votes.sum(axis=1) == 0)
+        if empty.size:
+            positions = to_host(modes.cells) + to_host(modes.fractions)
+            voted = np.flatnonzero(votes.sum(axis=1) > 0)
+            nearest = backend_of(positions).nearest_modes(
+                positions[empty], positions[voted], modes.grid.cells_per_period
+            )
+            clusters[empty] = clusters[voted[nearest]]
+        united = modes.united(np.where(numbers[clusters] < 0, -1, clusters))
+        return JoinedModes(*vars(united).values(), tree=self, basins=modes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JoinedModes(Modes):
+    """Modes that a tree has united.
+
+    Attributes
+    ----------
+    tree : Tree
+        The tree, with the reason for each split.
+    basins : Modes
+        The modes before they were united.
+    """
+
+    tree: Tree = field(kw_only=True)
+    basins: Modes = field(kw_only=True)
+
+
+def _units(scale: Scale) -> NDArray[np.float64]:
+    """Return the unit of each feature; infinite for a constant one."""
+    spread = np.where(scale.varies, scale.spread, np.nan)
+    if np.isnan(spread).all():
+        return np.full(len(spread), np.inf)
+    largest = np.nanmax(spread)
+    steps = np.rint(np.log(spread / largest) / np.log(_UNIT_STEP))
+    units: NDArray[np.float64] = np.where(np.isnan(spread), np.inf, largest * _UNIT_STEP**steps)
+    return units
+
+
+def _spread_repeats(sample: Sample) -> tuple[Sample, NDArray[np.int64]]:
+    """Spread the values of rounded features over the interval that was rounded to them.
+
+    Otherwise every value of a rounded feature would look like a cluster. Return the sample, and
+    the row that each of its rows is a copy of.
+    """
+    steps = np.array([_rounding_step(column, sample.counts) for column in sample.rows.T])
+    if not steps.any():
+        return sample, np.arange(len(sample.rows))
+    repeated = sample.repeated()
+    rows = repeated.rows + (uniform(repeated.hashes, len(steps)) - 0.5) * steps
+    return repeated._replace(rows=rows), np.repeat(np.arange(len(sample.rows)), sample.counts)
+
+
+def _rounding_step(column: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
+    """Return the distance between the values of a rounded feature, 0 if it is not rounded."""
+    values = np.unique(column)
+    if len(values) < 3 or len(values) > _ROUNDED * counts.sum():
+        return 0.0
+    return float(np.median(np.diff(values)))
