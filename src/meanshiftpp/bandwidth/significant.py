@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["complete_recipe"]
 
 CANDIDATES = tuple((0.65 * 2 ** (-np.arange(13) / 2)).tolist())  # in references for the gradient
-PURE = 0.998  # share of the rows whose basin is mostly of their own cluster
+PURE = 0.99  # share of the rows whose basin is mostly of their own cluster
 MAX_BASINS = 0.5  # per row: finer basins are single points
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +35,7 @@ from meanshiftpp.backends import backend_of
 from meanshiftpp.core.critical import critical_values
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.sample import Sample, sample_grid, sample_points, uniform
+from meanshiftpp.core.sample import Sample, hash_rows, sample_grid, sample_points, uniform
 from meanshiftpp.core.scale import Scale, check_spread, outlier_limits, scale_of_points
 
 SAMPLE_ROWS = 1 << 13  # rows that a tree is grown from
@@ -293,6 +293,23 @@ class Tree:
 
     # -- joining ------------------------------------------------------------------------------
 
+    def find(self, points: NDArray[np.generic]) -> NDArray[np.int64] | None:
+        """Return the row of the sample that equals each point; None if a point has no such row."""
+        if len(points) > SAMPLE_ROWS:
+            return None
+        hashes = to_host(hash_rows(points, None))
+        known = self.sample.hashes
+        at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+        return at if (known[at] == hashes).all() else None
+
+    def label_cells(self, grid: Grid) -> NDArray[np.int64]:
+        """Return the cluster of the row nearest to the mean of each cell, in cells."""
+        grid, wrap = grid.to("cpu"), grid.cells_per_period
+        positions, rows = grid.means / grid.bandwidth, self.sample.rows / grid.bandwidth
+        rows = np.where(wrap > 0, rows % np.where(wrap > 0, wrap, 1), rows)
+        nearest = backend_of(positions).nearest_modes(positions, rows, wrap)
+        return self.labels[nearest]
+
     def join(self, modes: Modes, *, noise: bool = False) -> JoinedModes:
         """Unite the modes of each cluster: a mode belongs to the cluster of most of its rows.
 
@@ -313,8 +330,8 @@ class Tree:
                 positions[empty], positions[voted], modes.grid.cells_per_period
             )
             clusters[empty] = clusters[voted[nearest]]
-        united = modes.united(np.where(numbers[clusters] < 0, -1, clusters))
-        return JoinedModes(*vars(united).values(), tree=self, basins=modes)
+        united, found = modes.united(numbers[clusters])
+        return JoinedModes(*vars(united).values(), tree=self, clusters=found)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -325,12 +342,17 @@ class JoinedModes(Modes):
     ----------
     tree : Tree
         The tree, with the reason for each split.
-    basins : Modes
-        The modes before they were united.
+    clusters : ndarray of shape (n_modes,)
+        The number that each of these modes has in the tree.
     """
 
     tree: Tree = field(kw_only=True)
-    basins: Modes = field(kw_only=True)
+    clusters: NDArray[np.integer] = field(kw_only=True)
+
+    def keep(self, min_weight: float) -> JoinedModes:
+        """Drop the modes lighter than `min_weight`, as `Modes.keep` does."""
+        kept = cast(JoinedModes, super().keep(min_weight))
+        return replace(kept, clusters=self.clusters[: len(kept)])
 
 
 def _units(scale: Scale) -> NDArray[np.float64]:
