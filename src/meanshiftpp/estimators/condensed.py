@@ -140,7 +140,7 @@ def candidate_lines(tree: Tree, count: int = 3) -> list[str]:
 
 
 def ordered_by_size(clusters: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Number clusters by size, 0 for the largest, of equals the first to appear; -1 stays."""
+    """Return labels by size, 0 for the largest, of equals the first to appear; -1 stays."""
     numbers, first, cluster = np.unique(clusters, return_index=True, return_inverse=True)
     sizes = np.bincount(cluster.ravel(), clusters >= 0)
     order = np.lexsort((first, -sizes))
