@@ -252,7 +252,7 @@ class Tree:
         """
         if n_clusters is None:
             return self._without(lambda split: split.persistence < persistence)
-        tree = self._strictest(n_clusters, n_threads)
+        tree = self.strictest(n_clusters, n_threads)
         while tree.n_clusters > n_clusters:
             parents = {split.parent for split in tree.splits}
             leaves = [s for s in tree.splits if s.cluster not in parents] or list(tree.splits)
@@ -260,7 +260,7 @@ class Tree:
             tree = tree._without(lambda split, w=weakest: split is w)
         return tree
 
-    def _strictest(self, n_clusters: int, n_threads: int | None) -> Tree:
+    def strictest(self, n_clusters: int, n_threads: int | None = None) -> Tree:
         """Return the strictest tree with at least `n_clusters`, or the loosest of all."""
         low, high = _LOOSEST, _STRICTEST
         best = self.regrow(low, n_threads=n_threads)

@@ -376,7 +376,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         return self._modes
 
     def _of_cells(self, values: NDArray[Any], none: float) -> NDArray[Any]:
-        """Return the value of each point's cell; `none` for points of zero weight."""
+        """Return the value of each point's cell; `none` for points outside of all cells."""
         if self._cells is None:
             raise AttributeError("the points of a partial_fit are not stored: use fit")
         xp = module_of(values)
