@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meanshiftpp._support.checks import as_periods
+from meanshiftpp._support.devices import module_of
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.core.grid import PAPER_WINDOW, Grid
 from meanshiftpp.core.recipe import Recipe, Search
@@ -35,14 +36,19 @@ def complete_recipe(
     total: float,
     sample_weight: Any = None,
     *,
+    n_clusters: int | None = None,
     n_threads: int | None = None,
 ) -> Recipe:
     """Return the recipe with a bandwidth for `X`, the points or a sample of a weight of `total`.
 
-    A recipe that joins also gets the tree to join by. One that has a bandwidth stays as it is.
+    A recipe that joins also gets the tree to join by, cut to `n_clusters` if given. One that has a
+    bandwidth stays as it is. The bandwidth is 1 and there is no tree if `X` is empty or contains a
+    non-finite value; binning reports the location.
     """
     if recipe.bandwidth is not None:
         return recipe
+    if not len(X) or not module_of(X).isfinite(X).all():
+        return replace(recipe, bandwidth=np.ones(X.shape[1]))
     if not recipe.join:
         bandwidth = bandwidth_from_sample(
             X, total, sample_weight=sample_weight, n_threads=n_threads
@@ -55,6 +61,8 @@ def complete_recipe(
         strictness=recipe.strictness,
         n_threads=n_threads,
     )
+    if n_clusters is not None:
+        tree = tree.cut(n_clusters, n_threads=n_threads)
     bandwidth = bandwidth_of_tree(tree, n_threads)
     periods = np.array(as_periods(recipe.periodic, len(bandwidth)))
     fitting = np.where(periods > 0, np.minimum(bandwidth, periods / PAPER_WINDOW), bandwidth)
