@@ -27,6 +27,7 @@ LAYERS, KERNEL_LAYERS = RULE.split(" < "), KERNEL_RULE.split(" < ")
 BELOW = {"errors", "_kernel"}
 EXCEPTIONS = {
     ("bandwidth.sweep", "plot.sweep"),  # Sweep.plot
+    ("estimators.condensed", "plot.tree"),  # CondensedTree.plot
     ("apps.cli.app", ""),  # the version
     ("apps.studio.server", ""),
 }

@@ -227,7 +227,7 @@ def test_first_chunk_with_points_determines_the_bandwidth(blobs):
     with pytest.raises(NotFittedError):
         model.predict(blobs)
     model.partial_fit(blobs[:100]).partial_fit(blobs[100:])
-    assert np.array_equal(model.bandwidth_, select_bandwidth(blobs[:100]))
+    assert np.array_equal(model.bandwidth_, MeanShiftPP().fit(blobs[:100]).bandwidth_)
     assert model.grid_.total == len(blobs)
 
 
@@ -269,11 +269,12 @@ def test_bad_chunk_leaves_the_model_intact(blobs):
 # -- the automatic bandwidth ----------------------------------------------------------------------
 
 
-def test_automatic_bandwidth_is_that_of_select_bandwidth(blobs):
+def test_bandwidth_without_joining_is_that_of_select_bandwidth(blobs):
     weight = np.random.default_rng(0).integers(0, 4, len(blobs))
-    model = MeanShiftPP().fit(blobs)
-    weighted = MeanShiftPP().fit(blobs, sample_weight=weight)
-    repeated = MeanShiftPP().fit(np.repeat(blobs, weight, axis=0))
+    unjoined = MeanShiftPP(join=False)
+    model = clone(unjoined).fit(blobs)
+    weighted = clone(unjoined).fit(blobs, sample_weight=weight)
+    repeated = clone(unjoined).fit(np.repeat(blobs, weight, axis=0))
     assert np.array_equal(model.bandwidth_, select_bandwidth(blobs))
     assert np.array_equal(weighted.bandwidth_, repeated.bandwidth_)
     assert not np.array_equal(weighted.bandwidth_, model.bandwidth_)

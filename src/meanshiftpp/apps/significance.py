@@ -8,12 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from meanshiftpp._support.devices import to_host
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.tree import JoinedModes, Split, Tree
+from meanshiftpp.estimators.condensed import describe
 
 MAX_CANDIDATES = 3
 LENIENT = 0.5  # candidates are the valleys that pass at this part of the strictness
@@ -24,33 +21,31 @@ NO_VALLEY = "no significant valley"
 class Valley:
     """A significant valley; the field names are keys of --json."""
 
-    cluster: int  # the label of the cluster that it divides from `parent`
+    cluster: int  # the label of the cluster that it divides from `parent`; -1 is noise
     parent: int
     ratio: float  # of the density in the valley to that at the lower peak
     z: float
     critical: float
     score: float  # accepted if at least the strictness
     window: int  # mass of the windows, in rows of the sample
+    reason: str  # the same in words
 
     @classmethod
-    def of_split(cls, split: Split, labels: dict[int, int]) -> Valley:
-        """Return a split with the labels of its clusters."""
+    def of_split(cls, split: Split, labels: dict[int, int], n_rows: int) -> Valley:
+        """Return a split of a sample of `n_rows`, with the labels of its clusters."""
         return cls(
-            labels[split.cluster],
-            labels[split.parent],
+            labels.get(split.cluster, -1),
+            labels.get(split.parent, -1),
             float(2.0**-split.depth),
             split.z,
             split.critical,
             split.score,
             split.window,
+            describe(split, n_rows),
         )
 
     def __str__(self) -> str:
-        return (
-            f"cluster {self.cluster} from {self.parent}: the valley has {self.ratio:.2g} of the "
-            f"peak's density, z {self.z:.1f} against {self.critical:.1f}, score {self.score:.2f}, "
-            f"windows of {pluralize(self.window, 'row')}"
-        )
+        return f"between clusters {self.parent} and {self.cluster}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -68,9 +63,9 @@ class Candidate:
 
 def valleys(modes: JoinedModes) -> list[Valley]:
     """Return the valleys between clusters, the clearest first."""
-    labels = _labels_of_clusters(modes)
+    labels = {number: label for label, number in enumerate(modes.clusters.tolist())}
     clearest = sorted(modes.tree.splits, key=lambda split: -split.score)
-    return [Valley.of_split(split, labels) for split in clearest]
+    return [Valley.of_split(split, labels, len(modes.tree.labels)) for split in clearest]
 
 
 def candidates(tree: Tree, n_threads: int | None = None) -> list[Candidate]:
@@ -111,16 +106,7 @@ def _rounded_down(score: float) -> float:
     """Round a score down to two digits, so that it passes as a strictness."""
     if not score > 0:
         return 0.0
-    unit = 10.0 ** (math.floor(math.log10(score)) - 1)
-    return float(f"{math.floor(score / unit) * unit:.2g}")
-
-
-def _labels_of_clusters(modes: JoinedModes) -> dict[int, int]:
-    """Return the label that most rows of each cluster of the tree have; -1 is noise."""
-    tree, labels = modes.tree, to_host(modes.label(modes.tree.sample))
-    numbers = {split.parent for split in tree.splits} | {split.cluster for split in tree.splits}
-    return {number: _most_frequent(labels[tree.labels == number]) for number in numbers}
-
-
-def _most_frequent(labels: NDArray[np.int32]) -> int:
-    return int(np.bincount(labels + 1).argmax()) - 1 if len(labels) else -1
+    nearest = float(f"{score:.2g}")
+    if nearest <= score:
+        return nearest
+    return float(f"{nearest - 10.0 ** (math.floor(math.log10(score)) - 1):.2g}")

@@ -42,6 +42,7 @@ from meanshiftpp.core.recipe import Search
 from meanshiftpp.core.scale import (
     SAMPLE_SIZE,
     Scale,
+    check_spread,
     gradient_reference,
     normal_reference,
     outlier_limits,
@@ -265,11 +266,7 @@ def _without_outliers(
     """Compute the spread of a sample, with outliers moved to the limits."""
     limits = outlier_limits(rows, weight)
     scale = scale_of_points(rows, weight, limits)
-    if not np.isfinite(scale.spread).all():
-        raise InvalidInputError(
-            "an automatic bandwidth needs values whose squares are finite, got values up to "
-            f"{np.abs(rows).max():g}; set a bandwidth or scale the data down"
-        )
+    check_spread(scale, rows)
     if (rows < limits[0]).any() or (rows > limits[1]).any():
         rows = np.clip(rows.astype(np.float64), *limits)
     weights = None if weight is None else as_weights(weight, rows)  # once, for all candidates

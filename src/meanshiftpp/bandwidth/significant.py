@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meanshiftpp._support.checks import as_periods
-from meanshiftpp._support.devices import module_of
+from meanshiftpp._support.checks import as_periods, as_points, as_weights
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.core.grid import PAPER_WINDOW, Grid
 from meanshiftpp.core.recipe import Recipe, Search
+from meanshiftpp.core.sample import sample_points
 from meanshiftpp.core.scale import gradient_reference, outlier_limits, scale_of_points
-from meanshiftpp.core.tree import Tree
+from meanshiftpp.core.tree import SAMPLE_ROWS, Tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["complete_recipe"]
 
 CANDIDATES = tuple((0.65 * 2 ** (-np.arange(13) / 2)).tolist())  # in references for the gradient
-PURE = 0.998  # share of the rows whose basin is mostly of their own cluster
+PURE = 0.99  # share of the rows whose basin is mostly of their own cluster
 MAX_BASINS = 0.5  # per row: finer basins are single points
 
 
@@ -47,19 +47,18 @@ def complete_recipe(
     """
     if recipe.bandwidth is not None:
         return recipe
-    if not len(X) or not module_of(X).isfinite(X).all():
-        return replace(recipe, bandwidth=np.ones(X.shape[1]))
     if not recipe.join:
         bandwidth = bandwidth_from_sample(
             X, total, sample_weight=sample_weight, n_threads=n_threads
         )
         return replace(recipe, bandwidth=bandwidth)
-    tree = Tree.of_points(
-        X,
-        sample_weight,
-        periodic=recipe.periodic,
-        strictness=recipe.strictness,
-        n_threads=n_threads,
+    points = as_points(X)
+    weights = None if sample_weight is None else as_weights(sample_weight, points)
+    sample = sample_points(points, weights, SAMPLE_ROWS, n_threads=n_threads)
+    if not len(sample.rows) or not np.isfinite(sample.rows).all():
+        return replace(recipe, bandwidth=np.ones(points.shape[1]))  # binning reports the place
+    tree = Tree.of_sample(
+        sample, periodic=recipe.periodic, strictness=recipe.strictness, n_threads=n_threads
     )
     if n_clusters is not None:
         tree = tree.cut(n_clusters, n_threads=n_threads)
@@ -71,17 +70,19 @@ def complete_recipe(
 
 def bandwidth_of_tree(tree: Tree, n_threads: int | None = None) -> NDArray[np.float64]:
     """Return the largest bandwidth at which nearly every basin lies in one cluster of a tree."""
-    limits = outlier_limits(tree.sample)
-    scale = scale_of_points(tree.sample, None, limits)
-    reference = gradient_reference(tree.sample.shape[1], scale.total)
+    rows, counts = tree.sample.rows, tree.sample.counts
+    limits = outlier_limits(rows, counts)
+    scale = scale_of_points(rows, counts, limits)
+    rows, weights = np.clip(rows, *limits), as_weights(counts, rows)
+    reference = gradient_reference(rows.shape[1], scale.total)
     search, best, purest = Search.checked(), CANDIDATES[0], -1.0
-    rows = np.clip(tree.sample, *limits)
     for candidate in CANDIDATES:
-        grid = Grid.from_points(rows, scale.bandwidth(candidate * reference), n_threads=n_threads)
+        h = scale.bandwidth(candidate * reference)
+        grid = Grid.from_points(rows, h, sample_weight=weights, n_threads=n_threads)
         modes = search.modes(grid, n_threads=n_threads)
         if len(modes) > MAX_BASINS * len(rows) and purest >= 0:
             break
-        purity = purity_of(modes.label(rows, n_threads=n_threads), tree.labels)
+        purity = purity_of(modes.label(rows, n_threads=n_threads), tree.labels, counts)
         if purity > purest:
             best, purest = candidate, purity
         if purity >= PURE:
@@ -89,9 +90,11 @@ def bandwidth_of_tree(tree: Tree, n_threads: int | None = None) -> NDArray[np.fl
     return scale.bandwidth(best * reference)
 
 
-def purity_of(basins: NDArray[np.integer], clusters: NDArray[np.integer]) -> float:
+def purity_of(
+    basins: NDArray[np.integer], clusters: NDArray[np.integer], counts: NDArray[np.integer]
+) -> float:
     """Return the share of the rows that are in the main cluster of their basin."""
     numbers, cluster = np.unique(clusters, return_inverse=True)
-    pairs = np.bincount(basins * len(numbers) + cluster.ravel())
+    pairs = np.bincount(basins * len(numbers) + cluster.ravel(), counts)
     table = np.pad(pairs, (0, -len(pairs) % len(numbers))).reshape(-1, len(numbers))
-    return float(table.max(axis=1).sum() / len(basins))
+    return float(table.max(axis=1).sum() / counts.sum())

@@ -100,11 +100,11 @@ class Modes:
             weights=self.weights[:k],
         )
 
-    def united(self, clusters: NDArray[np.integer]) -> Modes:
+    def united(self, clusters: NDArray[np.integer]) -> tuple[Modes, NDArray[np.integer]]:
         """Unite modes to clusters, heaviest first; a cluster is where its heaviest mode is.
 
         `clusters` has a number for each mode, the same for those that belong together; negative
-        numbers are noise, of label -1.
+        numbers are noise, of label -1. Return the united modes, and the number of each.
         """
         numbers, first, cluster = np.unique(clusters, return_index=True, return_inverse=True)
         weights = np.bincount(cluster.ravel(), to_host(self.weights), len(numbers))
@@ -114,13 +114,59 @@ class Modes:
         label[order] = np.arange(len(order))
         xp = module_of(self.cell_labels)
         kept = xp.asarray(first[order])
-        return replace(
+        united = replace(
             self,
             cell_labels=xp.asarray(label[cluster.ravel()])[self.cell_labels],
             cells=self.cells[kept],
             fractions=self.fractions[kept],
             weights=xp.asarray(weights[order]),
         )
+        return united, numbers[order]
+
+    def strengths(self, n_threads: int | None = None) -> NDArray[np.float64]:
+        """Return how dense each cell is, from 0 to 1 for the densest of its cluster.
+
+        The density of a cell is the weight in the window around it. Noise has strength 0.
+        """
+        grid, xp = self.grid, module_of(self.cell_labels)
+        counts = backend_of(grid.cells).window_counts(
+            *(grid.cells, grid.counts, grid.cells, grid.cells_per_period),
+            self.resolution,
+            thread_count(n_threads),
+        )
+        density, labels = counts.astype(np.float64), self.cell_labels
+        order = xp.lexsort(xp.stack([density, labels]))
+        last = xp.searchsorted(labels[order], xp.arange(len(self)), side="right") - 1
+        peaks = xp.append(density[order][last], 1.0)
+        strengths: NDArray[np.float64] = xp.where(labels < 0, 0.0, density / peaks[labels])
+        return strengths
+
+    def shares(self, X: ArrayLike, *, n_threads: int | None = None) -> NDArray[np.float64]:
+        """Return for each point and mode the share of the window's weight that leads to that mode.
+
+        The shares of a point sum to 1, or are all 0 if its window is empty or only noise.
+        """
+        modes, threads = self.to("cpu"), thread_count(n_threads)
+        grid, points = modes.grid, to_host(as_points(X))
+        ids = np.empty(len(points), np.int32)
+        binned, assignment = grid.bin(points, ids=ids, n_threads=threads)
+        weights = np.zeros((len(binned), len(modes)))
+        for label in range(len(modes)):
+            own = modes.cell_labels == label
+            weights[:, label] = backend_of(grid.cells).window_counts(
+                grid.cells[own],
+                grid.counts[own],
+                binned.cells,
+                grid.cells_per_period,
+                self.resolution,
+                threads,
+            )
+        assignment.take(np.arange(len(binned), dtype=np.int32), ids, ids)
+        total = weights.sum(axis=1, keepdims=True)
+        shares: NDArray[np.float64] = np.divide(
+            weights, total, out=np.zeros_like(weights), where=total > 0
+        )
+        return shares[ids]
 
     def label(
         self, X: ArrayLike, *, cluster_all: bool = True, n_threads: int | None = None

@@ -209,11 +209,17 @@ class CheckedRecipe(Recipe):
             return self._binned(as_points(chunk.points), chunk.weight, n_threads)[0]
 
     def fit(
-        self, X: ArrayLike, sample_weight: ArrayLike | None = None, *, n_threads: int | None = None
+        self,
+        X: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        cells: NDArray[np.int32] | None = None,
+        n_threads: int | None = None,
     ) -> tuple[Modes, NDArray[np.int32]]:
         """Bin, search and label points in memory; labelling reuses the cells found while binning.
 
-        Points of zero weight belong to no cell; they are labelled like new points.
+        Points of zero weight belong to no cell; they are labelled like new points. OUT `cells`:
+        the index of each point's cell in the grid, -1 for none.
         """
         points = as_points(X)
         weights = None if sample_weight is None else as_weights(sample_weight, points)
@@ -221,6 +227,9 @@ class CheckedRecipe(Recipe):
             labels: NDArray[np.int32] = module_of(points).empty(len(points), np.int32)
             grid, assignment = self._binned(points, weights, n_threads, labels)
             modes = self.search(grid, n_threads=n_threads)
+            if cells is not None:
+                every = module_of(points).arange(len(grid), dtype=np.int32)
+                assignment.take(every, labels, cells)
             assignment.take(modes.cell_labels, labels, labels)
             if weights:
                 weightless = module_of(points).flatnonzero(weights.counts == 0)

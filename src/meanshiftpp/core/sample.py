@@ -44,21 +44,24 @@ def sample_points(
     *,
     n_threads: int | None = None,
 ) -> Sample:
-    """Draw rows in proportion to their weight; the same rows for any order of the points."""
-    n = len(points)
-    if weights is None and n <= limit:
-        rows = np.asarray(to_host(points), np.float64)
-        return Sample(rows, np.ones(n, np.int64), hash_rows(rows, n_threads))
-    xp, hashes = module_of(points), hash_rows(points, n_threads)
+    """Draw rows in proportion to their weight; the same for any order of the points.
+
+    Equal rows are one row that counts more often.
+    """
+    hashes = hash_rows(points, n_threads)
+    xp = module_of(hashes)
     weight = None if weights is None else weights.counts.astype(np.float64)
-    share = limit / n if weights is None else _share(weight, weights.unit == 1, limit)
+    whole = weights is None or weights.unit == 1
+    share = min(1.0, limit / max(len(points), 1)) if weight is None else _share(weight, whole, limit)
     at, counts = _thinned(hashes, weight, share)
-    if share < 1 and len(at) and len(xp.unique(hashes[at])) < _FEW_REPEATS * len(at):
+    distinct, first, group = xp.unique(hashes[at], return_index=True, return_inverse=True)
+    if share < 1 and len(distinct) < _FEW_REPEATS * len(at):  # then all copies must be counted
         distinct, first, group = xp.unique(hashes, return_index=True, return_inverse=True)
         k, counts = _thinned(distinct, xp.bincount(group.ravel(), weight).astype(float), share)
-        at = first[k]
-    rows = np.asarray(to_host(points[at]), np.float64)
-    return Sample(rows, to_host(counts), to_host(hashes[at]))
+        at, distinct = first[k], distinct[k]
+    else:
+        counts, at = xp.bincount(group.ravel(), counts).astype(np.int64), at[first]
+    return Sample(np.asarray(to_host(points[at]), np.float64), to_host(counts), to_host(distinct))
 
 
 def sample_grid(grid: Grid, limit: int) -> Sample:
@@ -109,7 +112,7 @@ def _thinned(hashes: Any, weight: Any, share: float) -> tuple[Any, Any]:
     """Return the rows that stay, and how often each counts: on average its share of the weight."""
     xp = module_of(hashes)
     if weight is None:
-        at = xp.flatnonzero(hashes >= np.uint64((1 - share) * 2.0**64))
+        at = xp.flatnonzero(hashes >= np.uint64(min((1 - share) * 2.0**64, 2.0**64 - 2048)))
         return at, xp.ones(len(at), np.int64)
     chance = (hashes >> np.uint64(11)) * 2.0**-53
     counts = xp.floor(weight * share + chance).astype(np.int64)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from meanshiftpp._support.devices import module_of, on_gpu, to_host
 from meanshiftpp.core.grid import Grid
+from meanshiftpp.errors import InvalidInputError
 
 SAMPLE_SIZE = 1 << 14  # rows of large data from which a bandwidth is chosen
 TAIL = 0.01  # share of the values on either side that may be outliers
@@ -126,6 +127,15 @@ def scale_of_points(
         ]
         relative = _merge(parts or [Scale(0.0, np.zeros_like(low), np.zeros_like(low))])
         return Scale(relative.total, relative.mean + low, relative.spread)
+
+
+def check_spread(scale: Scale, rows: NDArray[Any]) -> None:
+    """Raise if the values are so large that their spread overflows."""
+    if not np.isfinite(scale.spread).all():
+        raise InvalidInputError(
+            "an automatic bandwidth needs values whose squares are finite, got values up to "
+            f"{np.abs(rows).max():g}; set a bandwidth or scale the data down"
+        )
 
 
 def _scale_of_block(

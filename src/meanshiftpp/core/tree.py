@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,12 +30,13 @@ from meanshiftpp._support.checks import (
     thread_count,
 )
 from meanshiftpp._support.devices import to_host
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import backend_of
 from meanshiftpp.core.critical import critical_values
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.sample import Sample, sample_grid, sample_points, uniform
-from meanshiftpp.core.scale import Scale, outlier_limits, scale_of_points
+from meanshiftpp.core.sample import Sample, hash_rows, sample_grid, sample_points, uniform
+from meanshiftpp.core.scale import Scale, check_spread, outlier_limits, scale_of_points
 
 SAMPLE_ROWS = 1 << 13  # rows that a tree is grown from
 _UNIT_STEP = 4.0  # features whose spreads differ by less than the root of this share a unit
@@ -94,8 +95,8 @@ class Tree:
 
     Attributes
     ----------
-    sample : ndarray of shape (n_rows, n_features), float64
-        The rows, in data units.
+    sample : Sample
+        The rows in data units, and how often each counts.
     labels : ndarray of shape (n_rows,), int64
         The cluster of each row, numbered as in the splits.
     radii : ndarray of shape (n_rows,), float64
@@ -106,7 +107,7 @@ class Tree:
         Factor of all critical values.
     """
 
-    sample: NDArray[np.float64]
+    sample: Sample
     labels: NDArray[np.int64]
     radii: NDArray[np.float64]
     splits: tuple[Split, ...]
@@ -136,12 +137,25 @@ class Tree:
         points = as_points(X)
         weights = None if sample_weight is None else as_weights(sample_weight, points)
         sample = sample_points(points, weights, SAMPLE_ROWS, n_threads=n_threads)
-        period = np.array(as_periods(periodic, points.shape[1]))
+        return cls.of_sample(sample, periodic=periodic, strictness=strictness, n_threads=n_threads)
+
+    @classmethod
+    def of_sample(
+        cls,
+        sample: Sample,
+        *,
+        periodic: Periodic = None,
+        strictness: float = 1.0,
+        n_threads: int | None = None,
+    ) -> Tree:
+        """Grow the tree of a sample of points, which must be finite."""
+        period = np.array(as_periods(periodic, sample.rows.shape[1]))
         limits = outlier_limits(sample.rows, sample.counts)
         scale = scale_of_points(sample.rows, sample.counts, limits)
+        check_spread(scale, sample.rows)
         limits[:, period > 0] = [[-np.inf], [np.inf]]
         clipped = sample._replace(rows=np.clip(sample.rows, *limits))
-        return cls._grown(sample.rows, clipped, _units(scale), period, strictness, n_threads)
+        return cls._grown(sample, clipped, _units(scale), period, strictness, n_threads)
 
     @classmethod
     def of_grid(cls, grid: Grid, *, strictness: float = 1.0, n_threads: int | None = None) -> Tree:
@@ -149,20 +163,20 @@ class Tree:
         drawn = sample_grid(grid, SAMPLE_ROWS)
         period = grid.cells_per_period.astype(np.float64)
         units = np.ones(grid.n_features)
-        rows = drawn.rows * grid.bandwidth
-        return cls._grown(rows, drawn, units, period, strictness, n_threads)
+        sample = drawn._replace(rows=drawn.rows * grid.bandwidth)
+        return cls._grown(sample, drawn, units, period, strictness, n_threads)
 
     @classmethod
     def _grown(
         cls,
-        rows: NDArray[np.float64],
         sample: Sample,
+        placed: Sample,
         units: NDArray[np.float64],
         period: NDArray[np.float64],
         strictness: float,
         n_threads: int | None,
     ) -> Tree:
-        spread, at = _spread_repeats(sample)
+        spread, at = _spread_repeats(placed)
         varies = np.isfinite(units)
         if not varies.any() or not len(spread.rows):
             varies, units = np.ones_like(varies), np.ones_like(units)
@@ -171,7 +185,7 @@ class Tree:
         points = np.where(wrap > 0, np.mod(points, np.where(wrap > 0, wrap, 1.0)), points)
         points, wrap = points / units[varies], wrap / units[varies]
         tree = cls(
-            rows,
+            sample,
             np.empty(0, np.int64),
             np.empty(0),
             (),
@@ -196,7 +210,7 @@ class Tree:
         columns["joins"] = self._at[columns["joins"]]
         names = Split.__dataclass_fields__
         rows = zip(*(columns[name].tolist() for name in names), strict=True)
-        first = np.zeros(len(self.sample), np.int64)
+        first = np.zeros(len(self.sample.rows), np.int64)
         first[self._at[::-1]] = np.arange(len(self._at))[::-1]  # the first copy of each row
         return replace(
             self,
@@ -214,7 +228,7 @@ class Tree:
         return len(np.unique(self.labels))
 
     def __repr__(self) -> str:
-        return f"Tree({self.n_clusters} clusters of {len(self.sample):,} rows)"
+        return f"Tree({pluralize(self.n_clusters, 'cluster')} of {len(self.labels):,} rows)"
 
     def cut(
         self,
@@ -279,6 +293,23 @@ class Tree:
 
     # -- joining ------------------------------------------------------------------------------
 
+    def find(self, points: NDArray[np.generic]) -> NDArray[np.int64] | None:
+        """Return the row of the sample that equals each point; None if a point has no such row."""
+        if len(points) > SAMPLE_ROWS:
+            return None
+        hashes = to_host(hash_rows(points, None))
+        known = self.sample.hashes
+        at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+        return at if (known[at] == hashes).all() else None
+
+    def label_cells(self, grid: Grid) -> NDArray[np.int64]:
+        """Return the cluster of the row nearest to the mean of each cell, in cells."""
+        grid, wrap = grid.to("cpu"), grid.cells_per_period
+        positions, rows = grid.means / grid.bandwidth, self.sample.rows / grid.bandwidth
+        rows = np.where(wrap > 0, rows % np.where(wrap > 0, wrap, 1), rows)
+        nearest = backend_of(positions).nearest_modes(positions, rows, wrap)
+        return self.labels[nearest]
+
     def join(self, modes: Modes, *, noise: bool = False) -> JoinedModes:
         """Unite the modes of each cluster: a mode belongs to the cluster of most of its rows.
 
@@ -286,10 +317,10 @@ class Tree:
         whose rows are mostly sparser than the saddles of their cluster get the label -1.
         """
         labels = np.where(self.sparse(), -1, self.labels) if noise else self.labels
-        basins = to_host(modes.label(self.sample))
+        basins = to_host(modes.label(self.sample.rows))
         numbers, cluster = np.unique(labels, return_inverse=True)
         votes = np.zeros((len(modes), len(numbers)))
-        np.add.at(votes, (basins, cluster.ravel()), 1)
+        np.add.at(votes, (basins, cluster.ravel()), self.sample.counts)
         clusters = votes.argmax(axis=1)
         empty = np.flatnonzero(votes.sum(axis=1) == 0)
         if empty.size:
@@ -299,8 +330,8 @@ class Tree:
                 positions[empty], positions[voted], modes.grid.cells_per_period
             )
             clusters[empty] = clusters[voted[nearest]]
-        united = modes.united(np.where(numbers[clusters] < 0, -1, clusters))
-        return JoinedModes(*vars(united).values(), tree=self, basins=modes)
+        united, found = modes.united(numbers[clusters])
+        return JoinedModes(*vars(united).values(), tree=self, clusters=found)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -311,12 +342,17 @@ class JoinedModes(Modes):
     ----------
     tree : Tree
         The tree, with the reason for each split.
-    basins : Modes
-        The modes before they were united.
+    clusters : ndarray of shape (n_modes,)
+        The number that each of these modes has in the tree.
     """
 
     tree: Tree = field(kw_only=True)
-    basins: Modes = field(kw_only=True)
+    clusters: NDArray[np.integer] = field(kw_only=True)
+
+    def keep(self, min_weight: float) -> JoinedModes:
+        """Drop the modes lighter than `min_weight`, as `Modes.keep` does."""
+        kept = cast(JoinedModes, super().keep(min_weight))
+        return replace(kept, clusters=self.clusters[: len(kept)])
 
 
 def _units(scale: Scale) -> NDArray[np.float64]:

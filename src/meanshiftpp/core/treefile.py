@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.checks import as_positive
+from meanshiftpp.core.sample import Sample
 from meanshiftpp.core.tree import Split, Tree
 from meanshiftpp.errors import GridFileError
 
 _FORMAT, _VERSION = "meanshiftpp tree", 1
 _TYPES = {  # of the arrays of a tree: number of axes and type
-    "sample": (2, np.float64),
+    "rows": (2, np.float64),
+    "counts": (1, np.int64),
+    "hashes": (1, np.uint64),
     "labels": (1, np.int64),
     "radii": (1, np.float64),
     "_points": (2, np.float64),
@@ -32,7 +35,7 @@ _SPLIT = {each.name: int if each.type == "int" else float for each in fields(Spl
 
 def to_bytes(tree: Tree) -> bytes:
     """Return a tree as bytes."""
-    content = {name: getattr(tree, name) for name in _TYPES}
+    arrays = tree.sample._asdict() | vars(tree)
     splits = {f"split {name}": [getattr(s, name) for s in tree.splits] for name in _SPLIT}
     file = io.BytesIO()
     np.savez(
@@ -40,7 +43,7 @@ def to_bytes(tree: Tree) -> bytes:
         format=np.array(_FORMAT),
         version=np.array(_VERSION),
         strictness=np.array(tree.strictness),
-        **content,
+        **{name: arrays[name] for name in _TYPES},
         **{name: np.array(values, np.float64) for name, values in splits.items()},
     )
     return file.getvalue()
@@ -58,10 +61,11 @@ def from_bytes(data: bytes, place: object = "the tree") -> Tree:
         arrays = {name: _array(content[name], name, *kind) for name, kind in _TYPES.items()}
         _check_shapes(**arrays)
         strictness = as_positive(float(content["strictness"]), "strictness")
-        splits = _splits(content, len(arrays["sample"]))
+        sample = Sample(*(arrays.pop(name) for name in Sample._fields))
+        splits = _splits(content, len(sample.rows))
     except Exception as error:  # a damaged archive can raise many kinds of exceptions
         raise GridFileError(f"{place} has no valid tree: {error}") from error
-    return Tree(splits=splits, strictness=strictness, **arrays)
+    return Tree(sample=sample, splits=splits, strictness=strictness, **arrays)
 
 
 def _array(values: NDArray[Any], name: str, n_axes: int, kind: Any) -> NDArray[Any]:
@@ -73,7 +77,9 @@ def _array(values: NDArray[Any], name: str, n_axes: int, kind: Any) -> NDArray[A
 
 
 def _check_shapes(
-    sample: NDArray[Any],
+    rows: NDArray[Any],
+    counts: NDArray[Any],
+    hashes: NDArray[Any],
     labels: NDArray[Any],
     radii: NDArray[Any],
     _points: NDArray[Any],
@@ -81,10 +87,11 @@ def _check_shapes(
     _period: NDArray[Any],
     _at: NDArray[Any],
 ) -> None:
-    same = len(sample) == len(labels) == len(radii), len(_points) == len(_counts) == len(_at)
-    if not all(same) or _points.shape[1] != len(_period) or not len(sample):
+    lengths = {len(rows)} ^ {len(each) for each in (counts, hashes, labels, radii)}
+    grown = {len(_points)} ^ {len(_counts), len(_at)}
+    if lengths or grown or _points.shape[1] != len(_period) or not len(rows):
         raise ValueError("its arrays do not fit together")
-    if len(_at) and not 0 <= _at.min() <= _at.max() < len(sample):
+    if len(_at) and not 0 <= _at.min() <= _at.max() < len(rows):
         raise ValueError("it refers to a row that is not there")
 
 

@@ -171,6 +171,13 @@ class MeanShiftPP(cluster.MeanShiftPP):
         """Return the recipe of the labels: without a tree, and also for models of older releases."""
         return Recipe(cluster_all=self.cluster_all)
 
+    def _of_cells(self, values: NDArray[Any], none: float) -> NDArray[Any]:
+        """Raise: the cells of the points stay on their workers."""
+        raise AttributeError(
+            "values of single points are not stored on Dask; use meanshiftpp.MeanShiftPP for data "
+            "in memory"
+        )
+
     def _source(self, X: Any) -> Source:
         """Return the words for the place of a bad value in `X`."""
         kind = "blocks" if isinstance(X, da.Array) else "partitions"

@@ -16,13 +16,15 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp._kernel import MAX_REACH
-from meanshiftpp._support.checks import Periodic, Weights
+from meanshiftpp._support.checks import Periodic, Weights, as_not_negative, as_whole
 from meanshiftpp._support.devices import module_of
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, min_weight_for
+from meanshiftpp.core.tree import JoinedModes
+from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators.base import (
     CONSTRAINTS,
     Estimator,
@@ -32,6 +34,7 @@ from meanshiftpp.estimators.base import (
     parameters_checked,
     threads_of,
 )
+from meanshiftpp.estimators.condensed import CondensedTree, ordered_by_size
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -42,12 +45,17 @@ __all__ = ["MeanShiftPP"]
 class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
     """Cluster by mode seeking on a grid, without choosing the number of clusters.
 
+    Without parameters, the clusters are the significant ones: parts of the data that are divided
+    by valleys deeper than noise makes them, at any scale. With a bandwidth, every mode is a
+    cluster, as in the paper.
+
     Parameters
     ----------
     bandwidth : float or array-like of shape (n_features,), default=None
         Size of a grid cell, one for all features or one for each. A point moves to the mean of
-        the 3 x 3 x ... cells around it, so the window is three bandwidths wide. ``None`` chooses
-        a bandwidth for each feature with `select_bandwidth`.
+        the 3 x 3 x ... cells around it, so the window is three bandwidths wide. ``None`` takes the
+        largest bandwidth whose basins follow the significant clusters; with ``join=False``, that
+        of `select_bandwidth`.
     resolution : int, default=1
         Cells from the centre of the window to its border. 1 is the paper's. At r, a cell is
         3 / (2 r + 1) bandwidths and the window 2 r + 1 cells wide: still three bandwidths, but
@@ -63,10 +71,17 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         Largest number of steps. A search that needs more ends with a ``ConvergenceWarning``.
     cluster_all : bool, default=True
         Whether `predict` gives a point without occupied cells in its window the label of the
-        nearest mode. If false, it gets -1.
+        nearest mode. If false, it gets -1; joined clusters then also leave out their sparse
+        surroundings, which are less dense than every valley around them.
     min_cluster_size : float, default=1
         Clusters of smaller weight (fewer points, without weights) are noise: they get the label
         -1 and have no centre. The default keeps clusters of any weight.
+    join : bool, default=None
+        Whether modes are joined across every valley that noise could have made. ``None`` joins
+        only without a bandwidth.
+    strictness : float, default=1.0
+        Factor of the least depth of a valley that divides clusters: below 1 there are more
+        clusters, and more false ones; above 1 fewer of both.
     n_jobs : int, default=None
         Number of threads. ``None`` uses all cores this process may use (``OMP_NUM_THREADS``
         lowers that). The result does not depend on it. Negative numbers count from the end, as in
@@ -174,8 +189,11 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         X = checked_points(self, X, reset=True)
         weight = checked_weight(sample_weight, X)
         recipe = self._complete(X, weight).checked(X.shape[1])
-        modes, labels = recipe.fit(X, weight, n_threads=threads_of(self.n_jobs))
-        return self._store(modes, labels, recipe.bandwidth)
+        cells = module_of(X).empty(len(X), np.int32) if recipe.join else None
+        modes, labels = recipe.fit(X, weight, cells=cells, n_threads=threads_of(self.n_jobs))
+        self._store(modes, labels, recipe.bandwidth, cells)
+        self._rows = recipe.tree.find(X) if recipe.tree else None
+        return self
 
     @parameters_checked  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -262,6 +280,109 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             points, cluster_all=self.cluster_all, n_threads=threads_of(self.n_jobs)
         )
 
+    # -- the tree of joined clusters ----------------------------------------------------------
+
+    @property
+    def condensed_tree_(self) -> CondensedTree:
+        """The splits of joined clusters: `to_pandas`, `plot`."""
+        return CondensedTree(self._joined("condensed_tree_"))
+
+    @property
+    def cluster_persistence_(self) -> NDArray[np.float64]:
+        """For each cluster, the part of its peak that stands above the saddle, from 0 to 1."""
+        return CondensedTree(self._joined("cluster_persistence_")).persistence()
+
+    @property
+    def probabilities_(self) -> NDArray[np.float64]:
+        """How dense the surroundings of each point of `fit` are: 1 at the peak of its cluster."""
+        self._joined("probabilities_")
+        strengths = self._modes.strengths(threads_of(self.n_jobs))
+        return self._of_cells(strengths, 0.0)
+
+    @property
+    def outlier_scores_(self) -> NDArray[np.float64]:
+        """How sparse the surroundings of each point of `fit` are: one minus `probabilities_`."""
+        return 1.0 - self.probabilities_
+
+    def explain(self, label: int) -> str:
+        """Explain why a cluster is one of its own: the valleys around it, one per line.
+
+        Parameters
+        ----------
+        label : int
+            A label of a cluster.
+
+        Returns
+        -------
+        text : str
+            For each valley its depth, z against the critical value, and the scale. If there is
+            none, the best candidates and the strictness that would accept them.
+        """
+        modes = self._joined("explain")
+        label = as_whole(label, "label", 0, len(modes) - 1)
+        return CondensedTree(modes).explain(label)
+
+    def cut(
+        self, n_clusters: int | None = None, persistence: float | None = None
+    ) -> NDArray[np.int32]:
+        """Label the points of `fit` by another cut of the tree; the estimator does not change.
+
+        Parameters
+        ----------
+        n_clusters : int, default=None
+            The number of clusters: the strictness is changed until there are as many. There may be
+            fewer if the data has not that many peaks.
+        persistence : float, default=None
+            The least persistence of a cluster, from 0 to 1; those below it join their neighbour.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            The labels, 0 for the heaviest cluster.
+        """
+        modes = self._joined("cut")
+        if (n_clusters is None) == (persistence is None):
+            raise InvalidInputError("cut needs either n_clusters or persistence, and not both")
+        n_threads = threads_of(self.n_jobs)
+        if n_clusters is not None:
+            tree = modes.tree.cut(as_whole(n_clusters, "n_clusters", 1), n_threads=n_threads)
+        else:
+            tree = modes.tree.cut(persistence=as_not_negative(persistence, "persistence"))
+        if self._rows is not None:
+            return ordered_by_size(tree.labels[self._rows])
+        return ordered_by_size(self._of_cells(tree.label_cells(modes.grid), -1))
+
+    def membership_vector(self, X: Any) -> NDArray[np.float64]:
+        """Return for each point and cluster the share of the window's weight in that cluster.
+
+        Parameters
+        ----------
+        X : array-like or table of shape (n_samples, n_features)
+            The points.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_samples, n_clusters)
+            They sum to 1, or are all 0 for a point without occupied cells in its window.
+        """
+        check_is_fitted(self, "grid_")
+        points = checked_points(self, X, reset=False)
+        return self._modes.shares(points, n_threads=threads_of(self.n_jobs))
+
+    def _joined(self, name: str) -> JoinedModes:
+        check_is_fitted(self, "grid_")
+        if not isinstance(self._modes, JoinedModes):
+            raise AttributeError(f"{name} needs joined clusters: fit with join=True")
+        return self._modes
+
+    def _of_cells(self, values: NDArray[Any], none: float) -> NDArray[Any]:
+        """Return the value of each point's cell; `none` for points of zero weight."""
+        if self._cells is None:
+            raise AttributeError("the points of a partial_fit are not stored: use fit")
+        xp = module_of(values)
+        of_points: NDArray[Any] = xp.append(values, xp.asarray(none, values.dtype))[self._cells]
+        return of_points
+
     def _recipe(self, bandwidth: Any) -> Recipe:
         return Recipe(
             bandwidth,
@@ -286,9 +407,15 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             return replace(recipe, bandwidth=bandwidth)
         return complete_recipe(recipe, X, len(X), weight, n_threads=n_threads)
 
-    def _store(self, modes: Modes, labels: NDArray[np.int32], bandwidth: Any) -> Self:
+    def _store(
+        self,
+        modes: Modes,
+        labels: NDArray[np.int32],
+        bandwidth: Any,
+        cells: NDArray[np.int32] | None = None,
+    ) -> Self:
         """Store all fitted attributes at once, so a failed fit leaves the previous one intact."""
-        self._modes = modes
+        self._modes, self._cells, self._rows = modes, cells, None
         self.labels_ = labels
         self.cluster_centers_ = modes.centers
         self.cluster_weights_ = modes.weights

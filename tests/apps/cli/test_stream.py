@@ -127,7 +127,7 @@ def test_a_stream_joins_by_the_tree_of_a_sample(tmp_path, points, whole, monkeyp
     options = ("--stream", "--json", "--plot", picture, "-o", out)
     code, text, stderr = run("cluster", whole, *options)
     assert code == 0
-    assert "bandwidth chosen from 3,000 points: -b " in stderr
+    assert "bandwidth chosen from 5,000 points: -b " in stderr  # ten chunks of 500
     assert json.loads(text)["clusters"] == 4
     assert (np.load(out) == MeanShiftPP().fit_predict(points)).mean() > 0.99
     assert picture.read_bytes().startswith(b"\x89PNG")

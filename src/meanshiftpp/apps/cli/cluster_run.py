@@ -220,7 +220,7 @@ class Clustering:
         return summary
 
     def _describe_tree(self, modes: JoinedModes, summary: Summary) -> None:
-        summary.modes, summary.valleys = len(modes.basins), valleys(modes)
+        summary.valleys = valleys(modes)
         if self._n_clusters is None:
             summary.strictness = modes.tree.strictness
             if not modes.tree.splits:

@@ -32,7 +32,6 @@ class Summary:
     centers: list[list[float]]
     noise: int
     streamed: bool
-    modes: int | None = None  # before they were joined
     strictness: float | None = None  # of joined clusters, unless --n-clusters is given
     valleys: list[Valley] | None = None  # between joined clusters
     candidates: list[Candidate] | None = None  # if there is only one
@@ -73,10 +72,10 @@ def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
 
 
 def _format_clusters(summary: Summary) -> str:
-    if summary.modes is None:
+    if summary.valleys is None:
         return f"{summary.clusters:,}"
     kind = "significant" if summary.strictness is not None else "cut from the tree"
-    return f"{summary.clusters:,} {kind}, of {pluralize(summary.modes, 'mode')}"
+    return f"{summary.clusters:,} {kind}"
 
 
 def _format_candidates(candidates: list[Candidate]) -> str:

@@ -1,0 +1,180 @@
+"""The tree of a fitted estimator: a table, a picture, and an explanation of each split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from meanshiftpp._support.extras import need
+from meanshiftpp._support.text import pluralize
+from meanshiftpp.core.tree import JoinedModes, Split, Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CondensedTree"]
+
+CANDIDATE_STRICTNESS = 0.4  # of the splits that are named where none is significant
+
+
+@dataclass(frozen=True)
+class Node:
+    """A part of the data between two splits.
+
+    Attributes
+    ----------
+    child, parent : int
+        Numbers of this node and of the one it is part of; the root is 0, and its parent -1.
+    lambda_val : float
+        One over the radius of the windows at the saddle where the node begins; 0 for the root.
+    child_size : int
+        Rows of the sample in the node.
+    label : int
+        The label of the cluster, -1 if the node divides further or is no cluster of the result.
+    split : Split, optional
+        The split that made the node; none for the root.
+    """
+
+    child: int
+    parent: int
+    lambda_val: float
+    child_size: int
+    label: int
+    split: Split | None
+
+
+class CondensedTree:
+    """The significant splits of a data set, as `MeanShiftPP.condensed_tree_`.
+
+    Each split divides a node into the part with the higher peak and the part with the lower one.
+    """
+
+    def __init__(self, modes: JoinedModes) -> None:
+        self._modes = modes
+        self.nodes = _nodes(modes)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        return f"CondensedTree({pluralize(len(self._tree.splits), 'split')})"
+
+    @property
+    def _tree(self) -> Tree:
+        return self._modes.tree
+
+    def to_pandas(self) -> Any:
+        """Return a table of the nodes, without the root.
+
+        The columns parent, child, lambda_val and child_size are those of hdbscan. Both parts of a
+        split have its depth (log2 of the ratio of densities), z, critical value, score, mass of
+        the windows and length of the front.
+        """
+        pandas = need("pandas", "pandas")
+        names = ("depth", "z", "critical", "score", "window", "front")
+        rows = [
+            {
+                "parent": node.parent,
+                "child": node.child,
+                "lambda_val": node.lambda_val,
+                "child_size": node.child_size,
+                "label": node.label,
+                **{name: getattr(node.split, name) for name in names},
+            }
+            for node in self.nodes[1:]
+        ]
+        columns = ["parent", "child", "lambda_val", "child_size", "label", *names]
+        return pandas.DataFrame(rows, columns=columns)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the tree; see `meanshiftpp.plot.tree.draw_tree`."""
+        from meanshiftpp.plot.tree import draw_tree
+
+        return draw_tree(self, ax)
+
+    def persistence(self) -> NDArray[np.float64]:
+        """Return for each label the part of its peak that stands above its saddle, 0 to 1."""
+        return np.array([self._persistence(cluster) for cluster in self._modes.clusters.tolist()])
+
+    def _persistence(self, cluster: int) -> float:
+        own = [s.persistence for s in self._tree.splits if s.cluster == cluster]
+        others = [s.persistence for s in self._tree.splits if s.parent == cluster]
+        return own[0] if own else max(others, default=1.0)
+
+    def explain(self, label: int) -> str:
+        """Return why a cluster is one of its own: each valley around it, in one line."""
+        clusters = self._modes.clusters.tolist()
+        around = [s for s in self._tree.splits if clusters[label] in (s.cluster, s.parent)]
+        weight = f"{float(self._modes.weights[label]):,.0f}"
+        if not around:
+            return f"cluster {label}, of weight {weight}: no significant valley\n" + "\n".join(
+                candidate_lines(self._tree)
+            )
+        label_of = {number: k for k, number in enumerate(clusters)}
+        lines = [f"cluster {label}, of weight {weight}:"]
+        for split in around:
+            other = split.parent if split.cluster == clusters[label] else split.cluster
+            name = f"cluster {label_of[other]}" if other in label_of else "a smaller part"
+            lines.append(f"  valley to {name}: {describe(split, len(self._tree.labels))}")
+        return "\n".join(lines)
+
+
+def describe(split: Split, n_rows: int) -> str:
+    """Return the facts of a split in one line."""
+    share = 100 * split.window / n_rows
+    return (
+        f"{2**split.depth:.3g} times less dense than the lower peak, z = {split.z:.1f} "
+        f"(at least {split.critical:.1f} needed), windows of {share:.2g} % of the rows"
+    )
+
+
+def candidate_lines(tree: Tree, count: int = 3) -> list[str]:
+    """Return the best valleys that are not significant, and the strictness that accepts each."""
+    candidates = sorted(tree.regrow(CANDIDATE_STRICTNESS).splits, key=lambda s: -s.score)[:count]
+    return [
+        f"  candidate: {describe(split, len(tree.labels))}; strictness={split.score:.2f} accepts it"
+        for split in candidates
+    ] or ["  no candidate either"]
+
+
+def ordered_by_size(clusters: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Number clusters by size, 0 for the largest, of equals the first to appear; -1 stays."""
+    numbers, first, cluster = np.unique(clusters, return_index=True, return_inverse=True)
+    sizes = np.bincount(cluster.ravel(), clusters >= 0)
+    order = np.lexsort((first, -sizes))
+    label = np.empty(len(numbers), np.int32)
+    label[order] = np.arange(len(order))
+    label[numbers < 0] = -1
+    labels: NDArray[np.int32] = label[cluster.ravel()]
+    return labels
+
+
+def _nodes(modes: JoinedModes) -> tuple[Node, ...]:
+    """Return the nodes of a tree, the root first: every split divides a node into two.
+
+    The tree is built from its clusters: splits are undone, the last and densest saddle first.
+    """
+    tree = modes.tree
+    label_of = {number: k for k, number in enumerate(modes.clusters.tolist())}
+    numbers, counts = np.unique(tree.labels, return_counts=True)
+    group = {number: k for k, number in enumerate(numbers.tolist())}  # the node a cluster is in
+    sizes = counts.tolist()
+    merges: list[tuple[int, int, Split]] = []
+    for split in sorted(tree.splits, key=lambda split: -split.window):
+        a, b = group[int(tree.labels[split.joins])], group[split.cluster]
+        merges.append((a, b, split))
+        group = {number: len(sizes) if at in (a, b) else at for number, at in group.items()}
+        sizes.append(sizes[a] + sizes[b])
+    labels = [label_of.get(number, -1) for number in numbers.tolist()] + [-1] * len(merges)
+    nodes = [Node(0, -1, 0.0, sizes[-1], labels[-1], None)]
+    number = {len(sizes) - 1: 0}
+    for merged in reversed(range(len(merges))):
+        a, b, split = merges[merged]
+        parent = number[len(numbers) + merged]
+        for part in (a, b):
+            number[part] = len(nodes)
+            rate = float(2.0**-split.saddle)
+            nodes.append(Node(len(nodes), parent, rate, sizes[part], labels[part], split))
+    return tuple(nodes)

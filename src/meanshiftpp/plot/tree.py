@@ -1,0 +1,103 @@
+"""The picture of a tree of clusters: where each part begins, how dense it gets, how large it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from meanshiftpp._support.extras import need
+from meanshiftpp._support.text import pluralize
+from meanshiftpp.plot.style import GREY, INK, LINE, PALETTE, SOFT, STYLE
+
+SIZE = (7.2, 4.2)  # inches
+ROOT_HEIGHT = 1.0  # doublings of density that are drawn below the lowest saddle
+MIN_HEIGHT = 0.1
+
+
+def draw_tree(tree: Any, ax: Any = None) -> Any:
+    """Draw a `CondensedTree` into `ax`, or into a new figure, and return the axes.
+
+    Every part of the data is a bar. It begins at the density of the saddle that divides it from
+    its neighbour and ends where it divides, or at its peak. Its width is its number of rows.
+    """
+    matplotlib = need("matplotlib", "plot")
+    with matplotlib.rc_context(STYLE):
+        if ax is None:
+            figure = need("matplotlib.figure", "plot").Figure(figsize=SIZE, layout="constrained")
+            ax = figure.add_subplot()
+        nodes = tree.nodes
+        splits = [node.split for node in nodes[1:]]
+        dimension = float(np.median([split.dimension for split in splits])) if splits else 1.0
+        left, base = _places(nodes), _bases(nodes, dimension)
+        for node in nodes:
+            colour = PALETTE[node.label % len(PALETTE)] if node.label >= 0 else GREY
+            top = _top(node, nodes, base, dimension)
+            ax.bar(
+                left[node.child],
+                top - base[node.child],
+                node.child_size,
+                base[node.child],
+                align="edge",
+                color=colour,
+                edgecolor=matplotlib.rcParams["axes.facecolor"],
+                linewidth=0.8,
+            )
+            if node.label >= 0:
+                middle = left[node.child] + node.child_size / 2
+                ax.annotate(
+                    str(node.label),
+                    (middle, top),
+                    (0, 3),
+                    textcoords="offset points",
+                    ha="center",
+                    size=9,
+                    color=INK,
+                )
+        leaves = sum(node.label >= 0 for node in nodes)
+        ax.set_title(pluralize(leaves, "significant cluster"), loc="left", size=11, color=INK)
+        ax.set_ylabel("density above the lowest saddle (log2)")
+        ax.set_xlabel("rows of the sample", color=SOFT)
+        ax.grid(axis="y", color=LINE, linewidth=0.6)
+        ax.set_axisbelow(True)
+        ax.margins(x=0.01, y=0.08)
+    return ax
+
+
+def _density(split: Any, radius: float, dimension: float) -> float:
+    """Return log2 of the density of a window of this log2 radius."""
+    return float(np.log2(split.window) - dimension * radius)
+
+
+def _bases(nodes: Sequence[Any], dimension: float) -> list[float]:
+    """Return the density at which each node begins; a part never begins below its parent."""
+    saddles = [_density(node.split, node.split.saddle, dimension) for node in nodes[1:]]
+    lowest = min(saddles, default=0.0)
+    bases = [-ROOT_HEIGHT]
+    for node, saddle in zip(nodes[1:], saddles, strict=True):
+        bases.append(max(saddle - lowest, bases[node.parent]))
+    return bases
+
+
+def _top(node: Any, nodes: Sequence[Any], base: Sequence[float], dimension: float) -> float:
+    """Return the density at which a node divides, or that of its peak."""
+    children = [base[other.child] for other in nodes if other.parent == node.child]
+    if children:
+        top: float = min(children)
+    elif node.split is None:
+        top = base[0] + ROOT_HEIGHT
+    else:
+        height = dimension * (node.split.saddle - node.split.peak)
+        top = base[node.child] + max(height, MIN_HEIGHT)
+    return top
+
+
+def _places(nodes: Sequence[Any]) -> list[float]:
+    """Return the left edge of each node: parts lie side by side within their parent."""
+    left = [0.0] * len(nodes)
+    used = [0.0] * len(nodes)
+    for node in nodes[1:]:
+        left[node.child] = left[node.parent] + used[node.parent]
+        used[node.parent] += node.child_size
+    return left
