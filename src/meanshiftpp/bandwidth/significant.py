@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["complete_recipe"]
 
 CANDIDATES = tuple((0.65 * 2 ** (-np.arange(13) / 2)).tolist())  # in references for the gradient
-PURE = 0.99  # share of the rows whose basin is mostly of their own cluster
+FOLLOWED = 0.99  # least share of the rows in a basin that is mostly of their own cluster,
+LEAST_FOLLOWED = 0.8  # and of the rows of each cluster
 MAX_BASINS = 0.5  # per row: finer basins are single points
 
 
@@ -82,19 +83,25 @@ def bandwidth_of_tree(tree: Tree, n_threads: int | None = None) -> NDArray[np.fl
         modes = search.modes(grid, n_threads=n_threads)
         if len(modes) > MAX_BASINS * len(rows) and purest >= 0:
             break
-        purity = purity_of(modes.label(rows, n_threads=n_threads), tree.labels, counts)
-        if purity > purest:
-            best, purest = candidate, purity
-        if purity >= PURE:
+        basins = modes.label(rows, n_threads=n_threads)
+        followed, least = agreement(basins, tree.labels, counts)
+        if followed + least > purest:
+            best, purest = candidate, followed + least
+        if followed >= FOLLOWED and least >= LEAST_FOLLOWED:
             break
     return scale.bandwidth(best * reference)
 
 
-def purity_of(
+def agreement(
     basins: NDArray[np.integer], clusters: NDArray[np.integer], counts: NDArray[np.integer]
-) -> float:
-    """Return the share of the rows that are in the main cluster of their basin."""
+) -> tuple[float, float]:
+    """Return the share of rows in a basin that is mostly of their own cluster, in all and at least.
+
+    The second number is that of the cluster in which the share is smallest.
+    """
     numbers, cluster = np.unique(clusters, return_inverse=True)
-    pairs = np.bincount(basins * len(numbers) + cluster.ravel(), counts)
-    table = np.pad(pairs, (0, -len(pairs) % len(numbers))).reshape(-1, len(numbers))
-    return float(table.max(axis=1).sum() / counts.sum())
+    k = len(numbers)
+    pairs = np.bincount(basins * k + cluster.ravel(), counts)
+    table = np.pad(pairs, (0, -len(pairs) % k)).reshape(-1, k)
+    own = np.bincount(table.argmax(axis=1), table.max(axis=1), k)
+    return float(own.sum() / table.sum()), float((own / table.sum(axis=0)).min())

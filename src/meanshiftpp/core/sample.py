@@ -6,6 +6,7 @@ rows, and all rows if there are no more than that.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +56,9 @@ def sample_points(
     share = min(1.0, limit / max(len(points), 1)) if weight is None else _share(weight, whole, limit)
     at, counts = _thinned(hashes, weight, share)
     distinct, first, group = xp.unique(hashes[at], return_index=True, return_inverse=True)
-    if share < 1 and len(distinct) < _FEW_REPEATS * len(at):  # then all copies must be counted
+    wanted = share * (len(points) if weight is None else float(weight.sum()))
+    missed = abs(float(counts.sum()) - wanted) > 6 * math.sqrt(wanted)
+    if share < 1 and (missed or len(distinct) < _FEW_REPEATS * len(at)):  # many equal rows
         distinct, first, group = xp.unique(hashes, return_index=True, return_inverse=True)
         k, counts = _thinned(distinct, xp.bincount(group.ravel(), weight).astype(float), share)
         at, distinct = first[k], distinct[k]

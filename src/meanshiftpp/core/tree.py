@@ -131,8 +131,9 @@ class Tree:
     ) -> Tree:
         """Grow the tree of points; of a sample, if there are many.
 
-        Features are measured in units of their spread, rounded to powers of four of the largest:
-        tables of different units need no scaler, and shapes in one unit are not stretched.
+        Features are measured in units of their spread, rounded to powers of four of the largest,
+        so that tables of different units need no scaler. If these units differ, a tree in one
+        common unit is grown too, and the one with clearer splits in total is returned.
         """
         points = as_points(X)
         weights = None if sample_weight is None else as_weights(sample_weight, points)
@@ -155,7 +156,14 @@ class Tree:
         check_spread(scale, sample.rows)
         limits[:, period > 0] = [[-np.inf], [np.inf]]
         clipped = sample._replace(rows=np.clip(sample.rows, *limits))
-        return cls._grown(sample, clipped, _units(scale), period, strictness, n_threads)
+        units = _units(scale)
+        tree = cls._grown(sample, clipped, units, period, strictness, n_threads)
+        finite = np.isfinite(units)
+        if (units[finite] == units[finite].max(initial=0.0)).all():
+            return tree
+        common = np.where(finite, units[finite].max(), np.inf)
+        other = cls._grown(sample, clipped, common, period, strictness, n_threads)
+        return max(tree, other, key=lambda grown: sum(split.score for split in grown.splits))
 
     @classmethod
     def of_grid(cls, grid: Grid, *, strictness: float = 1.0, n_threads: int | None = None) -> Tree:
@@ -244,7 +252,7 @@ class Tree:
         """
         if n_clusters is None:
             return self._without(lambda split: split.persistence < persistence)
-        tree = self._strictest(n_clusters, n_threads)
+        tree = self.strictest(n_clusters, n_threads)
         while tree.n_clusters > n_clusters:
             parents = {split.parent for split in tree.splits}
             leaves = [s for s in tree.splits if s.cluster not in parents] or list(tree.splits)
@@ -252,7 +260,7 @@ class Tree:
             tree = tree._without(lambda split, w=weakest: split is w)
         return tree
 
-    def _strictest(self, n_clusters: int, n_threads: int | None) -> Tree:
+    def strictest(self, n_clusters: int, n_threads: int | None = None) -> Tree:
         """Return the strictest tree with at least `n_clusters`, or the loosest of all."""
         low, high = _LOOSEST, _STRICTEST
         best = self.regrow(low, n_threads=n_threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["CondensedTree"]
-
-CANDIDATE_STRICTNESS = 0.4  # of the splits that are named where none is significant
 
 
 @dataclass(frozen=True)
@@ -130,17 +129,24 @@ def describe(split: Split, n_rows: int) -> str:
     )
 
 
-def candidate_lines(tree: Tree, count: int = 3) -> list[str]:
-    """Return the best valleys that are not significant, and the strictness that accepts each."""
-    candidates = sorted(tree.regrow(CANDIDATE_STRICTNESS).splits, key=lambda s: -s.score)[:count]
-    return [
-        f"  candidate: {describe(split, len(tree.labels))}; strictness={split.score:.2f} accepts it"
-        for split in candidates
-    ] or ["  no candidate either"]
+def candidate_lines(tree: Tree, counts: tuple[int, ...] = (2, 3)) -> list[str]:
+    """Return the strictness that would give each number of clusters, and its weakest valley."""
+    lines = []
+    for looser in (tree.strictest(count) for count in counts):
+        if looser.splits and looser.n_clusters > tree.n_clusters:
+            weakest = min(looser.splits, key=lambda split: split.score)
+            clusters = pluralize(looser.n_clusters, "cluster")
+            # Rounded down, so that the value as printed is loose enough.
+            strictness = math.floor(looser.strictness * 1000) / 1000
+            lines.append(
+                f"  strictness={strictness} gives {clusters}; their weakest valley: "
+                f"{describe(weakest, len(tree.labels))}"
+            )
+    return list(dict.fromkeys(lines)) or ["  no strictness gives more clusters"]
 
 
 def ordered_by_size(clusters: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Number clusters by size, 0 for the largest, of equals the first to appear; -1 stays."""
+    """Return labels by size, 0 for the largest, of equals the first to appear; -1 stays."""
     numbers, first, cluster = np.unique(clusters, return_index=True, return_inverse=True)
     sizes = np.bincount(cluster.ravel(), clusters >= 0)
     order = np.lexsort((first, -sizes))

@@ -1,0 +1,54 @@
+"""The bandwidth of significant clusters: the coarsest whose basins follow them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs, make_moons
+
+from meanshiftpp import Grid, seek
+from meanshiftpp.bandwidth.significant import agreement, bandwidth_of_tree, complete_recipe
+from meanshiftpp.core.recipe import Recipe
+from meanshiftpp.core.tree import Tree
+
+
+def test_agreement_counts_rows_in_basins_of_their_cluster():
+    basins, clusters = np.array([0, 0, 0, 1, 1]), np.array([7, 7, 9, 9, 9])
+    assert agreement(basins, clusters, np.ones(5, np.int64)) == (0.8, 2 / 3)
+    assert agreement(basins, clusters, np.array([1, 1, 0, 1, 1])) == (1, 1)
+
+
+@pytest.mark.parametrize("make", [make_moons, make_blobs])
+def test_basins_follow_the_clusters(make):
+    X, _ = make(2000, random_state=0)
+    tree = Tree.of_points(X)
+    modes = seek(Grid.from_points(tree.sample.rows, bandwidth_of_tree(tree)))
+    followed, least = agreement(modes.label(tree.sample.rows), tree.labels, tree.sample.counts)
+    assert followed >= 0.99
+    assert least >= 0.8
+
+
+def test_recipe_with_a_bandwidth_stays_as_it_is():
+    recipe = Recipe(bandwidth=2.0, join=True)
+    assert complete_recipe(recipe, np.zeros((5, 1)), 5) is recipe
+
+
+def test_recipe_without_joining_gets_no_tree():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    recipe = complete_recipe(Recipe(), X, 200)
+    assert recipe.tree is None
+    assert recipe.bandwidth.shape == (2,)
+
+
+def test_bandwidth_fits_into_the_period():
+    X = np.random.default_rng(0).uniform(0, 1, size=(20, 1))
+    recipe = complete_recipe(Recipe(periodic=[1.0], join=True), X, 20)
+    assert recipe.bandwidth[0] <= 1 / 3
+    recipe.checked(1)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_bad_values_are_left_to_binning(bad):
+    recipe = complete_recipe(Recipe(join=True), np.array([[0.0], [bad]]), 2)
+    assert recipe.tree is None
+    assert recipe.bandwidth.tolist() == [1.0]
