@@ -18,7 +18,9 @@ def test_clusters_of_valleys_are_labels():
     tree = Tree.of_points(X)
     modes = tree.join(seek(Grid.from_points(X, 2.0)))
     found = valleys(modes)
-    assert [valley.score for valley in found] == sorted((s.score for s in tree.splits), reverse=True)
+    assert [valley.score for valley in found] == sorted(
+        (s.score for s in tree.splits), reverse=True
+    )
     assert len(found) == 2
     labels = modes.label(tree.sample.rows)
     for valley in found:
@@ -53,7 +55,16 @@ def test_no_candidate_is_a_sentence_too():
 
 @pytest.mark.parametrize(
     ("score", "strictness"),
-    [(0.7345, 0.73), (0.7, 0.7), (0.29, 0.29), (0.2899, 0.28), (0.999, 0.99), (12.9, 12.0), (0.0567, 0.056), (0.0, 0.0)],
+    [
+        (0.7345, 0.73),
+        (0.7, 0.7),
+        (0.29, 0.29),
+        (0.2899, 0.28),
+        (0.999, 0.99),
+        (12.9, 12.0),
+        (0.0567, 0.056),
+        (0.0, 0.0),
+    ],
 )
 def test_scores_are_rounded_down(score, strictness):
     assert _rounded_down(score) == strictness <= score

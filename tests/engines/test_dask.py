@@ -396,7 +396,11 @@ def test_error_of_a_labelling_task_keeps_its_class_and_attributes(client):
 
 @pytest.mark.parametrize(
     "options",
-    [{"bandwidth": 0.7, "resolution": 2, "periodic": [21.0, None]}, {"bandwidth": 0.5, "join": True}, {}],
+    [
+        {"bandwidth": 0.7, "resolution": 2, "periodic": [21.0, None]},
+        {"bandwidth": 0.5, "join": True},
+        {},
+    ],
     ids=str,
 )
 def test_options_on_a_cluster(client, options):

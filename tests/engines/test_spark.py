@@ -310,7 +310,7 @@ def test_automatic_bandwidth_leaves_bad_values_to_binning(session, spark):
     points = X.copy()
     points[4, 1] = np.nan
     df = session.createDataFrame(table(points)).coalesce(1)
-    with pytest.raises(InvalidInputError, match="^partition 0, row 5, column 'y' is NaN"):
+    with pytest.raises(InvalidInputError, match=r"^partition 0, row 5, column 'y' is NaN"):
         spark.fit(df, NAMES)
     with pytest.raises(InvalidInputError, match="at least one row"):
         spark.fit(df.where("x > 1e6"), NAMES)
@@ -327,9 +327,7 @@ def test_bad_strictness_raises(session, spark, strictness):
     [(None, {}), (None, {"cluster_all": False, "strictness": 0.5}), (0.6, {"join": True})],
     ids=str,
 )
-def test_model_of_joined_clusters_is_saved_and_loaded(
-    session, spark, tmp_path, bandwidth, options
-):
+def test_model_of_joined_clusters_is_saved_and_loaded(session, spark, tmp_path, bandwidth, options):
     df = session.createDataFrame(table())
     model = spark.fit(df, NAMES, bandwidth, **options)
     model.save(str(tmp_path / "model"))

@@ -53,7 +53,9 @@ def sample_points(
     xp = module_of(hashes)
     weight = None if weights is None else weights.counts.astype(np.float64)
     whole = weights is None or weights.unit == 1
-    share = min(1.0, limit / max(len(points), 1)) if weight is None else _share(weight, whole, limit)
+    share = (
+        min(1.0, limit / max(len(points), 1)) if weight is None else _share(weight, whole, limit)
+    )
     at, counts = _thinned(hashes, weight, share)
     distinct, first, group = xp.unique(hashes[at], return_index=True, return_inverse=True)
     wanted = share * (len(points) if weight is None else float(weight.sum()))

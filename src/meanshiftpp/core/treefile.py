@@ -36,15 +36,18 @@ _SPLIT = {each.name: int if each.type == "int" else float for each in fields(Spl
 def to_bytes(tree: Tree) -> bytes:
     """Return a tree as bytes."""
     arrays = tree.sample._asdict() | vars(tree)
-    splits = {f"split {name}": [getattr(s, name) for s in tree.splits] for name in _SPLIT}
+    content: dict[str, Any] = {name: arrays[name] for name in _TYPES}
+    content |= {
+        f"split {name}": np.array([getattr(split, name) for split in tree.splits], np.float64)
+        for name in _SPLIT
+    }
     file = io.BytesIO()
     np.savez(
         file,
         format=np.array(_FORMAT),
         version=np.array(_VERSION),
         strictness=np.array(tree.strictness),
-        **{name: arrays[name] for name in _TYPES},
-        **{name: np.array(values, np.float64) for name, values in splits.items()},
+        **content,
     )
     return file.getvalue()
 
@@ -97,12 +100,13 @@ def _check_shapes(
 
 def _splits(content: dict[str, Any], n_rows: int) -> tuple[Split, ...]:
     columns = [_array(content[f"split {name}"], name, 1, np.float64).tolist() for name in _SPLIT]
-    rows = zip(*columns, strict=True)
-    kinds = _SPLIT.items()
-    splits = tuple(
-        Split(**{name: kind(value) for (name, kind), value in zip(kinds, row, strict=True)})
-        for row in rows
-    )
+    splits = tuple(_split(row) for row in zip(*columns, strict=True))
     if not all(0 <= split.joins < n_rows for split in splits):
         raise ValueError("a split refers to a row that is not there")
     return splits
+
+
+def _split(row: tuple[float, ...]) -> Split:
+    pairs = zip(_SPLIT.items(), row, strict=True)
+    values: dict[str, Any] = {name: kind(value) for (name, kind), value in pairs}
+    return Split(**values)

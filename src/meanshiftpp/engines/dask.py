@@ -168,7 +168,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
         return state
 
     def _labelling(self) -> Recipe:
-        """Return the recipe of the labels: without a tree, and also for models of older releases."""
+        """Return the recipe of the labels, which needs no tree and fits models of older releases."""
         return Recipe(cluster_all=self.cluster_all)
 
     def _of_cells(self, values: NDArray[Any], none: float) -> NDArray[Any]:
@@ -324,10 +324,8 @@ def _add(grids: Sequence[Grid]) -> Grid:
     return total.grid()
 
 
-def _sample(
-    points: Any, weight: Any
-) -> tuple[NDArray[Any], float, NDArray[np.float64] | None]:
-    """Return the rows that `select_bandwidth` samples, the weight of all rows, and their weights."""
+def _sample(points: Any, weight: Any) -> tuple[NDArray[Any], float, NDArray[np.float64] | None]:
+    """Return the rows that `select_bandwidth` samples, the weight of all rows, and of each."""
     known = weight is None and not np.isnan(points.shape[0])
     sizes = [(n, n) for n in points.chunks[0]] if known else _map(_block_size, points, weight)
     counts, totals = zip(*sizes, strict=True)

@@ -221,6 +221,7 @@ def test_one_cluster_comes_with_candidates(tmp_path, blob):
         assert f"{candidate['clusters']} clusters with {option} (score " in words
         accepted = MeanShiftPP(strictness=candidate["strictness"]).fit(np.load(blob))
         assert accepted._modes.tree.n_clusters == candidate["clusters"] > 1
+    assert json.loads(run("cluster", blob, "--json", *option.split())[1])["clusters"] > 1
 
 
 def test_several_clusters_have_no_candidates(tmp_path, points):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -168,10 +169,11 @@ def _too_few(summary: Summary, n_clusters: int, min_cluster_size: int) -> str:
     found = f"expected {n_clusters:,} clusters, found {summary.clusters:,}"
     if summary.noise and min_cluster_size > 1:
         return f"{found} of --min-cluster-size {min_cluster_size}; use a smaller size"
-    return f"{found}: the data has no further valley at this bandwidth; use fewer clusters or a smaller -b"
+    advice = "use fewer clusters or a smaller -b"
+    return f"{found}: the data has no further valley at this bandwidth; {advice}"
 
 
-def _check_options_of_join(given: dict[str, object]) -> None:
+def _check_options_of_join(given: Mapping[str, object]) -> None:
     """Raise for options that need joined clusters."""
     for name, value in given.items():
         if value:

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
+from meanshiftpp.apps.significance import candidates, describe_candidates
 from meanshiftpp.apps.studio.session import Job, Reply, Request, Source
 from meanshiftpp.apps.studio.wire import narrow, pack
-from meanshiftpp.apps.significance import candidates, describe_candidates
 from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.bandwidth.sweep import Sweep, sweep
 from meanshiftpp.core.chunk import relocate_errors
