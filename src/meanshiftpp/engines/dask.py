@@ -168,7 +168,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
         return state
 
     def _labelling(self) -> Recipe:
-        """Return the recipe of the labels, which needs no tree and fits models of older releases."""
+        """Return the recipe of the labels; it needs no tree and fits models of older releases."""
         return Recipe(cluster_all=self.cluster_all)
 
     def _of_cells(self, values: NDArray[Any], none: float) -> NDArray[Any]:
