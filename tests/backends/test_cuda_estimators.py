@@ -44,7 +44,6 @@ def test_significant_clusters_are_those_of_the_cpu(rows):
     assert np.array_equal(c.membership_vector(X[:50]), d.membership_vector(to_gpu(X[:50])))
 
 
-
 def test_the_estimator_stays_on_the_gpu():
     import cupy
 

@@ -305,7 +305,7 @@ class Tree:
         """Return the row of the sample that equals each point; None if a point has no such row."""
         if len(points) > SAMPLE_ROWS:
             return None
-        hashes = to_host(hash_rows(points, None))
+        hashes = to_host(hash_rows(points, 1.0, None)[1])
         known = self.sample.hashes
         at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
         return at if (known[at] == hashes).all() else None
