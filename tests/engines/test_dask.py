@@ -118,7 +118,7 @@ def test_automatic_bandwidth_is_that_of_one_process(times):
     assert (len(points) > SAMPLE_SIZE) == (times > 1)
     frame = pd.DataFrame(points, columns=["x", "y", "z"])
     for lazy in (da.from_array(points, chunks=(700, 2)), dd.from_pandas(frame, npartitions=3)):
-        assert_same(MeanShiftPP().fit(lazy), points)
+        assert_same(MeanShiftPP(join=False).fit(lazy), points, join=False)
 
 
 def test_automatic_bandwidth_uses_weights_as_one_process_does():
@@ -126,19 +126,98 @@ def test_automatic_bandwidth_uses_weights_as_one_process_does():
     weight = rng.integers(0, 3, len(points))
     points[weight == 0] = 1e9  # points of zero weight have no influence
     lazy = da.from_array(points, chunks=(1100, 3)), da.from_array(weight, chunks=1100)
-    model = MeanShiftPP().fit(lazy[0], sample_weight=lazy[1])
-    one = meanshiftpp.MeanShiftPP().fit(points, sample_weight=weight)
+    model = MeanShiftPP(join=False).fit(lazy[0], sample_weight=lazy[1])
+    one = meanshiftpp.MeanShiftPP(join=False).fit(points, sample_weight=weight)
     assert model.grid_ == one.grid_
     np.testing.assert_array_equal(model.bandwidth_, one.bandwidth_)
 
 
-def test_automatic_bandwidth_leaves_bad_values_to_binning():
+@pytest.mark.parametrize("join", [None, False])
+def test_automatic_bandwidth_leaves_bad_values_to_binning(join):
     points = X.copy()
     points[1500, 1] = np.nan
     with pytest.raises(InvalidInputError, match=r"X.blocks\[2\], row 101, column 2 is NaN"):
-        MeanShiftPP().fit(da.from_array(points, chunks=(700, 3)))
+        MeanShiftPP(join=join).fit(da.from_array(points, chunks=(700, 3)))
     with pytest.raises(InvalidInputError, match="at least one row"):
-        MeanShiftPP().fit(da.from_array(points[:0]))
+        MeanShiftPP(join=join).fit(da.from_array(points[:0]))
+
+
+# -- joined clusters ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_without_a_bandwidth_clusters_are_significant_as_in_one_process(weighted):
+    weight = rng.integers(0, 3, len(X)) if weighted else None
+    lazy = da.from_array(X, chunks=(700, 2))
+    lazy_weight = da.from_array(weight, chunks=700) if weighted else None
+    model = MeanShiftPP().fit(lazy, sample_weight=lazy_weight)
+    assert len(model.cluster_weights_) == 2
+    assert_same(model, X, weight)
+
+
+def test_one_blob_is_one_cluster_unless_modes_are_not_joined():
+    lazy = da.from_array(X[:3000], chunks=(700, 3))
+    assert len(MeanShiftPP().fit(lazy).cluster_weights_) == 1
+    assert len(MeanShiftPP(join=False).fit(lazy).cluster_weights_) > 1
+
+
+def test_many_rows_give_nearly_the_clusters_of_one_process():
+    draws = np.random.default_rng(3)
+    points = draws.normal(size=(25_000, 3)) + 9 * draws.integers(0, 2, (25_000, 1))
+    assert len(points) > SAMPLE_SIZE
+    model = MeanShiftPP().fit(da.from_array(points, chunks=(1700, 3)))
+    one = meanshiftpp.MeanShiftPP().fit(points)
+    assert len(model.cluster_weights_) == len(one.cluster_weights_) == 2
+    assert (model.labels_.compute() == one.labels_).mean() > 0.999
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"strictness": 0.4},
+        {"cluster_all": False, "min_cluster_size": 30},
+        {"resolution": 2, "periodic": (40.0, None, None)},
+    ],
+    ids=str,
+)
+def test_with_a_bandwidth_the_tree_of_the_grid_is_that_of_one_process(options):
+    options = {"bandwidth": 0.6, "join": True, **options}
+    model = MeanShiftPP(**options).fit(da.from_array(X, chunks=(700, 2)))
+    assert_same(model, **options)
+
+
+@pytest.mark.parametrize(
+    "points",
+    [X[:1], X[:2], np.ones((40, 3)), np.zeros((3, 1)), np.c_[X[:, 0], np.ones(len(X))]],
+    ids=["one row", "two rows", "equal", "zeros", "a constant column"],
+)
+def test_degenerate_data_gives_the_result_of_one_process(points):
+    assert_same(MeanShiftPP().fit(da.from_array(points, chunks=(700, 1))), points)
+
+
+@pytest.mark.parametrize("strictness", [0, -1.0, np.nan, np.inf, "high", None])
+def test_bad_strictness_raises(strictness):
+    with pytest.raises(ValueError, match="strictness"):
+        MeanShiftPP(strictness=strictness).fit(da.from_array(X, chunks=1000))
+
+
+@pytest.mark.parametrize("bandwidth", [None, 0.6])
+def test_pickled_model_of_joined_clusters_predicts_the_same(bandwidth):
+    lazy = da.from_array(X, chunks=1000)
+    model = MeanShiftPP(bandwidth, join=True).fit(lazy)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict(lazy).compute(), model.labels_.compute())
+    assert copy._modes.tree.splits == model._modes.tree.splits
+
+
+def test_model_of_a_release_without_join_predicts_the_same():
+    lazy = da.from_array(X, chunks=1000)
+    model = MeanShiftPP(1.0).fit(lazy)
+    state = model.__getstate__()
+    old = MeanShiftPP.__new__(MeanShiftPP)
+    old.__setstate__({name: state[name] for name in state if name not in ("join", "strictness")})
+    np.testing.assert_array_equal(old.predict(lazy).compute(), model.labels_.compute())
 
 
 OPTIONS = [
@@ -315,8 +394,16 @@ def test_error_of_a_labelling_task_keeps_its_class_and_attributes(client):
         labels.compute()
 
 
-def test_options_on_a_cluster(client):
-    options = {"bandwidth": 0.7, "resolution": 2, "periodic": [21.0, None]}
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"bandwidth": 0.7, "resolution": 2, "periodic": [21.0, None]},
+        {"bandwidth": 0.5, "join": True},
+        {},
+    ],
+    ids=str,
+)
+def test_options_on_a_cluster(client, options):
     lazy, points = drawn_on_workers()
     assert_same(MeanShiftPP(**options).fit(lazy), points, **options)
 

@@ -38,11 +38,14 @@ def complete_recipe(
     total: float,
     sample_weight: Any = None,
     *,
+    n_clusters: int | None = None,
     n_threads: int | None = None,
 ) -> Recipe:
     """Return the recipe with a bandwidth for `X`, the points or a sample of a weight of `total`.
 
-    A recipe that joins also gets the tree to join by. One that has a bandwidth stays as it is.
+    A recipe that joins also gets the tree to join by, cut to `n_clusters` if given. One that has a
+    bandwidth stays as it is. The bandwidth is 1 and there is no tree if `X` is empty or contains a
+    non-finite value; binning reports the location.
     """
     if recipe.bandwidth is not None:
         return recipe
@@ -59,6 +62,8 @@ def complete_recipe(
     tree = Tree.of_sample(
         sample, periodic=recipe.periodic, strictness=recipe.strictness, n_threads=n_threads
     )
+    if n_clusters is not None:
+        tree = tree.cut(n_clusters, n_threads=n_threads)
     bandwidth = bandwidth_of_tree(tree, n_threads)
     periods = np.array(as_periods(recipe.periodic, len(bandwidth)))
     fitting = np.where(periods > 0, np.minimum(bandwidth, periods / PAPER_WINDOW), bandwidth)

@@ -158,14 +158,21 @@ class Recipe:
         search = self._search()
         modes = search.modes(grid, n_threads=n_threads)
         report_convergence([modes], self)
-        if self.join:
-            tree = self.tree or Tree.of_grid(grid, strictness=self.strictness, n_threads=n_threads)
-            modes = tree.join(modes, noise=not self.cluster_all)
+        modes = self.joined(modes, n_threads=n_threads)
         return modes.keep(search.min_weight) if search.min_weight > 0 else modes
 
     def search_quietly(self, grid: Grid, *, n_threads: int | None = None) -> Modes:
         """Search a grid for all its modes, without a warning; the caller checks `converged`."""
         return self._search().modes(grid, n_threads=n_threads)
+
+    def joined(self, modes: Modes, *, n_threads: int | None = None) -> Modes:
+        """Join modes by the tree, or by that of their grid; a recipe without `join` keeps them."""
+        if not self.join:
+            return modes
+        tree = self.tree or Tree.of_grid(
+            modes.grid, strictness=self.strictness, n_threads=n_threads
+        )
+        return tree.join(modes, noise=not self.cluster_all)
 
     def label(
         self, modes: Modes, X: ArrayLike, *, n_threads: int | None = None

@@ -51,7 +51,7 @@ def sample_points(
     """
     n = len(points)
     if weights is None:
-        share = min(1.0, limit / n)
+        share = min(1.0, limit / max(n, 1))
         at, hashes = hash_rows(points, share, n_threads)
         counts, wanted = module_of(at).ones(len(at), np.int64), share * n
     else:

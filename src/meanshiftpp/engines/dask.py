@@ -9,6 +9,7 @@ this process. Only Dask's public interface is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from meanshiftpp._support.checks import as_points, thread_count
 from meanshiftpp._support.devices import to_host
 from meanshiftpp._support.extras import need
-from meanshiftpp.bandwidth.choice import bandwidth_from_sample
+from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.core.accumulate import GridSum
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
@@ -53,10 +54,13 @@ class MeanShiftPP(cluster.MeanShiftPP):
     Parameters
     ----------
     bandwidth : float or array-like of shape (n_features,), default=None
-        Size of a grid cell. ``None`` chooses one for each feature as `select_bandwidth` does, from
-        the rows that it would sample if the data were in memory: the result is the same.
-    resolution, periodic, tol, max_iter, cluster_all, min_cluster_size
-        As in `meanshiftpp.MeanShiftPP`.
+        Size of a grid cell. ``None`` chooses one for each feature from 16,384 rows, and joins the
+        modes by the tree of these rows. Up to that many rows, the result is that of one process;
+        for more rows, the samples differ and borders between clusters may differ slightly. With
+        ``join=False`` the choice is that of `select_bandwidth` for any number of rows.
+    resolution, periodic, tol, max_iter, cluster_all, min_cluster_size, join, strictness
+        As in `meanshiftpp.MeanShiftPP`. With a bandwidth, the tree of ``join=True`` is grown from
+        the grid: the result is that of one process.
     n_jobs : int, default=None
         Threads of each task. ``None`` means 1, because Dask already runs a task on each thread of
         its workers. If workers have fewer threads than cores, set the cores of each task. The
@@ -111,18 +115,21 @@ class MeanShiftPP(cluster.MeanShiftPP):
         """
         points = self._lazy(X, reset=True)
         weight = _lazy_weight(sample_weight, points)
-        bandwidth, n_threads = self.bandwidth, threads_of(self.n_jobs)
-        if bandwidth is None:
-            bandwidth = _choose_bandwidth(points, weight, n_threads)
-        recipe = self._recipe(bandwidth).checked(points.shape[1])
-        source = self._source(X)
+        n_threads, source = threads_of(self.n_jobs), self._source(X)
+        recipe = self._recipe(self.bandwidth)
+        if self.bandwidth is None:
+            recipe = complete_recipe(recipe, *_sample(points, weight), n_threads=n_threads)
+        recipe = recipe.checked(points.shape[1])
         grid = _reduce(
-            *(_bin_block, _add, points, weight), recipe=recipe, n_jobs=self.n_jobs, source=source
+            *(_bin_block, _add, points, weight),
+            recipe=replace(recipe, tree=None),  # binning does not need it
+            n_jobs=self.n_jobs,
+            source=source,
         )
         if not len(grid):
             raise InvalidInputError("X must have at least one row of positive weight, got none")
         modes = recipe.search(grid, n_threads=n_threads)
-        labels = _lazy_labels(points, modes, recipe, self.n_jobs, source)
+        labels = _lazy_labels(points, modes, self._labelling(), self.n_jobs, source)
         return self._store(modes, labels, recipe.bandwidth)
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
@@ -152,14 +159,24 @@ class MeanShiftPP(cluster.MeanShiftPP):
         if not dask.is_dask_collection(X):
             return super().predict(X)
         points = self._lazy(X, reset=False)
-        recipe = self._recipe(self.bandwidth_)
-        return _lazy_labels(points, self._modes, recipe, self.n_jobs, self._source(X))
+        return _lazy_labels(points, self._modes, self._labelling(), self.n_jobs, self._source(X))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the labels, whose graph refers to all the data, perhaps on a cluster."""
         state = dict(super().__getstate__())
         state.pop("labels_", None)
         return state
+
+    def _labelling(self) -> Recipe:
+        """Return the recipe of the labels; it needs no tree and fits models of older releases."""
+        return Recipe(cluster_all=self.cluster_all)
+
+    def _of_cells(self, values: NDArray[Any], none: float) -> NDArray[Any]:
+        """Raise: the cells of the points stay on their workers."""
+        raise AttributeError(
+            "values of single points are not stored on Dask; use meanshiftpp.MeanShiftPP for data "
+            "in memory"
+        )
 
     def _source(self, X: Any) -> Source:
         """Return the words for the place of a bad value in `X`."""
@@ -307,19 +324,15 @@ def _add(grids: Sequence[Grid]) -> Grid:
     return total.grid()
 
 
-def _choose_bandwidth(points: Any, weight: Any, n_threads: int | None) -> NDArray[np.float64]:
-    """Choose a bandwidth from the rows that `select_bandwidth` would sample in memory."""
+def _sample(points: Any, weight: Any) -> tuple[NDArray[Any], float, NDArray[np.float64] | None]:
+    """Return the rows that `select_bandwidth` samples, the weight of all rows, and of each."""
     known = weight is None and not np.isnan(points.shape[0])
     sizes = [(n, n) for n in points.chunks[0]] if known else _map(_block_size, points, weight)
     counts, totals = zip(*sizes, strict=True)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     rows, row_weights = zip(*_map(_sample_block, points, weight, starts=starts), strict=True)
-    return bandwidth_from_sample(
-        np.concatenate(rows),
-        sum(totals),
-        sample_weight=None if weight is None else np.concatenate(row_weights),
-        n_threads=n_threads,
-    )
+    sample_weight = None if weight is None else np.concatenate(row_weights)
+    return np.concatenate(rows), sum(totals), sample_weight
 
 
 def _map(task: Callable[..., Any], points: Any, weight: Any, **options: Any) -> list[Any]:

@@ -84,14 +84,16 @@ def test_json_prints_a_single_object(tmp_path, points):
 
 
 def test_the_default_bandwidth_is_chosen_from_the_data(tmp_path, points):
-    code, text, _ = run("cluster", tmp_path / "points.npy", "--json")
-    assert code == 0
-    assert json.loads(text)["bandwidth"] == MeanShiftPP().fit(points).bandwidth_.tolist()
+    for options, join in (((), None), (("--no-join",), False)):
+        code, text, _ = run("cluster", tmp_path / "points.npy", "--json", *options)
+        assert code == 0
+        chosen = MeanShiftPP(join=join).fit(points).bandwidth_
+        assert json.loads(text)["bandwidth"] == chosen.tolist()
 
 
 def test_the_printed_automatic_bandwidth_reproduces_the_result(tmp_path, points):
     file = tmp_path / "points.csv"
-    code, text, stderr = run("cluster", file, "--json")
+    code, text, stderr = run("cluster", file, "--json", "--no-join")
     assert code == 0
     message = stderr.splitlines()[-1]
     assert message.startswith("bandwidth chosen from 550 points: -b ")
@@ -128,6 +130,199 @@ def test_a_far_too_small_bandwidth_prints_advice(tmp_path, points):
     assert (
         run("cluster", file, "-b", 1e-4, "--min-cluster-size", 2)[2] == ""
     )  # single points are noise
+
+
+# -- joined clusters -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def blob(tmp_path) -> Path:
+    np.save(tmp_path / "blob.npy", np.random.default_rng(0).normal(size=(2000, 2)))
+    return tmp_path / "blob.npy"
+
+
+def test_clusters_are_significant_without_a_bandwidth(tmp_path, points, blob):
+    out = tmp_path / "labels.npy"
+    for file in (tmp_path / "points.npy", blob):
+        code, text, _ = run("cluster", file, "-o", out, "--json")
+        assert code == 0
+        model = MeanShiftPP().fit(np.load(file))
+        assert np.array_equal(np.load(out), model.labels_)
+        summary = json.loads(text)
+        assert summary["clusters"] == len(model.cluster_weights_)
+        assert summary["strictness"] == 1.0
+    assert summary["clusters"] == 1
+    assert "3 significant" in run("cluster", tmp_path / "points.npy")[1]
+
+
+def test_modes_are_joined_on_request_with_a_bandwidth(tmp_path, blob):
+    out = tmp_path / "labels.npy"
+    for options, join in (((), False), (("--join",), True), (("--no-join",), False)):
+        code, text, stderr = run("cluster", blob, "-b", 0.5, "-o", out, "--json", *options)
+        assert (code, stderr) == (0, "")
+        expected = MeanShiftPP(0.5, join=join).fit_predict(np.load(blob))
+        assert np.array_equal(np.load(out), expected)
+        summary = json.loads(text)
+        assert (summary["strictness"] is not None) == (summary["valleys"] is not None) == join
+        assert (summary["clusters"] == 1) == join
+
+
+def test_the_message_about_the_bandwidth_names_the_options_of_another_run(tmp_path, points):
+    file = tmp_path / "points.npy"
+    for options in ((), ("--strictness", 0.5), ("--n-clusters", 2)):
+        code, text, stderr = run("cluster", file, "--json", *options)
+        assert code == 0
+        message = stderr.splitlines()[-1]
+        assert message.startswith("bandwidth chosen from 550 points: -b ")
+        assert message.endswith(" (with -b, the tree is grown from the grid and may differ)")
+        repeated = message.partition(": ")[2].partition(" (")[0].split()
+        code, again, stderr = run("cluster", file, "--json", *repeated)
+        assert (code, stderr) == (0, "")
+        first, second = json.loads(text), json.loads(again)
+        for name in ("bandwidth", "cells", "iterations", "strictness"):
+            assert first[name] == second[name]
+        if "--strictness" not in options:
+            assert first["sizes"] == second["sizes"]
+
+
+def test_explain_prints_the_valley_of_each_cluster(tmp_path, points):
+    file = tmp_path / "points.npy"
+    code, text, _ = run("cluster", file, "--explain")
+    assert code == 0
+    words = " ".join(text.split())
+    assert words.count("times less dense than the lower peak, z = ") == 2
+    valleys = json.loads(run("cluster", file, "--json")[1])["valleys"]
+    assert len(valleys) == 2
+    assert {0, 1, 2} == {v["cluster"] for v in valleys} | {v["parent"] for v in valleys}
+    for valley in valleys:
+        assert 0 < valley["ratio"] < 1
+        assert valley["z"] > valley["critical"]
+        assert valley["score"] >= 1
+        assert f"{1 / valley['ratio']:.3g} times less dense" in valley["reason"]
+        assert f"z = {valley['z']:.1f} (at least {valley['critical']:.1f}" in valley["reason"]
+        between = f"between clusters {valley['parent']} and {valley['cluster']}: "
+        assert between + valley["reason"] in words
+    assert "less dense" not in run("cluster", file)[1]
+
+
+def test_one_cluster_comes_with_candidates(tmp_path, blob):
+    code, text, _ = run("cluster", blob)
+    assert code == 0
+    words = " ".join(text.split())
+    assert "clusters 1 significant" in words
+    assert "no significant valley; candidates: " in words
+    assert "meanshiftpp sweep shows the clusters at many bandwidths" in words
+    found = json.loads(run("cluster", blob, "--json")[1])["candidates"]
+    assert 1 <= len(found) <= 3
+    assert sorted(found, key=lambda each: -each["score"]) == found
+    for candidate in found:
+        assert 0.5 <= candidate["score"] < 1
+        option = f"--strictness {candidate['strictness']:g}"
+        assert f"{candidate['clusters']} clusters with {option} (score " in words
+        accepted = MeanShiftPP(strictness=candidate["strictness"]).fit(np.load(blob))
+        assert accepted._modes.tree.n_clusters == candidate["clusters"] > 1
+    assert json.loads(run("cluster", blob, "--json", *option.split())[1])["clusters"] > 1
+
+
+def test_several_clusters_have_no_candidates(tmp_path, points):
+    code, text, _ = run("cluster", tmp_path / "points.npy", "--json")
+    assert (code, json.loads(text)["candidates"]) == (0, None)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+@pytest.mark.parametrize("options", [(), ("-b", "0.1", "--join"), ("--stream",)], ids=str)
+def test_n_clusters_cuts_the_tree(tmp_path, points, k, options):
+    out = tmp_path / "labels.npy"
+    arguments = ("cluster", tmp_path / "points.npy", "--n-clusters", k, "-o", out, *options)
+    code, text, _ = run(*arguments, "--json")
+    assert code == 0
+    summary = json.loads(text)
+    assert summary["clusters"] == k == len(set(np.load(out).tolist()))
+    assert (summary["strictness"], summary["candidates"]) == (None, None)
+    assert len(summary["valleys"]) == k - 1
+    assert f"{k} cut from the tree" in run(*arguments)[1]
+
+
+def test_streaming_and_grid_files_join_as_points_in_memory_do(tmp_path, points, blob):
+    out, grid = tmp_path / "labels.npy", tmp_path / "points.grid"
+    for file in (tmp_path / "points.npy", blob):
+        for options in (
+            (),
+            ("--strictness", 0.6),
+            ("-b", 0.3, "--join"),
+            ("-b", 0.3, "--join", "--n-clusters", 4),
+        ):
+            assert run("cluster", file, "-o", out, *options, "--no-stream")[0] == 0
+            expected = np.load(out)
+            assert run("cluster", file, "-o", out, *options, "--stream")[0] == 0
+            assert np.array_equal(np.load(out), expected)
+        assert run("grid", "build", file, "-b", 0.3, "-o", grid)[0] == 0
+        joined = ("--grid", grid, "--join", "--n-clusters", 4)
+        assert run("cluster", file, "-o", out, *joined)[0] == 0
+        assert np.array_equal(np.load(out), expected)
+        assert run("cluster", file, "-o", out, "--grid", grid)[0] == 0
+        assert np.array_equal(np.load(out), MeanShiftPP(0.3).fit_predict(np.load(file)))
+
+
+def test_fewer_clusters_than_wanted_are_reported(tmp_path, points):
+    np.save(tmp_path / "equal.npy", np.ones((20, 2)))
+    code, text, stderr = run("cluster", tmp_path / "equal.npy", "--n-clusters", 3, "--json")
+    assert (code, json.loads(text)["clusters"]) == (0, 1)
+    assert "expected 3 clusters, found 1: the data has no further valley" in stderr
+    options = ("--n-clusters", 3, "--min-cluster-size", 100)
+    code, _, stderr = run("cluster", tmp_path / "points.npy", *options)
+    assert code == 0
+    assert "expected 3 clusters, found 2 of --min-cluster-size 100" in stderr
+
+
+@pytest.mark.parametrize("stream", ["--stream", "--no-stream"])
+@pytest.mark.parametrize(
+    "rows",
+    [[[1.0, 2.0]], [[1.0, 2.0], [5.0, 9.0]], [[3.0, 3.0]] * 40, [[0.0, 0.0]] * 3],
+    ids=["one row", "two rows", "equal", "zeros"],
+)
+def test_degenerate_data_is_one_cluster(tmp_path, rows, stream):
+    np.save(tmp_path / "rows.npy", np.array(rows))
+    code, text, _ = run("cluster", tmp_path / "rows.npy", stream, "--json")
+    assert code == 0
+    summary = json.loads(text)
+    assert (summary["sizes"], summary["candidates"]) == ([len(rows)], [])
+    code, text, _ = run("cluster", tmp_path / "rows.npy", stream, "--explain")
+    assert code == 0
+    assert "no significant valley; candidates: none; meanshiftpp sweep" in " ".join(text.split())
+
+
+def test_a_constant_column_does_not_change_the_clusters(tmp_path, points):
+    np.save(tmp_path / "flat.npy", np.c_[points, np.full(len(points), 7.0)])
+    code, text, _ = run("cluster", tmp_path / "flat.npy", "--json")
+    assert (code, json.loads(text)["sizes"]) == (0, [300, 200, 50])
+
+
+@pytest.mark.parametrize("strictness", ["0", "-1", "nan", "inf", "high", ""])
+def test_an_invalid_strictness_is_a_usage_error(tmp_path, points, strictness):
+    code, text, stderr = run("cluster", tmp_path / "points.npy", f"--strictness={strictness}")
+    assert (code, text) == (2, "")
+    assert "--strictness" in stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-b", 1, "--strictness", 0.5),
+        ("-b", 1, "--n-clusters", 3),
+        ("-b", 1, "--explain"),
+        ("--no-join", "--explain"),
+        ("--grid", "g", "--strictness", 2),
+        ("--n-clusters", 3, "--strictness", 0.5),
+        ("--n-clusters", 0),
+        ("--n-clusters", 2.5),
+    ],
+    ids=str,
+)
+def test_options_that_need_joined_clusters_are_a_usage_error_without(tmp_path, points, options):
+    code, text, stderr = run("cluster", tmp_path / "points.npy", *options)
+    assert (code, text) == (2, "")
+    assert "Traceback" not in stderr
 
 
 # -- errors ----------------------------------------------------------------------------------------

@@ -105,17 +105,31 @@ def test_small_clusters_are_noise_when_streaming(tmp_path, points, whole):
 
 
 def test_the_automatic_bandwidth_of_a_sample_is_printed(tmp_path, points, whole, monkeypatch):
-    code, text, stderr = run("cluster", whole, "--stream", "--json")
+    code, text, stderr = run("cluster", whole, "--stream", "--json", "--no-join")
     assert code == 0
     assert json.loads(text)["bandwidth"] == select_bandwidth(points).tolist()
     assert "bandwidth chosen from 60,000 points: -b " in stderr
     monkeypatch.setattr("meanshiftpp.apps.cli.cluster_run.SAMPLE", 3000)
     monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 500)
     picture = tmp_path / "p.png"
-    _, text, stderr = run("cluster", whole, "--stream", "--json", "--plot", picture)
+    options = ("--stream", "--json", "--no-join", "--plot", picture)
+    _, text, stderr = run("cluster", whole, *options)
     chosen = json.loads(text)["bandwidth"]
     assert np.allclose(chosen, select_bandwidth(points), rtol=0.2)  # of another sample
     assert "-b " + ",".join(map(repr, chosen)) in stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_stream_joins_by_the_tree_of_a_sample(tmp_path, points, whole, monkeypatch):
+    monkeypatch.setattr("meanshiftpp.apps.cli.cluster_run.SAMPLE", 3000)
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 500)
+    out, picture = tmp_path / "out.npy", tmp_path / "p.png"
+    options = ("--stream", "--json", "--plot", picture, "-o", out)
+    code, text, stderr = run("cluster", whole, *options)
+    assert code == 0
+    assert "bandwidth chosen from 5,000 points: -b " in stderr  # ten chunks of 500
+    assert json.loads(text)["clusters"] == 4
+    assert (np.load(out) == MeanShiftPP().fit_predict(points)).mean() > 0.99
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

@@ -154,10 +154,13 @@ def table(tmp_path_factory):
 
 
 def test_a_table_from_drop_to_export(page, table):
-    path, _ = table
+    path, points = table
     drop(page, path)
     page.wait_for_selector("#table[data-count]")
     first = page.get_attribute("#table", "data-count")
+    assert page.inner_text("#table .count") == "3 significant clusters"
+    labels = np.load(io.BytesIO(download(page, "#table [data-export=npy]")))
+    np.testing.assert_array_equal(labels, MeanShiftPP().fit_predict(points[:, :2]))
     # The left end of the curve is the smallest bandwidth, which gives more clusters.
     curve = page.locator("#table .curve svg").bounding_box()
     page.mouse.click(curve["x"] + 0.12 * curve["width"], curve["y"] + 0.5 * curve["height"])
@@ -186,6 +189,19 @@ def test_a_table_from_drop_to_export(page, table):
     page.keyboard.press("ArrowLeft")
     page.wait_for_timeout(200)
     assert page.locator("#table .plot").screenshot() != before
+
+
+def test_one_cluster_of_a_table_shows_the_next_step(page, tmp_path):
+    np.save(tmp_path / "blob.npy", np.random.default_rng(0).normal(size=(2000, 2)))
+    drop(page, tmp_path / "blob.npy")
+    page.wait_for_selector('#table[data-count="1"]')
+    assert page.inner_text("#table .count") == "1 significant cluster"
+    assert page.inner_text("#table .advice").startswith("no significant valley; candidates: ")
+    page.mouse.move(0, 0)
+    curve = page.locator("#table .curve svg").bounding_box()
+    page.mouse.click(curve["x"] + 0.12 * curve["width"], curve["y"] + 0.5 * curve["height"])
+    page.wait_for_selector('#table:not([data-count="1"])')
+    assert page.inner_text("#table .advice") == ""
 
 
 def test_dragging_the_bandwidth_of_a_table(page, table):

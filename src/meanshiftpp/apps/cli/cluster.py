@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from meanshiftpp.apps.cli.cluster_summary import print_summary
+from meanshiftpp.apps.cli.cluster_summary import Summary, print_summary
 from meanshiftpp.apps.cli.console import print_stderr, report_errors
 from meanshiftpp.apps.cli.options import (
     AsJson,
@@ -18,8 +19,10 @@ from meanshiftpp.apps.cli.options import (
     Columns,
     Every,
     Files,
+    Join,
     Periods,
     Resolution,
+    Strictness,
     Threads,
     check_plot,
     free_memory,
@@ -27,6 +30,7 @@ from meanshiftpp.apps.cli.options import (
     parse_bandwidth,
     parse_periods,
     parse_size,
+    parse_strictness,
 )
 
 
@@ -45,6 +49,17 @@ def cluster(
     ] = None,
     columns: Columns = None,
     as_json: AsJson = False,
+    join: Join = None,
+    strictness: Strictness = None,
+    n_clusters: Annotated[
+        int | None,
+        typer.Option(
+            "--n-clusters", min=1, metavar="K", help="Cut the tree of clusters into K clusters."
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print the valley that sets each cluster apart.")
+    ] = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the clusters (.png, .svg or .pdf).")
     ] = None,
@@ -83,17 +98,25 @@ def cluster(
 ) -> None:
     """Find the clusters of the points in FILE.
 
-    Prints a short table and writes a label for each row to OUT: 0 is the largest cluster. Files
-    that do not fit comfortably into memory are read twice, in chunks.
+    Prints a short table and writes a label for each row to OUT: 0 is the largest cluster. Without
+    a bandwidth, clusters are apart by a valley that is more than noise. Files that do not fit
+    comfortably into memory are read twice, in chunks.
     """
     bandwidths = None if bandwidth is None else parse_bandwidth(bandwidth)
     periods = parse_periods(periodic)
+    factor = parse_strictness(strictness)
+    joins = not (bandwidth or grid) if join is None else join
+    if not joins:
+        given = {"--strictness": strictness, "--n-clusters": n_clusters, "--explain": explain}
+        _check_options_of_join(given)
+    if strictness is not None and n_clusters is not None:
+        raise typer.BadParameter("--n-clusters chooses the strictness, but --strictness was given")
     limit = free_memory() // 4 if memory is None else parse_size(memory)
     if stream is False and checkpoint:
         raise typer.BadParameter("--checkpoint needs a stream, but --no-stream was given")
     if grid:
-        given = {"--bandwidth": bandwidth, "--periodic": periodic, "--checkpoint": checkpoint}
-        _check_options_of_grid({**given, "--no-stream": stream is False})
+        determined = {"--bandwidth": bandwidth, "--periodic": periodic, "--checkpoint": checkpoint}
+        _check_options_of_grid({**determined, "--no-stream": stream is False})
     with report_errors():
         from meanshiftpp._support.files import check_no_overwrite
         from meanshiftpp.apps.cli.cluster_run import Clustering
@@ -115,8 +138,10 @@ def cluster(
             tol=tol,
             max_iter=max_iter,
             min_weight=min_weight_for(min_cluster_size),
+            join=joins,
+            strictness=factor,
         )
-        work = Clustering(source, recipe, threads)
+        work = Clustering(source, recipe, threads, n_clusters)
         if grid:
             work.use_grid(grid, chosen_columns=columns is not None)
         elif checkpoint or (source.nbytes > limit if stream is None else stream):
@@ -131,10 +156,28 @@ def cluster(
             "more than half of the points are alone in their cluster; use a larger bandwidth "
             "(meanshiftpp sweep shows the clusters at many)"
         )
+    if n_clusters is not None and summary.clusters < n_clusters:
+        print_stderr(_too_few(summary, n_clusters, min_cluster_size))
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
     else:
-        print_summary(summary)
+        print_summary(summary, explain=explain)
+
+
+def _too_few(summary: Summary, n_clusters: int, min_cluster_size: int) -> str:
+    """Return the message that there are fewer clusters than --n-clusters."""
+    found = f"expected {n_clusters:,} clusters, found {summary.clusters:,}"
+    if summary.noise and min_cluster_size > 1:
+        return f"{found} of --min-cluster-size {min_cluster_size}; use a smaller size"
+    advice = "use fewer clusters or a smaller -b"
+    return f"{found}: the data has no further valley at this bandwidth; {advice}"
+
+
+def _check_options_of_join(given: Mapping[str, object]) -> None:
+    """Raise for options that need joined clusters."""
+    for name, value in given.items():
+        if value:
+            raise typer.BadParameter(f"{name} needs joined clusters; add --join, or leave out -b")
 
 
 def _check_options_of_grid(given: dict[str, object]) -> None:

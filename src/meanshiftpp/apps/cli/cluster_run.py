@@ -2,7 +2,8 @@
 
 Points that fit comfortably into memory are read once. Others are streamed: a first pass builds the
 grid, a second labels. With a checkpoint or a grid file, points are streamed too. At a given
-bandwidth the labels are the same; without one, a stream chooses it from a sample.
+bandwidth the labels are the same; without one, a stream chooses it, and the tree that joins the
+modes, from a sample.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ from meanshiftpp._support.text import format_bandwidth, pluralize
 from meanshiftpp.apps.cli.cluster_summary import Summary
 from meanshiftpp.apps.cli.console import print_stderr, row_progress, spinner
 from meanshiftpp.apps.cli.options import build_grid_with_progress, check_columns
-from meanshiftpp.bandwidth.choice import bandwidth_from_sample
+from meanshiftpp.apps.significance import candidates, valleys
+from meanshiftpp.bandwidth.significant import complete_recipe
+from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.gridfile import columns_of
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.periods import nearest_copies
 from meanshiftpp.core.recipe import CheckedRecipe, Recipe
+from meanshiftpp.core.tree import JoinedModes, Tree
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.sources import Source
 from meanshiftpp.io.streams import write_labels
@@ -39,8 +43,15 @@ SAMPLE = 1_000_000  # rows of a stream for the choice of a bandwidth and for a p
 class Clustering:
     """One run: `read`, `stream` or `use_grid` find the modes, `finish` writes the results."""
 
-    def __init__(self, source: Source, recipe: Recipe, n_threads: int | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        recipe: Recipe,
+        n_threads: int | None,
+        n_clusters: int | None = None,
+    ) -> None:
         self._source, self._recipe, self._n_threads = source, recipe, n_threads
+        self._n_clusters = n_clusters
         self._modes: Modes
         self._points: NDArray[Any] | None = None  # all of them, or a sample
         self._labels: NDArray[np.int32] | None = None  # of all points, if they were read
@@ -56,6 +67,9 @@ class Clustering:
         with self._timed("cluster"), source.locating_errors():
             recipe = self._checked_recipe(lambda: (points, len(points)))
             with spinner(f"clustering {len(points):,} points"):
+                if self._cuts_grid():
+                    grid = recipe.bin(Chunk(points), n_threads=self._n_threads)
+                    recipe = replace(recipe, tree=self._cut_tree(grid))
                 self._modes, self._labels = recipe.fit(points, n_threads=self._n_threads)
         self._points, self._streamed = points, False
 
@@ -110,14 +124,27 @@ class Clustering:
             return recipe.checked(n_features)
         with spinner(f"choosing a bandwidth for {self._source.name}"):
             points, total = sample()
-            bandwidth = bandwidth_from_sample(points, total, n_threads=self._n_threads)
+            recipe = complete_recipe(
+                recipe, points, total, n_clusters=self._n_clusters, n_threads=self._n_threads
+            )
         if np.isfinite(points).all():  # otherwise binning reports the bad value
-            chosen = ",".join(f"{size!r}" for size in bandwidth.tolist())
-            print_stderr(f"bandwidth chosen from {pluralize(len(points), 'point')}: -b {chosen}")
-        return replace(recipe, bandwidth=bandwidth).checked(n_features)
+            print_stderr(_chosen(recipe, len(points), self._n_clusters))
+        self._recipe = recipe
+        return recipe.checked(n_features)
+
+    def _cuts_grid(self) -> bool:
+        """Return whether a tree is to be grown from the grid and cut."""
+        return self._n_clusters is not None and self._recipe.tree is None
+
+    def _cut_tree(self, grid: Grid) -> Tree:
+        return Tree.of_grid(grid, n_threads=self._n_threads).cut(
+            self._n_clusters, n_threads=self._n_threads
+        )
 
     def _search(self, grid: Grid) -> None:
         with self._timed("cluster"), spinner(f"searching {len(grid):,} cells"):
+            if self._cuts_grid() and len(grid):
+                self._recipe = replace(self._recipe, tree=self._cut_tree(grid))
             self._modes = self._recipe.search(grid, n_threads=self._n_threads)
 
     # -- results ------------------------------------------------------------------------------
@@ -173,7 +200,7 @@ class Clustering:
         if self._points is not None:
             centers = nearest_copies(centers, self._points, modes.grid.periods)
         total, in_clusters = int(modes.grid.total), int(modes.weights.sum())
-        return Summary(
+        summary = Summary(
             file=self._source.name,
             columns=list(self._source.columns),
             points=total,
@@ -188,9 +215,31 @@ class Clustering:
             streamed=self._streamed,
             seconds=self._seconds,
         )
+        if isinstance(modes, JoinedModes):
+            self._describe_tree(modes, summary)
+        return summary
+
+    def _describe_tree(self, modes: JoinedModes, summary: Summary) -> None:
+        summary.valleys = valleys(modes)
+        if self._n_clusters is None:
+            summary.strictness = modes.tree.strictness
+            if not modes.tree.splits:
+                summary.candidates = candidates(modes.tree, self._n_threads)
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
         start = perf_counter()
         yield
         self._seconds[stage] = perf_counter() - start
+
+
+def _chosen(recipe: Recipe, n_points: int, n_clusters: int | None) -> str:
+    """Return the message about an automatic bandwidth: the options that repeat the run."""
+    sizes = ",".join(f"{size!r}" for size in np.asarray(recipe.bandwidth).tolist())
+    message = f"bandwidth chosen from {pluralize(n_points, 'point')}: -b {sizes}"
+    if not recipe.join:
+        return message
+    options = "--join" if n_clusters is None else f"--join --n-clusters {n_clusters}"
+    if n_clusters is None and recipe.strictness != 1:
+        options += f" --strictness {recipe.strictness!r}"
+    return f"{message} {options} (with -b, the tree is grown from the grid and may differ)"

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from meanshiftpp._support.text import format_bandwidth, pluralize
 from meanshiftpp.apps.cli.console import duration, print_table
+
+if TYPE_CHECKING:
+    from meanshiftpp.apps.significance import Candidate, Valley
 
 SIZES_SHOWN = 5
 STAGES = {"cluster": "clustering", "label": "labelling", "read": "reading", "write": "writing"}
@@ -28,6 +32,9 @@ class Summary:
     centers: list[list[float]]
     noise: int
     streamed: bool
+    strictness: float | None = None  # of joined clusters, unless --n-clusters is given
+    valleys: list[Valley] | None = None  # between joined clusters
+    candidates: list[Candidate] | None = None  # if there is only one
     grid_weight: float | None = None  # of --grid, whose points may be others
     seconds: dict[str, float] = field(default_factory=dict)
     output: str | None = None
@@ -35,21 +42,26 @@ class Summary:
     plot: str | None = None
 
 
-def print_summary(summary: Summary) -> None:
-    """Print a summary as a table."""
-    print_table(summary.file, _table_rows(summary))
+def print_summary(summary: Summary, *, explain: bool = False) -> None:
+    """Print a summary as a table; with `explain`, also the valley of each cluster."""
+    print_table(summary.file, _table_rows(summary, explain))
 
 
-def _table_rows(summary: Summary) -> Iterator[tuple[str, str]]:
+def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
     yield "points", f"{summary.points:,} in {', '.join(summary.columns)}"
     yield "bandwidth", format_bandwidth(summary.bandwidth)
     weight = "" if summary.grid_weight is None else f", of a grid of weight {summary.grid_weight:,}"
     yield "cells", f"{summary.cells:,}{weight}"
     yield "iterations", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
-    yield "clusters", f"{summary.clusters:,}"
+    yield "clusters", _format_clusters(summary)
     yield "sizes", _format_sizes(summary.sizes)
     if summary.noise:
         yield "noise", pluralize(summary.noise, "point")
+    if summary.candidates is not None:
+        yield "valleys", _format_candidates(summary.candidates)
+    if explain:
+        for number, valley in enumerate(summary.valleys or ()):
+            yield "" if number else "valleys", str(valley)
     times = [f"{STAGES[stage]} {duration(time)}" for stage, time in summary.seconds.items()]
     yield "time", ", ".join(times)
     if summary.output:
@@ -57,6 +69,21 @@ def _table_rows(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "labels", f"{summary.output}{column}"
     if summary.plot:
         yield "picture", summary.plot
+
+
+def _format_clusters(summary: Summary) -> str:
+    if summary.valleys is None:
+        return f"{summary.clusters:,}"
+    kind = "significant" if summary.strictness is not None else "cut from the tree"
+    return f"{summary.clusters:,} {kind}"
+
+
+def _format_candidates(candidates: list[Candidate]) -> str:
+    """Return the sentence about one cluster, and the options to try."""
+    from meanshiftpp.apps.significance import describe_candidates  # imports NumPy
+
+    sentence = describe_candidates(candidates, "--strictness")
+    return f"{sentence}; meanshiftpp sweep shows the clusters at many bandwidths"
 
 
 def _format_sizes(sizes: list[int]) -> str:

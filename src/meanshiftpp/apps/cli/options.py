@@ -39,6 +39,23 @@ Bandwidth = Annotated[
         help="Size of a cell, for all columns or for each. Default: chosen from the data.",
     ),
 ]
+Join = Annotated[
+    bool | None,
+    typer.Option(
+        "--join/--no-join",
+        help="Join modes across valleys that noise could have made. Default: only without "
+        "--bandwidth and --grid.",
+    ),
+]
+Strictness = Annotated[
+    str | None,
+    typer.Option(
+        "--strictness",
+        metavar="S",
+        help="Factor of the least depth of a valley, for --join: below 1 for more clusters, above "
+        "for fewer. Default: 1.",
+    ),
+]
 Columns = Annotated[
     str | None,
     typer.Option(metavar="A,B,...", help="Columns to use. Default: all numeric columns."),
@@ -95,6 +112,20 @@ def parse_positive_numbers(text: str, option: str, n_features: int | None = None
             param_hint=f"'{option}'",
         )
     return values
+
+
+def parse_strictness(text: str | None) -> float:
+    """Parse a strictness, one positive number; 1 by default."""
+    try:
+        value = 1.0 if text is None else float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise typer.BadParameter(
+            f"expected a positive number, such as 0.7 or 2; got {text!r}",
+            param_hint="'--strictness'",
+        )
+    return value
 
 
 def parse_periods(text: str | None) -> list[float | None] | None:

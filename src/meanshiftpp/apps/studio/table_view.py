@@ -1,5 +1,6 @@
 """The table view: clusters of two or three columns, with a sweep to choose the bandwidth.
 
+Until a bandwidth is chosen, the view shows significant clusters: modes that the tree has joined.
 Up to 100,000 points are drawn one by one. For more points the page receives a density raster: the
 number of points in each pixel, and the cluster of one of them. Three columns are drawn as a point
 cloud, thinned to every k-th row.
@@ -18,13 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
+from meanshiftpp.apps.significance import candidates, describe_candidates
 from meanshiftpp.apps.studio.session import Job, Reply, Request, Source
 from meanshiftpp.apps.studio.wire import narrow, pack
-from meanshiftpp.bandwidth.choice import select_bandwidth
+from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.bandwidth.sweep import Sweep, sweep
 from meanshiftpp.core.chunk import relocate_errors
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
+from meanshiftpp.core.tree import JoinedModes
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.streams import open_points, write_labels
 from meanshiftpp.io.tables import FORMATS as TABLE_FILES
@@ -36,7 +39,7 @@ FORMATS = (*TABLE_FILES, ".npy")
 MAX_DOTS = 100_000  # points that are drawn one by one
 RASTER = (960, 720)  # width and height of the density raster
 MAX_MODES = 300  # modes that are sent to the page
-DIGITS = 4  # significant digits of the automatic bandwidth; the rounded value is also used
+DIGITS = 4  # significant digits of the automatic bandwidth on the page
 MAX_NUMBERS = 2**29  # largest table that is opened, as rows times columns
 
 
@@ -51,7 +54,7 @@ class Plot:
     rows: NDArray[np.intp]  # one row per dot or pixel
     arrays: dict[str, NDArray[Any]]  # positions of the dots or pixels
     sweep: Sweep
-    auto: NDArray[np.float64]
+    auto: Recipe  # with a bandwidth and a tree
 
 
 class TableView:
@@ -101,8 +104,8 @@ class TableView:
         """Return the table with a label column, or the labels alone."""
         source, columns, suffix = self._open_source(), self._columns(request), _suffix(request)
         job.update(description="Exporting")
-        h = _bandwidth(request, len(columns))
-        _, labels = self._labels(self._select(columns), h)
+        points, h = self._select(columns), _bandwidth(request, len(columns))
+        _, labels = _fit(_automatic(points) if h is None else Recipe(h), points)
         return source.export(
             f"{source.stem('table')}-labels{suffix}",
             lambda path: write_labels(path, open_points(source.path, columns), labels),
@@ -134,7 +137,7 @@ class TableView:
             job.update(description=f"Sweeping the bandwidth over {len(points):,} points")
             swept = sweep(points)
             job.update(description="Choosing a bandwidth")
-            auto = select_bandwidth(points)
+            auto = _automatic(points)
             _ = swept.stability, swept.best  # computed on first access, so compute them here
         job.update(description="Drawing")
         low, high = _axis_limits(points)
@@ -158,17 +161,19 @@ class TableView:
             "large": swept.n_large.tolist(),
             "stability": [None if math.isnan(s) else round(float(s), 4) for s in swept.stability],
             "best": swept.best,
-            "auto": _rounded(plot.auto),
+            "auto": _rounded(plot.auto.bandwidth),
         }
 
     def _clusters_reply(self, plot: Plot, request: Request) -> bytes:
-        h = _bandwidth(request, len(plot.columns)) or _rounded(plot.auto)
-        modes, labels = self._labels(plot.points, h)
+        h = _bandwidth(request, len(plot.columns))
+        modes, labels = _fit(plot.auto if h is None else Recipe(h), plot.points)
         fields = {
             "type": "clusters",
             "view": "table",
             "request": request.get("id"),
-            "bandwidth": h,
+            "bandwidth": _rounded(plot.auto.bandwidth) if h is None else h,
+            "joined": h is None,
+            "advice": _advice(modes),
             "n": len(modes),
             "cells": len(modes.grid),
             "iterations": modes.n_iter,
@@ -183,11 +188,22 @@ class TableView:
         }
         return pack(fields, arrays)
 
-    def _labels(
-        self, points: NDArray[Any], h: list[float] | None
-    ) -> tuple[Modes, NDArray[np.int32]]:
-        bandwidth = select_bandwidth(points) if h is None else h
-        return Recipe(bandwidth).checked(points.shape[1]).fit(points)
+
+def _automatic(points: NDArray[Any]) -> Recipe:
+    """Return the recipe of `MeanShiftPP()`."""
+    return complete_recipe(Recipe(join=True), points, len(points))
+
+
+def _fit(recipe: Recipe, points: NDArray[Any]) -> tuple[Modes, NDArray[np.int32]]:
+    return recipe.checked(points.shape[1]).fit(points)
+
+
+def _advice(modes: Modes) -> str:
+    """Return the next step if there is no significant valley."""
+    if not isinstance(modes, JoinedModes) or modes.tree.splits:
+        return ""
+    sentence = describe_candidates(candidates(modes.tree))
+    return f"{sentence}; the slider shows the clusters at other bandwidths"
 
 
 def _naming_cells(columns: tuple[str, ...]) -> AbstractContextManager[None]:
@@ -243,7 +259,7 @@ def _bandwidth(request: Request, d: int) -> list[float] | None:
     return [float(size) for size in h]
 
 
-def _rounded(h: NDArray[np.float64]) -> list[float]:
+def _rounded(h: Any) -> list[float]:
     return [float(f"{size:.{DIGITS}g}") for size in h]
 
 
@@ -264,18 +280,19 @@ def _check_size(source: Source) -> None:
 
 
 def _code(
-    source: Source, columns: tuple[str, ...], h: list[float], all_columns: tuple[str, ...]
+    source: Source, columns: tuple[str, ...], h: list[float] | None, all_columns: tuple[str, ...]
 ) -> dict[str, str]:
-    """Return Python code and a command line that compute the same labels."""
+    """Return Python code and a command line that compute the same labels; None is automatic."""
     selection = "" if columns == all_columns else f", {list(columns)!r}"
     python = (
         "from meanshiftpp import MeanShiftPP\n"
         "from meanshiftpp.stream import open_points\n\n"
         f"points = open_points({source.name!r}{selection}).read()\n"
-        f"labels = MeanShiftPP({h!r}).fit_predict(points)"
+        f"labels = MeanShiftPP({'' if h is None else repr(h)}).fit_predict(points)"
     )
     command = ["meanshiftpp", "cluster", source.name]
     if selection:
         command += ["--columns", ",".join(columns)]
-    command += ["-b", ",".join(map(repr, h)), "-o", "labels.csv"]
+    command += [] if h is None else ["-b", ",".join(map(repr, h))]
+    command += ["-o", "labels.csv"]
     return {"python": python, "cli": shlex.join(command)}

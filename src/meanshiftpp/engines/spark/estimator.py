@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,8 @@ from pyspark.ml.util import (
 from pyspark.sql import functions as sql
 
 from meanshiftpp._support.checks import Periodic
-from meanshiftpp.bandwidth.choice import bandwidth_from_sample
+from meanshiftpp.bandwidth.significant import complete_recipe
+from meanshiftpp.core import treefile
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import (
@@ -48,6 +50,7 @@ from meanshiftpp.core.recipe import (
     report_convergence,
 )
 from meanshiftpp.core.scale import SAMPLE_SIZE
+from meanshiftpp.core.tree import JoinedModes
 from meanshiftpp.engines.spark.parameters import Parameters, number_column
 from meanshiftpp.engines.spark.tasks import (
     PARTIAL,
@@ -79,6 +82,8 @@ def fit(
     max_iter: int = DEFAULT_MAX_ITER,
     min_cluster_size: float = 1,
     cluster_all: bool = True,
+    join: bool | None = None,
+    strictness: float = 1.0,
 ) -> MeanShiftPPModel:
     """Find the modes of some columns of a Spark data frame.
 
@@ -89,15 +94,17 @@ def fit(
     columns : sequence of str
         The columns to cluster by, of any numeric type.
     bandwidth : float or array-like of shape (n_features,), default=None
-        Size of a grid cell. ``None`` chooses one for each feature as `select_bandwidth` does; for
-        that, Spark counts the rows and reads the data once to sample about 16,384 of them.
+        Size of a grid cell. ``None`` chooses one for each feature and joins the modes by the tree
+        of a sample; for that, Spark counts the rows and reads the data once to sample about 16,384
+        of them. Up to that many rows, the result is that of one process.
     weight : str, default=None
         The column of weights. Whole numbers are exact; real numbers are rounded partition by
         partition.
     label : str, default="label"
         Name of the column that the model's `transform` adds.
-    resolution, periodic, tol, max_iter, min_cluster_size, cluster_all
-        As in `meanshiftpp.MeanShiftPP`.
+    resolution, periodic, tol, max_iter, min_cluster_size, cluster_all, join, strictness
+        As in `meanshiftpp.MeanShiftPP`. With a bandwidth, the tree of ``join=True`` is grown from
+        the grid: the result is that of one process.
 
     Returns
     -------
@@ -114,7 +121,7 @@ def fit(
     >>> [row.label for row in model.transform(df).collect()]
     [0, 0, 1]
     """
-    optional = {"bandwidth": bandwidth, "weightCol": weight, "periodic": periodic}
+    optional = {"bandwidth": bandwidth, "weightCol": weight, "periodic": periodic, "join": join}
     estimator = MeanShiftPP(
         inputCols=list(columns),
         predictionCol=label,
@@ -123,6 +130,7 @@ def fit(
         maxIter=max_iter,
         minClusterSize=min_cluster_size,
         clusterAll=cluster_all,
+        strictness=strictness,
         **{name: value for name, value in optional.items() if value is not None},
     )
     model: MeanShiftPPModel = estimator.fit(df)
@@ -148,9 +156,9 @@ class MeanShiftPP(
         The column of weights.
     bandwidth : float or list of float
         Size of a grid cell; if not set, it is chosen as in `fit`.
-    resolution, periodic, tol, maxIter, minClusterSize, clusterAll
-        As resolution, periodic, tol, max_iter, min_cluster_size and cluster_all of
-        `meanshiftpp.MeanShiftPP`.
+    resolution, periodic, tol, maxIter, minClusterSize, clusterAll, join, strictness
+        As resolution, periodic, tol, max_iter, min_cluster_size, cluster_all, join and strictness
+        of `meanshiftpp.MeanShiftPP`.
 
     Examples
     --------
@@ -178,17 +186,16 @@ class MeanShiftPP(
     def _fit(self, df: Any) -> MeanShiftPPModel:
         points = self._points(df)
         weight = number_column(df, self.getWeightCol()) if self.isSet(self.weightCol) else None
-        bandwidth: Any = self.getBandwidth()
-        if bandwidth is None:
-            bandwidth = _choose_bandwidth(df, points, weight)
-        recipe = self._recipe(bandwidth)
+        recipe = self._recipe(self.getBandwidth())
+        if recipe.bandwidth is None:
+            recipe = _complete(recipe, df, points, weight)
         if self._names():  # the length of vectors is known only when they are read
             recipe.checked(len(points))
         if weight is not None:
             points.append(weight.alias(WEIGHT))
         modes = recipe.search_quietly(_build_grid(df.select(*points), recipe, self._names()))
         report_convergence([modes], recipe, max_iter="maxIter")
-        model = MeanShiftPPModel(modes)
+        model = MeanShiftPPModel(recipe.joined(modes))
         model._resetUid(self.uid)
         fitted: MeanShiftPPModel = self._copyValues(model)
         return fitted
@@ -200,7 +207,8 @@ class MeanShiftPPModel(Parameters, Model, MLReadable, MLWritable):
     Attributes
     ----------
     modes : Modes
-        The modes of all clusters, also of those lighter than `minClusterSize`.
+        The modes of all clusters, also of those lighter than `minClusterSize`. If they are joined,
+        `modes.tree` has the reason for each split.
     grid : Grid
         The grid of the data; the rows themselves are not stored.
 
@@ -258,12 +266,13 @@ class MeanShiftPPModel(Parameters, Model, MLReadable, MLWritable):
         # Only these columns are sent to Python, and one comes back; others may have any type.
         columns = self._points(df)
         features = columns[0] if len(columns) == 1 else sql.struct(*columns)
-        task = sql.arrow_udf(label_task(self._large_modes(), self._recipe(), self._names()), "int")
+        recipe = Recipe(cluster_all=self.getClusterAll())
+        task = sql.arrow_udf(label_task(self._large_modes(), recipe, self._names()), "int")
         return df.withColumn(self.getPredictionCol(), task(features))
 
 
 class _Writer(MLWriter):
-    """Write Spark's parameters and the grid; the search is exact and repeated on load."""
+    """Write Spark's parameters, the grid and the tree; the search is exact and repeated on load."""
 
     def __init__(self, model: MeanShiftPPModel) -> None:
         super().__init__()
@@ -274,7 +283,9 @@ class _Writer(MLWriter):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "grid"
             self.model.grid.save(file)
-            rows = self.sparkSession.createDataFrame([(file.read_bytes(),)], "grid binary")
+            grid, modes = file.read_bytes(), self.model.modes
+        tree = treefile.to_bytes(modes.tree) if isinstance(modes, JoinedModes) else None
+        rows = self.sparkSession.createDataFrame([(grid, tree)], "grid binary, tree binary")
         rows.coalesce(1).write.parquet(f"{path}/data")
 
 
@@ -284,20 +295,31 @@ class _Reader(MLReader):
         name = f"{MeanShiftPPModel.__module__}.{MeanShiftPPModel.__name__}"
         if metadata["class"] != name:
             raise GridFileError(f"{path} holds a {metadata['class']}, not a {name}")
+        data = self.sparkSession.read.parquet(f"{path}/data").first().asDict()
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "grid"
-            file.write_bytes(self.sparkSession.read.parquet(f"{path}/data").first()["grid"])
+            file.write_bytes(data["grid"])
             grid = Grid.load(file)
-        saved = metadata["defaultParamMap"] | metadata["paramMap"]
-        recipe = Recipe(resolution=saved["resolution"], tol=saved["tol"], max_iter=saved["maxIter"])
-        model = MeanShiftPPModel(recipe.search_quietly(grid))  # the fit has reported convergence
+        saved, stored = metadata["defaultParamMap"] | metadata["paramMap"], data.get("tree")
+        recipe = Recipe(
+            resolution=saved["resolution"],
+            tol=saved["tol"],
+            max_iter=saved["maxIter"],
+            cluster_all=saved["clusterAll"],
+            join=stored is not None,
+            tree=None if stored is None else treefile.from_bytes(stored, path),
+        )
+        modes = recipe.search_quietly(grid)  # the fit has reported convergence
+        model = MeanShiftPPModel(recipe.joined(modes))
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
+        if stored is None and "bandwidth" not in saved:
+            model._set(join=False)  # a model of a release that did not join
         return model
 
 
-def _choose_bandwidth(df: Any, points: list[Any], weight: Any) -> NDArray[np.float64]:
-    """Choose a bandwidth from a sample of the rows of positive weight."""
+def _complete(recipe: Recipe, df: Any, points: list[Any], weight: Any) -> Recipe:
+    """Complete a recipe from a sample of the rows of positive weight."""
     rows = df if weight is None else df.where(weight > 0)
     row_weight = sql.lit(1) if weight is None else weight.cast("double")
     n, total = rows.agg(sql.count("*"), sql.sum(row_weight)).first()
@@ -307,10 +329,10 @@ def _choose_bandwidth(df: Any, points: list[Any], weight: Any) -> NDArray[np.flo
     sampled = selected.collect()
     values = [row[0] if isinstance(row[0], list) else row[:-1] for row in sampled]
     if len({len(value) for value in values}) != 1:
-        return np.ones(1)  # no rows, or vectors of several lengths: binning reports it
+        return replace(recipe, bandwidth=1.0)  # no rows, or several lengths: binning reports it
     sample = np.stack([_floats(value) for value in values])
     weights = None if weight is None else np.array([row[-1] for row in sampled])
-    return bandwidth_from_sample(sample, total, sample_weight=weights)
+    return complete_recipe(recipe, sample, total, weights)
 
 
 def _floats(row: Sequence[Any]) -> NDArray[np.float64]:
@@ -320,7 +342,8 @@ def _floats(row: Sequence[Any]) -> NDArray[np.float64]:
 
 def _build_grid(points: Any, recipe: Recipe, names: tuple[str, ...]) -> Grid:
     """Bin each partition, keep the partial grids on the cluster and add them in a tree."""
-    partial = points.mapInArrow(bin_task(recipe, names), PARTIAL).persist()
+    task = bin_task(replace(recipe, tree=None), names)  # binning does not need the tree
+    partial = points.mapInArrow(task, PARTIAL).persist()
     try:
         n, tree = partial.count(), partial
         while n > FAN_IN:

@@ -25,7 +25,7 @@ from pyspark.ml.param.shared import (
 from pyspark.sql import functions as sql
 from pyspark.sql.types import ArrayType, NumericType
 
-from meanshiftpp._support.checks import as_bandwidth, as_periods, is_number
+from meanshiftpp._support.checks import as_bandwidth, as_periods, as_positive, is_number
 from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe
 from meanshiftpp.errors import InvalidInputError
 
@@ -47,6 +47,11 @@ def _to_cluster_size(value: Any) -> float:
     if not is_number(value) or not value >= 1:
         raise InvalidInputError.for_parameter("minClusterSize", "a number of at least 1", value)
     return float(value)
+
+
+def _to_strictness(value: Any) -> float:
+    """Check a strictness."""
+    return as_positive(value, "strictness")
 
 
 class Parameters(
@@ -80,11 +85,20 @@ class Parameters(
         "whether points far from every occupied cell get a label",
         TypeConverters.toBoolean,
     )
+    join = Param(
+        Params._dummy(),
+        "join",
+        "whether modes are joined across valleys that noise could have made",
+        TypeConverters.toBoolean,
+    )
+    strictness = Param(
+        Params._dummy(), "strictness", "factor of the least depth of a valley", _to_strictness
+    )
 
     def __init__(self) -> None:
         super().__init__()
         self._setDefault(tol=DEFAULT_TOL, maxIter=DEFAULT_MAX_ITER, resolution=1)
-        self._setDefault(minClusterSize=1.0, clusterAll=True)
+        self._setDefault(minClusterSize=1.0, clusterAll=True, strictness=1.0)
 
     def getBandwidth(self) -> list[float] | None:
         """Return the bandwidth that was set, or None."""
@@ -106,6 +120,16 @@ class Parameters(
         """Return whether points far from every occupied cell get a label."""
         return bool(self.getOrDefault(self.clusterAll))
 
+    def getJoin(self) -> bool:
+        """Return whether modes are joined: by default, only without a bandwidth."""
+        if self.isSet(self.join):
+            return bool(self.getOrDefault(self.join))
+        return self.getBandwidth() is None
+
+    def getStrictness(self) -> float:
+        """Return the factor of the least depth of a valley."""
+        return float(self.getOrDefault(self.strictness))
+
     def _recipe(self, bandwidth: Any = None) -> Recipe:
         """Return the recipe of these parameters; the model drops light clusters later."""
         return Recipe(
@@ -115,6 +139,8 @@ class Parameters(
             tol=self.getTol(),
             max_iter=self.getMaxIter(),
             cluster_all=self.getClusterAll(),
+            join=self.getJoin(),
+            strictness=self.getStrictness(),
         )
 
     def _names(self) -> tuple[str, ...]:

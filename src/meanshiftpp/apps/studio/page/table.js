@@ -331,7 +331,8 @@ export function tableView(host) {
     });
     if (shown.n > count) items.push(make("li", { className: "more", textContent: `and ${(shown.n - count).toLocaleString("en")} more` }));
     list.replaceChildren(...items);
-    $(".count", root).textContent = plural(shown.n, "cluster");
+    $(".count", root).textContent = plural(shown.n, shown.joined ? "significant cluster" : "cluster");
+    $(".advice", root).textContent = shown.advice;
   }
 
   // -- rotation, redrawing and exports
@@ -353,7 +354,7 @@ export function tableView(host) {
   new ResizeObserver(() => requestAnimationFrame(draw)).observe(stage);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => requestAnimationFrame(draw));
   for (const button of $$("[data-export]", root)) {
-    button.onclick = () => shown && points && host.export({ view: "table", kind: button.dataset.export, columns: points.columns, bandwidth: shown.bandwidth });
+    button.onclick = () => shown && points && host.export({ view: "table", kind: button.dataset.export, columns: points.columns, bandwidth: shown.joined ? null : shown.bandwidth });
   }
 
   function status() {

@@ -1,0 +1,112 @@
+"""A tree as bytes: an .npz archive of its arrays and splits, validated when it is read.
+
+A saved model stores its tree, because a tree that was grown from a sample of the points cannot be
+grown again from the grid.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp._support.checks import as_positive
+from meanshiftpp.core.sample import Sample
+from meanshiftpp.core.tree import Split, Tree
+from meanshiftpp.errors import GridFileError
+
+_FORMAT, _VERSION = "meanshiftpp tree", 1
+_TYPES = {  # of the arrays of a tree: number of axes and type
+    "rows": (2, np.float64),
+    "counts": (1, np.int64),
+    "hashes": (1, np.uint64),
+    "labels": (1, np.int64),
+    "radii": (1, np.float64),
+    "_points": (2, np.float64),
+    "_counts": (1, np.int64),
+    "_period": (1, np.float64),
+    "_at": (1, np.int64),
+}
+_SPLIT = {each.name: int if each.type == "int" else float for each in fields(Split)}
+
+
+def to_bytes(tree: Tree) -> bytes:
+    """Return a tree as bytes."""
+    arrays = tree.sample._asdict() | vars(tree)
+    content: dict[str, Any] = {name: arrays[name] for name in _TYPES}
+    content |= {
+        f"split {name}": np.array([getattr(split, name) for split in tree.splits], np.float64)
+        for name in _SPLIT
+    }
+    file = io.BytesIO()
+    np.savez(
+        file,
+        format=np.array(_FORMAT),
+        version=np.array(_VERSION),
+        strictness=np.array(tree.strictness),
+        **content,
+    )
+    return file.getvalue()
+
+
+def from_bytes(data: bytes, place: object = "the tree") -> Tree:
+    """Return the tree of `to_bytes`; `place` names the origin of the bytes in errors."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            content = {name: archive[name] for name in archive.files}
+        if str(content["format"]) != _FORMAT:
+            raise ValueError("it is of another format")
+        if int(content["version"]) > _VERSION:
+            raise ValueError(f"it has version {int(content['version'])}; upgrade meanshiftpp")
+        arrays = {name: _array(content[name], name, *kind) for name, kind in _TYPES.items()}
+        _check_shapes(**arrays)
+        strictness = as_positive(float(content["strictness"]), "strictness")
+        sample = Sample(*(arrays.pop(name) for name in Sample._fields))
+        splits = _splits(content, len(sample.rows))
+    except Exception as error:  # a damaged archive can raise many kinds of exceptions
+        raise GridFileError(f"{place} has no valid tree: {error}") from error
+    return Tree(sample=sample, splits=splits, strictness=strictness, **arrays)
+
+
+def _array(values: NDArray[Any], name: str, n_axes: int, kind: Any) -> NDArray[Any]:
+    if values.ndim != n_axes or values.dtype != kind:
+        raise ValueError(f"{name} is an array of {values.ndim} axes of {values.dtype}")
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} is not finite")
+    return np.ascontiguousarray(values)
+
+
+def _check_shapes(
+    rows: NDArray[Any],
+    counts: NDArray[Any],
+    hashes: NDArray[Any],
+    labels: NDArray[Any],
+    radii: NDArray[Any],
+    _points: NDArray[Any],
+    _counts: NDArray[Any],
+    _period: NDArray[Any],
+    _at: NDArray[Any],
+) -> None:
+    lengths = {len(rows)} ^ {len(each) for each in (counts, hashes, labels, radii)}
+    grown = {len(_points)} ^ {len(_counts), len(_at)}
+    if lengths or grown or _points.shape[1] != len(_period) or not len(rows):
+        raise ValueError("its arrays do not fit together")
+    if len(_at) and not 0 <= _at.min() <= _at.max() < len(rows):
+        raise ValueError("it refers to a row that is not there")
+
+
+def _splits(content: dict[str, Any], n_rows: int) -> tuple[Split, ...]:
+    columns = [_array(content[f"split {name}"], name, 1, np.float64).tolist() for name in _SPLIT]
+    splits = tuple(_split(row) for row in zip(*columns, strict=True))
+    if not all(0 <= split.joins < n_rows for split in splits):
+        raise ValueError("a split refers to a row that is not there")
+    return splits
+
+
+def _split(row: tuple[float, ...]) -> Split:
+    pairs = zip(_SPLIT.items(), row, strict=True)
+    values: dict[str, Any] = {name: kind(value) for (name, kind), value in pairs}
+    return Split(**values)

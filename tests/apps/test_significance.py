@@ -1,0 +1,70 @@
+"""The reasons and candidates that the command and the studio print."""
+
+import numpy as np
+import pytest
+
+from meanshiftpp.apps.significance import _rounded_down, candidates, describe_candidates, valleys
+from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.recipe import seek
+from meanshiftpp.core.tree import Tree
+
+rng = np.random.default_rng(8)
+PARTS = [(0.0, 100), (9.0, 400), (25.0, 200)]
+X = np.concatenate([rng.normal(place, 1, (n, 2)) for place, n in PARTS])
+BLOB = rng.normal(size=(2000, 2))
+
+
+def test_clusters_of_valleys_are_labels():
+    tree = Tree.of_points(X)
+    modes = tree.join(seek(Grid.from_points(X, 2.0)))
+    found = valleys(modes)
+    assert [valley.score for valley in found] == sorted(
+        (s.score for s in tree.splits), reverse=True
+    )
+    assert len(found) == 2
+    labels = modes.label(tree.sample.rows)
+    for valley in found:
+        split = next(split for split in tree.splits if split.score == valley.score)
+        for number, label in ((split.cluster, valley.cluster), (split.parent, valley.parent)):
+            assert (labels[tree.labels == number] == label).all()
+
+
+def test_a_cluster_that_was_dropped_is_noise():
+    modes = Tree.of_points(X).join(seek(Grid.from_points(X, 2.0))).keep(150)
+    labels = [label for valley in valleys(modes) for label in (valley.cluster, valley.parent)]
+    assert set(labels) == {-1, 0, 1}
+
+
+@pytest.mark.parametrize("strictness", [1.0, 2.0])
+def test_candidates_are_accepted_at_their_strictness(strictness):
+    tree = Tree.of_points(BLOB, strictness=strictness)
+    assert not tree.splits
+    found = candidates(tree)
+    assert len(found) <= 3
+    assert len({each.strictness for each in found}) == len(found)
+    for each in found:
+        assert each.strictness <= each.score < strictness
+        assert tree.regrow(each.strictness).n_clusters == each.clusters > 1
+
+
+def test_no_candidate_is_a_sentence_too():
+    tree = Tree.of_points(np.ones((10, 2)))
+    assert candidates(tree) == []
+    assert describe_candidates([]) == "no significant valley; candidates: none"
+
+
+@pytest.mark.parametrize(
+    ("score", "strictness"),
+    [
+        (0.7345, 0.73),
+        (0.7, 0.7),
+        (0.29, 0.29),
+        (0.2899, 0.28),
+        (0.999, 0.99),
+        (12.9, 12.0),
+        (0.0567, 0.056),
+        (0.0, 0.0),
+    ],
+)
+def test_scores_are_rounded_down(score, strictness):
+    assert _rounded_down(score) == strictness <= score
