@@ -119,3 +119,11 @@ def test_uniform_numbers_are_uniform():
         np.quantile(values, [0.25, 0.5, 0.75], axis=0)[:, 0], [0.25, 0.5, 0.75], atol=0.02
     )
     assert abs(np.corrcoef(values.T)[0, 1]) < 0.05
+
+
+@pytest.mark.parametrize("mean", [0.35, 0.5, 0.6])
+def test_rows_of_a_grid_keep_the_mean_of_their_cell(mean):
+    grid = Grid.from_points([[mean - 0.1], [mean + 0.1]] * 2000, 1.0)
+    rows = sample_grid(grid, 10_000).rows
+    assert abs(rows.mean() - mean) < 0.02
+    assert rows.std() > 0.2

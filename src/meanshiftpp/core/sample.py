@@ -83,7 +83,10 @@ def _sample_of_repeats(
 
 
 def sample_grid(grid: Grid, limit: int) -> Sample:
-    """Draw rows from a grid, spread evenly over their cell around its mean, in units of a cell."""
+    """Draw rows from a grid, in units of a cell: spread over their cell, denser towards its mean.
+
+    A point that is alone in its cell stays where it is.
+    """
     grid = grid.to("cpu")
     cells = grid.cells.astype(np.float64)
     _, hashes = hash_rows(cells, 1.0, None)
@@ -93,9 +96,17 @@ def sample_grid(grid: Grid, limit: int) -> Sample:
     drawn = Sample(cells[at], counts, hashes[at]).repeated()
     at = np.repeat(at, counts)
     mean = grid.sums[at] / grid.counts[at, None] * 2.0**-OFFSET_BITS
-    room = np.where(grid.counts[at, None] > 1, np.minimum(mean, 1 - mean), 0.0)
-    rows = drawn.rows + mean + (2 * uniform(drawn.hashes, grid.n_features) - 1) * room
-    return Sample(rows, drawn.counts, drawn.hashes)
+    spread = _tilted(uniform(drawn.hashes, grid.n_features), mean)
+    offset = np.where(grid.counts[at, None] > 1, spread, mean)
+    return Sample(drawn.rows + offset, drawn.counts, drawn.hashes)
+
+
+def _tilted(u: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn uniform numbers into ones of a linear density on [0, 1] with about this mean."""
+    tilt = np.clip(6 * (mean - 0.5), -1.0, 1.0)
+    tilt = np.where(np.abs(tilt) < 1e-6, 1e-6, tilt)  # the density is 1 + tilt (2 x - 1)
+    values: NDArray[np.float64] = (tilt - 1 + np.sqrt((1 - tilt) ** 2 + 4 * tilt * u)) / (2 * tilt)
+    return np.clip(values, 0.0, np.nextafter(1.0, 0.0))
 
 
 def hash_rows(
