@@ -33,7 +33,7 @@ from benchmarks.common.command_line import add_output_option, command_parser
 from benchmarks.common.reporting import print_tables, progress_bar
 from meanshiftpp.core import critical
 
-SEEDS, QUICK_SEEDS = 200, 6
+SEEDS, QUICK_SEEDS = 120, 6
 DERIVED_FEATURES = (1, 2, 3, 4, 5)  # the last row holds for all higher numbers
 DERIVED_SIZES = cases.SIZES[:-1]
 

@@ -189,11 +189,13 @@ def others(sizes: Sequence[int]) -> Iterator[Case]:
             yield from (Case(LATTICES, "lattice", d, n, spread) for spread in LATTICE_SPREADS)
 
 
-def large_nulls(sizes: Sequence[int] = LARGE) -> Iterator[Case]:
-    for n in sizes:
-        yield from (Case(BLOBS, law, 2, n) for law in LAWS)
-        yield from (Case(BLOBS, "gaussian", d, n) for d in (1, 3, 5))
+def large_nulls() -> Iterator[Case]:
+    for n in LARGE:
+        yield from (Case(BLOBS, "gaussian", d, n) for d in (1, 2, 3))
         yield Case(RINGS, "ring", 2, n, 0.05)
+    for n in LARGE[:-1]:
+        yield from (Case(BLOBS, law, 2, n) for law in LAWS[1:])
+        yield Case(BLOBS, "gaussian", 5, n)
         yield Case(LATTICES, "lattice", 2, n, 20)
 
 

@@ -21,7 +21,7 @@ from meanshiftpp.core.tree import Tree
 DERIVE, REPORT = 1, 2  # stages
 PROCESSES = 2
 LEAST_SEEDS = 5
-CHEAP = 3e-3  # seconds: cases of this cost get all seeds, dearer ones fewer
+CHEAP = 2e-3  # seconds: cases of this cost get all seeds, dearer ones fewer
 WHOLE = 0.95  # share of the points that one cluster of a null must have
 LOOSEST, STRICTEST, BISECTIONS = 0.6, 2.4, 6
 
@@ -106,11 +106,11 @@ def is_whole(tree: Tree) -> bool:
 
 
 def _grow_twice(X: Points, derived: Table) -> tuple[Tree, Tree]:
-    tree = Tree.of_points(X, n_threads=1)
-    if derived == critical.CRITICAL:
-        return tree, tree
+    """Return the trees with the table in use and with the derived one."""
+    tree, before = Tree.of_points(X, n_threads=1), critical.critical_values(X.shape[1])
     with critical_table(derived):
-        return tree, tree.regrow(1.0, n_threads=1)
+        changed = (critical.critical_values(X.shape[1]) != before).any()
+        return tree, tree.regrow(1.0, n_threads=1) if changed else tree
 
 
 @contextmanager
