@@ -1,6 +1,6 @@
 """Calibrate the tree of significant clusters with simulated data, and report how often it is wrong.
 
-    python -m benchmarks.calibration             # about eight minutes of one core
+    python -m benchmarks.calibration             # about ten minutes of one core
     python -m benchmarks.calibration --quick     # small sizes, to check that it runs
     python -m benchmarks.calibration --write     # also write the critical values to the library
 
