@@ -1,0 +1,190 @@
+"""The report: tables for the screen and for Markdown, JSON with every case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.calibration.cases import (
+    BLOBS,
+    LATTICES,
+    RINGS,
+    SOLIDS,
+    SURFACES,
+    Case,
+    Mixture,
+)
+from benchmarks.calibration.derivation import MAX_BLOBS, MAX_RINGS, Needed, quantile
+from benchmarks.calibration.rates import Rate
+from benchmarks.calibration.simulation import LOOSEST, STRICTEST, Outcome
+from benchmarks.calibration.simulation import Table as CriticalTable
+from benchmarks.common import machine
+from benchmarks.common.reporting import Table, machine_table, markdown_table, write_report
+
+WORST = 12  # cells listed
+SHARES = (0.5, 0.9, 0.98)  # quantiles of the needed strictness
+NAMES = ("now", "derived")
+LIMITS = {BLOBS: {}, RINGS: MAX_RINGS, SOLIDS: MAX_RINGS, SURFACES: MAX_RINGS, LATTICES: {}}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that is printed and written."""
+
+    current: CriticalTable
+    derived: CriticalTable
+    needed: Needed
+    nulls: Mapping[Case, Sequence[Outcome]]
+    mixtures: Mapping[Mixture, Sequence[Outcome]]
+    facts: dict[str, str] = field(default_factory=machine.describe)
+
+
+def rates_of(outcomes: Iterable[Outcome]) -> tuple[Rate, Rate]:
+    """Return the rates with the table in use and with the derived one."""
+    found = list(outcomes)
+    now, derived = (Rate(sum(column), len(found)) for column in zip(*found, strict=True))
+    return now, derived
+
+
+def limit_of(family: str, d: int) -> float:
+    """Return the rate of false splits that is aimed at."""
+    return LIMITS[family].get(d, MAX_BLOBS)
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def critical_table(report: Report) -> Table:
+    rows = []
+    for d in sorted(report.current.keys() | report.derived.keys()):
+        tables = (report.current, report.derived)
+        before, after = (table[min(d, max(table))] for table in tables)
+        rows.append([str(d), *(f"{a:g} -> {b:g}" for a, b in zip(before, after, strict=True))])
+    return ["critical values, d", "line", "plane", "slope", "least"], rows
+
+
+def summary_table(report: Report) -> Table:
+    """Return the rate of every family and number of features, over all laws and sizes."""
+    rows = []
+    for family, d in sorted({(case.family, case.d) for case in report.nulls}):
+        members = [case for case in report.nulls if (case.family, case.d) == (family, d)]
+        rates = rates_of(each for case in members for each in report.nulls[case])
+        limit = limit_of(family, d)
+        verdicts = ["" if rate.share <= limit else "missed" for rate in rates]
+        cells = [x for pair in zip(map(str, rates), verdicts, strict=True) for x in pair]
+        rows.append([f"{family}, d = {d}", str(rates[0].seeds), f"{limit:.0%}", *cells])
+    return ["false splits in %", "seeds", "limit", "now", "", "derived", ""], rows
+
+
+def nulls_table(report: Report, which: int) -> Table:
+    """Return the rate of false splits of every law and size."""
+    cells = {(c.name, c.n): rates_of(each)[which] for c, each in report.nulls.items()}
+    return _by_size(f"false splits in %, {NAMES[which]}", cells)
+
+
+def mixtures_table(report: Report, which: int) -> Table:
+    """Return the rate of right numbers of clusters of every mixture."""
+    cells = {
+        (f"k = {m.k}, d = {m.d}", m.n): rates_of(each)[which] for m, each in report.mixtures.items()
+    }
+    return _by_size(f"right k in %, {NAMES[which]}", cells)
+
+
+def needed_table(report: Report) -> Table:
+    """Return quantiles of the strictness that the nulls of each law needed, all sizes alike."""
+    laws: dict[str, list[Sequence[float]]] = {}
+    for case, sample in report.needed.items():
+        laws.setdefault(case.name, []).append(sample)
+    rows = [
+        [name, str(sum(map(len, samples))), *(_needed(quantile(samples, x)) for x in SHARES)]
+        for name, samples in laws.items()
+    ]
+    return ["needed strictness", "seeds", *(f"{share:.0%}" for share in SHARES)], rows
+
+
+def worst_table(report: Report) -> Table:
+    """Return the cells with the highest rates, relative to their limit."""
+    found = {case: rates_of(each) for case, each in report.nulls.items()}
+
+    def excess(case: Case) -> float:
+        return max(rate.share for rate in found[case]) / limit_of(case.family, case.d)
+
+    rows = []
+    for case in sorted(filter(excess, found), key=excess, reverse=True)[:WORST]:
+        limit = limit_of(case.family, case.d)
+        rows.append([str(case), str(found[case][0].seeds), *map(str, found[case]), f"{limit:.0%}"])
+    return ["worst cells, false splits in %", "seeds", *NAMES, "limit"], rows
+
+
+def _by_size(corner: str, cells: Mapping[tuple[str, int], Rate]) -> Table:
+    sizes = sorted({n for _, n in cells})
+    rows = [
+        [name, *(str(cells[name, n]) if (name, n) in cells else "" for n in sizes)]
+        for name in dict.fromkeys(name for name, _ in cells)
+    ]
+    return [corner, *(f"{n:,}" for n in sizes)], rows
+
+
+def _needed(value: float) -> str:
+    if value <= LOOSEST:
+        return f"<= {LOOSEST:g}"
+    return f"{value:.2f}" if value < STRICTEST else f">= {STRICTEST:g}"
+
+
+def tables(report: Report) -> list[Table]:
+    both: Sequence[int] = range(len(NAMES)) if report.derived != report.current else (0,)
+    parts: list[Callable[[Report, int], Table]] = [nulls_table, mixtures_table]
+    return [
+        needed_table(report),
+        *(part(report, which) for part in parts for which in both),
+        summary_table(report),
+        worst_table(report),
+        critical_table(report),
+    ]
+
+
+def notes(report: Report) -> list[str]:
+    return [
+        "A null is split falsely if no cluster has 95 % of its points. In brackets: the 95 % "
+        "interval (Wilson).",
+        "The needed strictness and the derived values come from one set of seeds, all rates from "
+        "another.",
+        "now: the critical values in use. derived: those that keep the rate of every law at "
+        f"{MAX_BLOBS:.0%} for blobs and at "
+        + " and ".join(f"{limit:.0%} (d = {d})" for d, limit in MAX_RINGS.items())
+        + " for rings.",
+        "Mixtures: unit Gaussians, the nearest neighbour of each 4.5 sigma away.",
+    ]
+
+
+# -- output ----------------------------------------------------------------------------------------
+
+
+def markdown(report: Report) -> str:
+    lines = ["# Calibration of the tree", ""]
+    for table in tables(report):
+        lines += [*markdown_table(table), ""]
+    lines += [*(f"- {note}" for note in notes(report)), ""]
+    return "\n".join([*lines, *markdown_table(machine_table(report.facts))]) + "\n"
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    return {
+        "machine": report.facts,
+        "notes": notes(report),
+        "critical": {"now": report.current, "derived": report.derived},
+        "needed": {str(case): sorted(sample) for case, sample in report.needed.items()},
+        "false splits": {str(case): _as_json(each) for case, each in report.nulls.items()},
+        "right counts": {str(case): _as_json(each) for case, each in report.mixtures.items()},
+    }
+
+
+def _as_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    rates = dict(zip(NAMES, rates_of(outcomes), strict=True))
+    return {name: rate._asdict() | {"interval": rate.interval} for name, rate in rates.items()}
+
+
+def write(report: Report, folder: Path) -> None:
+    write_report(folder, "calibration", markdown(report), as_json(report))
