@@ -146,8 +146,8 @@ class Candidates {
           positions_(static_cast<size_t>(d_)),
           corners_(2 * positions_.size()) {}
 
-    // Collects all leaves at most sqrt(r2) from any of the centres of a block, and more.
-    void collect(const Leaves& centres, Range block, double r2) {
+    // Places the box around a block of centres; positions are relative to its low corner.
+    void enclose(const Leaves& centres, Range block) {
         double *low = corners_.data(), *high = low + d_;
         for (int j = 0; j < d_; ++j) {
             low[j] = high[j] = centres.position(block.begin)[j];
@@ -156,6 +156,11 @@ class Candidates {
                 high[j] = std::max(high[j], centres.position(i)[j]);
             }
         }
+    }
+
+    // Collects all leaves at most sqrt(r2) from any centre of the block, and more.
+    void collect(double r2) {
+        const double *low = corners_.data(), *high = low + d_;
         ids_.clear();
         boxes_.visit(low, high, r2, [&](Range found) {
             for (i64 k = found.begin; k < found.end; ++k) ids_.push_back(static_cast<u32>(k));

@@ -53,7 +53,8 @@ class Links {
         std::vector<Link> links;
         Candidates candidates(boxes_, period_);
         for (const Range block : boxes_.blocks()) {
-            candidates.collect(centres_, block, largest(block, windows_.reach, 1));
+            candidates.enclose(centres_, block);
+            candidates.collect(largest(block, windows_.reach, 1));
             for (i64 i = block.begin; i < block.end; ++i) {
                 const float* squared = candidates.squared_distances(centres_.position(i));
                 for (size_t k = 0; k < candidates.size(); ++k) {
@@ -114,7 +115,8 @@ class Links {
 
     void find_short(i64 b, Candidates& candidates) {
         const Range block = boxes_.blocks()[b];
-        candidates.collect(centres_, block, largest(block, windows_.square, stretch_));
+        candidates.enclose(centres_, block);
+        candidates.collect(largest(block, windows_.square, stretch_));
         std::vector<u32>& found = short_[b];
         for (i64 i = block.begin; i < block.end; ++i) {
             const float* squared = candidates.squared_distances(centres_.position(i));

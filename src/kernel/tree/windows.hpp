@@ -41,6 +41,7 @@ class WindowFinder {
         double guess = distance(blocks_[chunk * kChunk].begin, blocks_[chunk * kChunk].end - 1);
         for (i64 k = chunk * kChunk; k < end; ++k) {
             Range rest = blocks_[k];
+            candidates_.enclose(centres_, rest);
             const double step = k == chunk * kChunk ? 1.5 : 1.2;
             for (guess *= 1.1; !find(rest, guess); guess *= step) {
             }
@@ -60,7 +61,7 @@ class WindowFinder {
     // Finds the windows of a range of centres. False if the radius is too small for one: the range is then
     // the rest, from that one on.
     bool find(Range& rest, double radius) {
-        candidates_.collect(centres_, rest, radius * radius);
+        candidates_.collect(radius * radius);
         for (double enough = radius; rest.begin < rest.end; ++rest.begin) {
             const i64 i = rest.begin;
             if (!fill_bins(centres_.position(i), enough * enough)) return false;
