@@ -150,7 +150,7 @@ class Links {
             u32 from = 0, to = 0;
         };
         std::vector<Best> best(root.size());
-        const std::vector<u32> common = boxes_.common(root);
+        const Boxes::Common common = boxes_.common(root);
         const u32 n = static_cast<u32>(root.size());
         for (u32 i = 0; i < n; ++i) {
             if (root[i] == largest) continue;
@@ -160,12 +160,14 @@ class Links {
                 if (squared < shortest.squared) shortest = {squared, i, k};
             };
             if (std::isinf(shortest.squared)) consider(first_outside(root, i));
-            auto hit = [&](Range found) {
+            auto hit = [&](i64 group) {
+                const Range found = boxes_.range(group);
                 for (u32 k = static_cast<u32>(found.begin); k < found.end; ++k)
                     if (root[k] != root[i]) consider(k);
             };
             const double* x = centres_.position(i);
-            boxes_.visit(x, x, shortest.squared, hit, [&](i64 box) { return common[box] == root[i]; });
+            boxes_.visit(x, x, shortest.squared, hit,
+                         [&](size_t layer, i64 box) { return common[layer][box] == root[i]; });
         }
         std::vector<Link> links;
         for (u32 r = 0; r < n; ++r) {

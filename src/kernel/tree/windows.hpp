@@ -26,34 +26,33 @@ class WindowFinder {
     static constexpr i64 kChunk = 16;  // blocks; a chunk's guesses do not depend on other chunks
 
     WindowFinder(const Boxes& centres, const Boxes& leaves, const std::vector<double>& period, i64 mass,
-                 bool shapes, Windows& out)
+                 const std::vector<double>& guess, bool shapes, Windows& out)
         : centres_(centres.leaves()),
           leaves_(leaves.leaves()),
           blocks_(centres.blocks()),
           period_(period),
           mass_(mass),
+          guess_(guess),
           shapes_(shapes),
           out_(out),
           candidates_(leaves, period) {}
 
     void run(i64 chunk) {
-        const i64 end = std::min(static_cast<i64>(blocks_.size()), (chunk + 1) * kChunk);
-        double guess = distance(blocks_[chunk * kChunk].begin, blocks_[chunk * kChunk].end - 1);
-        for (i64 k = chunk * kChunk; k < end; ++k) {
-            Range rest = blocks_[k];
-            candidates_.enclose(centres_, rest);
-            const double step = k == chunk * kChunk ? 1.5 : 1.2;
-            for (guess *= 1.1; !find(rest, guess); guess *= step) {
-            }
-            double largest = 1;
-            for (i64 i = blocks_[k].begin; i < blocks_[k].end; ++i)
-                largest = std::max(largest, out_.reach[i]);
-            guess = std::sqrt(largest);
+        const i64 begin = chunk * kChunk, end = std::min(static_cast<i64>(blocks_.size()), begin + kChunk);
+        double last = distance(blocks_[begin].begin, blocks_[begin].end - 1);
+        for (i64 k = begin; k < end; ++k) {
+            const Range block = blocks_[k];
+            double radius = kSlack * largest(block, guess_);
+            if (radius == 0) radius = kSlack * last;
+            candidates_.enclose(centres_, block);
+            for (Range rest = block; !find(rest, radius);) radius *= missing_growth();
+            last = std::sqrt(std::max(1.0, largest(block, out_.reach)));
         }
     }
 
   private:
     static constexpr int kBins = 32;
+    static constexpr double kSlack = 1.1;  // of a guess: a search that fails costs more than one too wide
     struct Ball {
         double reach, sum;  // squared radius, and sum of the squared distances in it
     };
@@ -69,6 +68,16 @@ class WindowFinder {
             if (i + 1 < rest.end) enough = std::min(radius, std::sqrt(out_.reach[i]) + distance(i, i + 1));
         }
         return true;
+    }
+
+    static double largest(Range block, const std::vector<double>& values) {
+        return *std::max_element(values.begin() + block.begin, values.begin() + block.end);
+    }
+
+    // How much the radius must grow to reach the mass, if the density is even.
+    double missing_growth() const {
+        const double missing = static_cast<double>(mass_) / static_cast<double>(std::max<i64>(1, found_));
+        return std::clamp(kSlack * std::pow(missing, 1.0 / centres_.d), 1.2, 2.0);
     }
 
     void store(i64 i) {
@@ -107,16 +116,16 @@ class WindowFinder {
         }
         std::fill(bin_mass_, bin_mass_ + kBins, 0);
         std::fill(bin_sum_, bin_sum_ + kBins, 0.0);
-        i64 mass = 0;
+        found_ = 0;
         for (size_t k = 0; k < count_; ++k) {
             const int bin = std::min(kBins - 1, static_cast<int>(distance[k] * scale));
             const i64 weight = weight_of(k);
             bins_[k] = static_cast<unsigned char>(bin);
             bin_mass_[bin] += weight;
             bin_sum_[bin] += static_cast<double>(weight) * static_cast<double>(distance[k]);
-            mass += weight;
+            found_ += weight;
         }
-        return mass >= mass_;
+        return found_ >= mass_;
     }
 
     Ball ball_of(i64 mass) {
@@ -169,6 +178,7 @@ class WindowFinder {
     const std::vector<Range>& blocks_;
     const std::vector<double>& period_;
     i64 mass_;
+    const std::vector<double>& guess_;
     bool shapes_;
     Windows& out_;
     Candidates candidates_;
@@ -178,15 +188,17 @@ class WindowFinder {
     std::vector<float> distance_;               // their squared distances,
     std::vector<unsigned char> bins_;           // and their bins
     std::vector<std::pair<double, i64>> last_;  // of one bin
+    i64 found_ = 0;                             // mass
     i64 bin_mass_[kBins];
     double bin_sum_[kBins];
 };
 
 }  // namespace detail
 
-// The windows of mass K around the centres, among the leaves. IN mass: at most that of all leaves.
+// The windows of mass K around the centres, among the leaves. IN mass: at most that of all leaves; guess: how
+// far each window might reach, 0 if unknown (it changes the time, not the result).
 inline Windows make_windows(const Boxes& centres, const Boxes& leaves, const std::vector<double>& period,
-                            i64 mass, bool shapes, int n_threads) {
+                            i64 mass, const std::vector<double>& guess, bool shapes, int n_threads) {
     const size_t n = static_cast<size_t>(centres.leaves().size());
     Windows out{std::vector<double>(n), std::vector<double>(n), std::vector<i64>(n), std::vector<i64>(n),
                 std::vector<double>(shapes ? n : 0)};
@@ -194,7 +206,7 @@ inline Windows make_windows(const Boxes& centres, const Boxes& leaves, const std
     const i64 chunks = (static_cast<i64>(centres.blocks().size()) + chunk - 1) / chunk;
     const int team = team_size(chunks, 4, n_threads);
     parallel(team, [&](int t) {
-        detail::WindowFinder finder(centres, leaves, period, mass, shapes, out);
+        detail::WindowFinder finder(centres, leaves, period, mass, guess, shapes, out);
         const Range range = part(chunks, t, team);
         for (i64 k = range.begin; k < range.end; ++k) finder.run(k);
     });
