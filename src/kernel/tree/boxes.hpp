@@ -250,8 +250,8 @@ class Candidates {
         return wrapped(positions_[j][k] - (x[j] - corners_[j]), period_[j]);
     }
 
-    // The squared distances of all candidates from x.
-    const float* squared_distances(const double* x) {
+    // Computes the squared distances of all candidates from x.
+    void measure(const double* x) {
         const size_t n = size();
         float* out = squared_.data();
         for (int j = 0; j < d_; ++j) {
@@ -265,8 +265,8 @@ class Candidates {
             else
                 for (size_t k = 0; k < n; ++k) out[k] += (p[k] - v) * (p[k] - v);
         }
-        return out;
     }
+    const float* squared() const { return squared_.data(); }
 
   private:
     static constexpr i64 kWidth = Boxes::kWidth;

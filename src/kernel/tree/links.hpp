@@ -56,7 +56,8 @@ class Links {
             candidates.enclose(centres_, block);
             candidates.collect(largest(block, windows_.reach, 1));
             for (i64 i = block.begin; i < block.end; ++i) {
-                const float* squared = candidates.squared_distances(centres_.position(i));
+                candidates.measure(centres_.position(i));
+                const float* squared = candidates.squared();
                 for (size_t k = 0; k < candidates.size(); ++k) {
                     const u32 other = candidates.id(k);
                     if (basin[i] != basin[other] && squared[k] <= windows_.reach[i] &&
@@ -119,18 +120,33 @@ class Links {
         candidates.collect(largest(block, windows_.square, stretch_));
         std::vector<u32>& found = short_[b];
         for (i64 i = block.begin; i < block.end; ++i) {
-            const float* squared = candidates.squared_distances(centres_.position(i));
-            const double limit = windows_.square[i] / stretch_;
-            const u32 own = rank_[i], begin = static_cast<u32>(found.size());
-            u32 densest = begin;
-            for (size_t k = 0; k < candidates.size(); ++k) {
-                if (squared[k] > limit || rank_[candidates.id(k)] >= own) continue;
-                found.push_back(candidates.id(k));
-                if (rank_[found.back()] < rank_[found[densest]]) densest = static_cast<u32>(found.size() - 1);
-            }
-            if (begin < found.size()) std::swap(found[begin], found[densest]);
+            candidates.measure(centres_.position(i));
+            const u32 begin = static_cast<u32>(found.size());
+            found.resize(begin + candidates.size());
+            found.resize(begin + denser_near(static_cast<u32>(i), candidates, &found[begin]));
+            const auto less = [&](u32 a, u32 b) { return rank_[a] < rank_[b]; };
+            const auto densest = std::min_element(found.begin() + begin, found.end(), less);
+            if (begin < found.size()) std::swap(found[begin], *densest);
             place_[i] = {static_cast<u32>(b), begin, static_cast<u32>(found.size())};
         }
+    }
+
+    // Writes the denser centres a short link away and returns their number; without a branch, as most
+    // candidates are too far. OUT: room for all candidates.
+    size_t denser_near(u32 i, const Candidates& candidates, u32* out) const {
+        const float* squared = candidates.squared();
+        const double limit = windows_.square[i] / stretch_;
+        size_t near = 0, count = 0;
+        for (size_t k = 0; k < candidates.size(); ++k) {
+            out[near] = candidates.id(k);
+            near += squared[k] <= limit;
+        }
+        for (size_t k = 0; k < near; ++k) {
+            const u32 other = out[k];
+            out[count] = other;
+            count += rank_[other] < rank_[i];
+        }
+        return count;
     }
 
     i64 level(double squared, u32 sparse) const {

@@ -39,22 +39,27 @@ class WindowFinder {
 
     void run(i64 chunk) {
         const i64 begin = chunk * kChunk, end = std::min(static_cast<i64>(blocks_.size()), begin + kChunk);
-        double last = distance(blocks_[begin].begin, blocks_[begin].end - 1);
+        last_ = distance(blocks_[begin].begin, blocks_[begin].end - 1);
         for (i64 k = begin; k < end; ++k) {
             const Range block = blocks_[k];
-            double radius = kSlack * largest(block, guess_);
-            if (radius == 0) radius = kSlack * last;
+            const double guess = largest(block, guess_);
+            double radius = kSlack * (guess > 0 ? guess : last_);
             candidates_.enclose(centres_, block);
             for (Range rest = block; !find(rest, radius);) radius *= missing_growth();
-            last = std::sqrt(std::max(1.0, largest(block, out_.reach)));
+            last_ = std::sqrt(std::max(1.0, largest(block, out_.reach)));
         }
     }
 
   private:
-    static constexpr int kBins = 32;
-    static constexpr double kSlack = 1.1;  // of a guess: a search that fails costs more than one too wide
+    static constexpr int kBins = 16;
+    static constexpr double kSlack = 1.05;  // of a guess: a search that fails costs more than one too wide
     struct Ball {
         double reach, sum;  // squared radius, and sum of the squared distances in it
+    };
+    struct Bin {
+        int index;
+        i64 before;  // mass in the bins before
+        double sum;  // of the squared distances there
     };
 
     // Finds the windows of a range of centres. False if the radius is too small for one: the range is then
@@ -63,9 +68,13 @@ class WindowFinder {
         candidates_.collect(radius * radius);
         for (double enough = radius; rest.begin < rest.end; ++rest.begin) {
             const i64 i = rest.begin;
-            if (!fill_bins(centres_.position(i), enough * enough)) return false;
+            const double likely = kSlack * (guess_[i] > 0 ? guess_[i] : last_);
+            candidates_.measure(centres_.position(i));
+            const bool found = likely > 0 && likely < enough && fill_bins(likely * likely);
+            if (!found && !fill_bins(enough * enough)) return false;
             store(i);
-            if (i + 1 < rest.end) enough = std::min(radius, std::sqrt(out_.reach[i]) + distance(i, i + 1));
+            last_ = std::sqrt(out_.reach[i]);
+            if (i + 1 < rest.end) enough = std::min(radius, last_ + distance(i, i + 1));
         }
         return true;
     }
@@ -82,7 +91,8 @@ class WindowFinder {
 
     void store(i64 i) {
         const i64 half = std::max<i64>(1, mass_ / 2);
-        const Ball ball = ball_of(mass_), inner = ball_of(half);
+        const Bin inner_bin = bin_of(half, {0, 0, 0.0}), bin = bin_of(mass_, inner_bin);
+        const Ball ball = ball_of(mass_, bin), inner = ball_of(half, inner_bin);
         out_.reach[i] = ball.reach;
         out_.square[i] = std::max(ball.sum / static_cast<double>(mass_), 1.0);
         out_.radius[i] = log2_units(out_.square[i]) / 2;
@@ -101,48 +111,65 @@ class WindowFinder {
     }
 
     // Sorts the leaves within the radius into bins by squared distance. False if they have too little mass.
-    bool fill_bins(const double* x, double r2) {
-        const float *squared = candidates_.squared_distances(x), limit = static_cast<float>(r2),
-                    scale = kBins / limit;
-        const size_t n = candidates_.size();
-        if (near_.size() < n) near_.resize(n), bins_.resize(n), distance_.resize(n);
-        u32* near = near_.data();
-        float* distance = distance_.data();
-        count_ = 0;
-        for (size_t k = 0; k < n; ++k) {  // without a branch: most of them are too far
-            near[count_] = static_cast<u32>(k);
-            distance[count_] = squared[k];
-            count_ += squared[k] <= limit;
-        }
+    bool fill_bins(double r2) {
+        const float limit = static_cast<float>(r2), scale = kBins / limit;
+        take_near(limit);
         std::fill(bin_mass_, bin_mass_ + kBins, 0);
         std::fill(bin_sum_, bin_sum_ + kBins, 0.0);
         found_ = 0;
         for (size_t k = 0; k < count_; ++k) {
-            const int bin = std::min(kBins - 1, static_cast<int>(distance[k] * scale));
+            const int bin = std::min(kBins - 1, static_cast<int>(distance_[k] * scale));
             const i64 weight = weight_of(k);
             bins_[k] = static_cast<unsigned char>(bin);
             bin_mass_[bin] += weight;
-            bin_sum_[bin] += static_cast<double>(weight) * static_cast<double>(distance[k]);
+            bin_sum_[bin] += static_cast<double>(weight) * static_cast<double>(distance_[k]);
             found_ += weight;
         }
         return found_ >= mass_;
     }
 
-    Ball ball_of(i64 mass) {
-        i64 before = 0;
-        double sum = 0;
-        int bin = 0;
-        for (; before + bin_mass_[bin] < mass; ++bin) before += bin_mass_[bin], sum += bin_sum_[bin];
-        last_.clear();
-        for (size_t k = 0; k < count_; ++k)
-            if (bins_[k] == bin) last_.push_back({distance_[k], weight_of(k)});
-        std::sort(last_.begin(), last_.end());
-        for (const auto& [squared, weight] : last_) {
-            if (before + weight >= mass) return {squared, sum + static_cast<double>(mass - before) * squared};
-            before += weight;
-            sum += static_cast<double>(weight) * squared;
+    // Copies the candidates within the limit; without a branch, as most of them are too far.
+    void take_near(float limit) {
+        const float* squared = candidates_.squared();
+        const size_t n = candidates_.size();
+        if (near_.size() < n) near_.resize(n), bins_.resize(n), distance_.resize(n), last_bin_.resize(n);
+        u32* near = near_.data();
+        float* distance = distance_.data();
+        size_t count = 0;
+        for (size_t k = 0; k < n; ++k) {
+            near[count] = static_cast<u32>(k);
+            distance[count] = squared[k];
+            count += squared[k] <= limit;
         }
-        return {last_.back().first, sum};
+        count_ = count;
+    }
+
+    // The bin in which a mass is reached, from an earlier one on.
+    Bin bin_of(i64 mass, Bin bin) const {
+        for (; bin.before + bin_mass_[bin.index] < mass; ++bin.index) {
+            bin.before += bin_mass_[bin.index];
+            bin.sum += bin_sum_[bin.index];
+        }
+        return bin;
+    }
+
+    Ball ball_of(i64 mass, Bin bin) {
+        size_t count = 0;
+        for (size_t k = 0; k < count_; ++k) {
+            last_bin_[count] = static_cast<u32>(k);
+            count += bins_[k] == bin.index;
+        }
+        sorted_.clear();
+        for (size_t k = 0; k < count; ++k)
+            sorted_.push_back({distance_[last_bin_[k]], weight_of(last_bin_[k])});
+        std::sort(sorted_.begin(), sorted_.end());
+        for (const auto& [squared, weight] : sorted_) {
+            if (bin.before + weight >= mass)
+                return {squared, bin.sum + static_cast<double>(mass - bin.before) * squared};
+            bin.before += weight;
+            bin.sum += static_cast<double>(weight) * squared;
+        }
+        return {sorted_.back().first, bin.sum};
     }
 
     // (tr C)^2 / tr C^2 of the covariance C of the leaves in the window.
@@ -183,12 +210,14 @@ class WindowFinder {
     Windows& out_;
     Candidates candidates_;
     std::vector<double> first_, second_, offset_;
-    size_t count_ = 0;                          // of the candidates within the radius:
-    std::vector<u32> near_;                     // which they are,
-    std::vector<float> distance_;               // their squared distances,
-    std::vector<unsigned char> bins_;           // and their bins
-    std::vector<std::pair<double, i64>> last_;  // of one bin
-    i64 found_ = 0;                             // mass
+    size_t count_ = 0;                            // of the candidates within the radius:
+    std::vector<u32> near_;                       // which they are,
+    std::vector<float> distance_;                 // their squared distances,
+    std::vector<unsigned char> bins_;             // and their bins
+    std::vector<u32> last_bin_;                   // those of the bin in which the mass is reached,
+    std::vector<std::pair<double, i64>> sorted_;  // by squared distance, and their weights
+    double last_ = 0;                             // reach of the last window
+    i64 found_ = 0;                               // mass
     i64 bin_mass_[kBins];
     double bin_sum_[kBins];
 };
