@@ -189,17 +189,17 @@ class Boxes {
 
     // Four times the squared distances of the boxes of eight children from the query.
     void squared_gaps(const float* boxes, const float* query, float* out) const {
-        float sum[kWidth] = {};
-        for (int j = 0; j < d_; ++j, boxes += 2 * kWidth) {
-            const float middle = query[j], half = query[d_ + j], period = period_[j];
-            float gap[kWidth];
-            for (int c = 0; c < kWidth; ++c) gap[c] = std::abs(boxes[c] - middle);
-            if (period > 0)
-                for (int c = 0; c < kWidth; ++c) gap[c] = around(gap[c], period);
-            for (int c = 0; c < kWidth; ++c)
-                sum[c] += four_squares_if_positive(gap[c] - boxes[kWidth + c] - half);
-        }
-        std::copy(sum, sum + kWidth, out);
+        std::fill(out, out + kWidth, 0.0f);
+        for (int j = 0; j < d_; ++j, boxes += 2 * kWidth)
+            add_squared_gaps(boxes, query[j], query[d_ + j], period_[j], out);
+    }
+    static void add_squared_gaps(const float* boxes, float middle, float half, float period, float* out) {
+        float gap[kWidth];
+        for (int c = 0; c < kWidth; ++c) gap[c] = std::abs(boxes[c] - middle);
+        if (period > 0)
+            for (int c = 0; c < kWidth; ++c) gap[c] = around(gap[c], period);
+        for (int c = 0; c < kWidth; ++c)
+            out[c] += four_squares_if_positive(gap[c] - boxes[kWidth + c] - half);
     }
 
     const Leaves& leaves_;

@@ -114,39 +114,52 @@ class Links {
         return result / divisor;
     }
 
+    // Finds the short links of a block of centres among the near leaves of its windows, if those are known
+    // and near enough.
     void find_short(i64 b, Candidates& candidates) {
         const Range block = boxes_.blocks()[b];
+        if (!windows_.near.empty() && !windows_.near[b].empty() && stretch_ * Windows::kNear > 1) {
+            const Windows::Near* near = windows_.near[b].data();
+            u32 begin = 0;
+            for (i64 i = block.begin; i < block.end; begin = windows_.near_end[i++])
+                store_short(b, static_cast<u32>(i), windows_.near_end[i] - begin,
+                            [&](size_t k) { return near[begin + k]; });
+            return;
+        }
         candidates.enclose(centres_, block);
         candidates.collect(largest(block, windows_.square, stretch_));
-        std::vector<u32>& found = short_[b];
         for (i64 i = block.begin; i < block.end; ++i) {
             candidates.measure(centres_.position(i));
-            const u32 begin = static_cast<u32>(found.size());
-            found.resize(begin + candidates.size());
-            found.resize(begin + denser_near(static_cast<u32>(i), candidates, &found[begin]));
-            const auto less = [&](u32 a, u32 b) { return rank_[a] < rank_[b]; };
-            const auto densest = std::min_element(found.begin() + begin, found.end(), less);
-            if (begin < found.size()) std::swap(found[begin], *densest);
-            place_[i] = {static_cast<u32>(b), begin, static_cast<u32>(found.size())};
+            const float* squared = candidates.squared();
+            store_short(b, static_cast<u32>(i), candidates.size(),
+                        [&](size_t k) { return Windows::Near{candidates.id(k), squared[k]}; });
         }
     }
 
-    // Writes the denser centres a short link away and returns their number; without a branch, as most
-    // candidates are too far. OUT: room for all candidates.
-    size_t denser_near(u32 i, const Candidates& candidates, u32* out) const {
-        const float* squared = candidates.squared();
+    // Stores the denser ones of n centres, at(k), that are a short link away; the densest first.
+    template <class At>
+    void store_short(i64 b, u32 i, size_t n, At&& at) {
+        std::vector<u32>& found = short_[b];
+        const u32 begin = static_cast<u32>(found.size()), own = rank_[i];
         const double limit = windows_.square[i] / stretch_;
+        found.resize(begin + n);
+        u32* out = found.data() + begin;
         size_t near = 0, count = 0;
-        for (size_t k = 0; k < candidates.size(); ++k) {
-            out[near] = candidates.id(k);
-            near += squared[k] <= limit;
+        for (size_t k = 0; k < n; ++k) {  // without a branch: most of them are too far
+            const auto [leaf, squared] = at(k);
+            out[near] = leaf;
+            near += squared <= limit;
         }
         for (size_t k = 0; k < near; ++k) {
             const u32 other = out[k];
             out[count] = other;
-            count += rank_[other] < rank_[i];
+            count += rank_[other] < own;
         }
-        return count;
+        found.resize(begin + count);
+        const auto densest = std::min_element(found.begin() + begin, found.end(),
+                                              [&](u32 a, u32 b) { return rank_[a] < rank_[b]; });
+        if (count > 0) std::swap(found[begin], *densest);
+        place_[i] = {static_cast<u32>(b), begin, begin + static_cast<u32>(count)};
     }
 
     i64 level(double squared, u32 sparse) const {

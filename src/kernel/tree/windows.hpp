@@ -16,6 +16,16 @@ struct Windows {
     std::vector<i64> radius;     // log2 of the root mean square, in units of 2^-16
     std::vector<i64> half;       // the same for mass K / 2
     std::vector<double> shape;   // 1 for a line, d for a ball; empty unless wanted
+
+    // The leaves at most kNear * square from each centre, with their squared distances: one list per block of
+    // centres, in the order of the centres. Empty if unknown.
+    struct Near {
+        u32 leaf;
+        float squared;
+    };
+    static constexpr double kNear = 1.1;
+    std::vector<std::vector<Near>> near;
+    std::vector<u32> near_end;  // where the leaves of each centre end in the list of its block
 };
 
 namespace detail {
@@ -45,8 +55,11 @@ class WindowFinder {
             const double guess = largest(block, guess_);
             double radius = kSlack * (guess > 0 ? guess : last_);
             candidates_.enclose(centres_, block);
+            kept_.clear();
+            all_kept_ = true;
             for (Range rest = block; !find(rest, radius);) radius *= missing_growth();
             last_ = std::sqrt(std::max(1.0, largest(block, out_.reach)));
+            if (!out_.near.empty()) keep_near(k);
         }
     }
 
@@ -98,6 +111,22 @@ class WindowFinder {
         out_.radius[i] = log2_units(out_.square[i]) / 2;
         out_.half[i] = log2_units(std::max(inner.sum / static_cast<double>(half), 1.0)) / 2;
         if (shapes_) out_.shape[i] = shape_of(centres_.position(i), ball.reach);
+        if (!out_.near.empty()) remember_near(i);
+    }
+
+    // Appends the near leaves of a centre to those of its block.
+    void remember_near(i64 i) {
+        const float limit = static_cast<float>(Windows::kNear * out_.square[i]);
+        all_kept_ = all_kept_ && limit <= limit_;
+        size_t count = kept_.size();
+        kept_.resize(count + count_);
+        for (size_t k = 0; k < count_; ++k)
+            if (distance_[k] <= limit) kept_[count++] = {candidates_.id(near_[k]), distance_[k]};
+        kept_.resize(count);
+        out_.near_end[i] = static_cast<u32>(count);
+    }
+    void keep_near(i64 block) {
+        if (all_kept_) out_.near[block] = kept_;
     }
 
     // No window reaches farther than its neighbour's and the distance between them; rounded up.
@@ -112,8 +141,9 @@ class WindowFinder {
 
     // Sorts the leaves within the radius into bins by squared distance. False if they have too little mass.
     bool fill_bins(double r2) {
-        const float limit = static_cast<float>(r2), scale = kBins / limit;
-        take_near(limit);
+        limit_ = static_cast<float>(r2);
+        const float scale = kBins / limit_;
+        take_near();
         std::fill(bin_mass_, bin_mass_ + kBins, 0);
         std::fill(bin_sum_, bin_sum_ + kBins, 0.0);
         found_ = 0;
@@ -128,9 +158,10 @@ class WindowFinder {
         return found_ >= mass_;
     }
 
-    // Copies the candidates within the limit; without a branch, as most of them are too far.
-    void take_near(float limit) {
+    // Copies the candidates within the radius; without a branch, as most of them are too far.
+    void take_near() {
         const float* squared = candidates_.squared();
+        const float limit = limit_;
         const size_t n = candidates_.size();
         if (near_.size() < n) near_.resize(n), bins_.resize(n), distance_.resize(n), last_bin_.resize(n);
         u32* near = near_.data();
@@ -210,6 +241,9 @@ class WindowFinder {
     Windows& out_;
     Candidates candidates_;
     std::vector<double> first_, second_, offset_;
+    std::vector<Windows::Near> kept_;             // of the centres of a block so far
+    bool all_kept_ = true;                        // none is farther than the radius
+    float limit_ = 0;                             // squared radius
     size_t count_ = 0;                            // of the candidates within the radius:
     std::vector<u32> near_;                       // which they are,
     std::vector<float> distance_;                 // their squared distances,
@@ -225,12 +259,22 @@ class WindowFinder {
 }  // namespace detail
 
 // The windows of mass K around the centres, among the leaves. IN mass: at most that of all leaves; guess: how
-// far each window might reach, 0 if unknown (it changes the time, not the result).
+// far each window might reach, 0 if unknown (it changes the time, not the result). The near leaves are kept
+// if the centres are the leaves.
 inline Windows make_windows(const Boxes& centres, const Boxes& leaves, const std::vector<double>& period,
                             i64 mass, const std::vector<double>& guess, bool shapes, int n_threads) {
     const size_t n = static_cast<size_t>(centres.leaves().size());
-    Windows out{std::vector<double>(n), std::vector<double>(n), std::vector<i64>(n), std::vector<i64>(n),
-                std::vector<double>(shapes ? n : 0)};
+    Windows out{std::vector<double>(n),
+                std::vector<double>(n),
+                std::vector<i64>(n),
+                std::vector<i64>(n),
+                std::vector<double>(shapes ? n : 0),
+                {},
+                {}};
+    if (&centres == &leaves) {
+        out.near.resize(centres.blocks().size());
+        out.near_end.resize(n);
+    }
     const i64 chunk = detail::WindowFinder::kChunk;
     const i64 chunks = (static_cast<i64>(centres.blocks().size()) + chunk - 1) / chunk;
     const int team = team_size(chunks, 4, n_threads);
