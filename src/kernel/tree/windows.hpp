@@ -146,15 +146,16 @@ class WindowFinder {
         take_near();
         std::fill(bin_mass_, bin_mass_ + kBins, 0);
         std::fill(bin_sum_, bin_sum_ + kBins, 0.0);
-        found_ = 0;
+        i64 found = 0;
         for (size_t k = 0; k < count_; ++k) {
             const int bin = std::min(kBins - 1, static_cast<int>(distance_[k] * scale));
             const i64 weight = weight_of(k);
-            bins_[k] = static_cast<unsigned char>(bin);
+            bins_[k] = bin;
             bin_mass_[bin] += weight;
             bin_sum_[bin] += static_cast<double>(weight) * static_cast<double>(distance_[k]);
-            found_ += weight;
+            found += weight;
         }
+        found_ = found;
         return found_ >= mass_;
     }
 
@@ -247,7 +248,7 @@ class WindowFinder {
     size_t count_ = 0;                            // of the candidates within the radius:
     std::vector<u32> near_;                       // which they are,
     std::vector<float> distance_;                 // their squared distances,
-    std::vector<unsigned char> bins_;             // and their bins
+    std::vector<int> bins_;                       // and their bins
     std::vector<u32> last_bin_;                   // those of the bin in which the mass is reached,
     std::vector<std::pair<double, i64>> sorted_;  // by squared distance, and their weights
     double last_ = 0;                             // reach of the last window
