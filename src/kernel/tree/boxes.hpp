@@ -14,126 +14,200 @@ inline double wrapped(double difference, double period) {
     return period > 0 ? difference - period * std::nearbyint(difference / period) : difference;
 }
 
+// The shorter way round a circle, of a distance up to the period.
+inline float around(float distance, float period) { return period / 2 - std::abs(period / 2 - distance); }
+
+// 4 * v * v, or 0 if v is negative; without a comparison, which keeps compilers from using vectors.
+inline float four_squares_if_positive(float v) { return (v + std::abs(v)) * (v + std::abs(v)); }
+
+// Every eight leaves are a group, every eight groups a node, every eight nodes a node of the next layer. The
+// boxes of a node's eight children lie side by side, so that one vector loop tests them all. A box is a
+// middle and half a width per axis, in float and rounded up: a search finds too much rather than too little.
 class Boxes {
   public:
-    static constexpr i64 kBlock = 8;  // the most leaves in a box without parts
+    static constexpr i64 kWidth = 8;
+    static constexpr i64 kBlock = 8;  // the most leaves in a block
 
-    Boxes(const Leaves& leaves, const std::vector<double>& period)
-        : leaves_(leaves), d_(leaves.d), period_(period.data()) {
-        build(0, leaves.size());
+    Boxes(const Leaves& leaves, const std::vector<double>& period) : leaves_(leaves), d_(leaves.d) {
+        for (double p : period) period_.push_back(static_cast<float>(p));
+        divide(0, leaves.size());
+        pack_positions();
+        std::vector<Side> sides = sides_of_groups();
+        layers_.push_back(make_layer(sides));
+        while (layers_.back().size() > layer_floats()) {
+            sides = join(sides);
+            layers_.push_back(make_layer(sides));
+        }
     }
 
     const Leaves& leaves() const { return leaves_; }
-    // The ranges of leaves in the boxes without parts, in rising order.
+    // Ranges of leaves that are close to each other, in rising order.
     const std::vector<Range>& blocks() const { return blocks_; }
+    // The leaves of a group along one axis; those past the last leaf are infinitely far away.
+    const double* positions(i64 group, int j) const { return &positions_[(group * d_ + j) * kWidth]; }
 
-    // For each box, the value that all its leaves have in common, or kMixed.
+    // For each child of each node, layer after layer, the value that all its leaves have in common, or
+    // kMixed.
     static constexpr u32 kMixed = UINT32_MAX;
-    std::vector<u32> common(const std::vector<u32>& values) const {
-        std::vector<u32> result(nodes_.size());
-        for (i64 k = static_cast<i64>(nodes_.size()) - 1; k >= 0; --k) {
-            if (nodes_[k].block < 0) {
-                result[k] = result[k + 1] == result[nodes_[k].second] ? result[k + 1] : kMixed;
-                continue;
+    using Common = std::vector<std::vector<u32>>;
+    Common common(const std::vector<u32>& values) const {
+        Common result;
+        const std::vector<u32>* below = &values;
+        for (size_t l = 0; l < layers_.size(); ++l) {
+            std::vector<u32> above;
+            for (size_t k = 0; k < below->size(); k += kWidth) {
+                const auto first = below->begin() + static_cast<i64>(k),
+                           last = below->begin() + static_cast<i64>(std::min(k + kWidth, below->size()));
+                above.push_back(std::all_of(first, last, [&](u32 v) { return v == *first; }) ? *first
+                                                                                             : kMixed);
             }
-            const Range block = blocks_[nodes_[k].block];
-            const auto first = values.begin() + block.begin, last = values.begin() + block.end;
-            result[k] = std::all_of(first, last, [&](u32 v) { return v == *first; }) ? *first : kMixed;
+            result.push_back(std::move(above));
+            below = &result.back();
         }
         return result;
     }
 
-    // Calls hit(range) for every block whose box is at most sqrt(r2) from the box [low, high], in rising
-    // order, unless skip(box). Reads r2 anew at every box.
+    // Calls hit(group) for every group whose box is at most sqrt(r2) from the box [low, high], and maybe a
+    // little more, in rising order, unless skip(layer, box). Reads r2 anew at every box.
     template <class Hit, class Skip>
     void visit(const double* low, const double* high, const double& r2, Hit&& hit, Skip&& skip) const {
-        i64 open[64 * 2];
-        int count = 0;
-        open[count++] = 0;
-        while (count > 0) {
-            const i64 k = open[--count];
-            if (skip(k) || !(squared_gap(k, low, high) <= r2)) continue;
-            if (nodes_[k].block >= 0) {
-                hit(blocks_[nodes_[k].block]);
-            } else {
-                open[count++] = nodes_[k].second;
-                open[count++] = k + 1;
-            }
+        thread_local std::vector<float> query;
+        query.resize(2 * static_cast<size_t>(d_));
+        for (int j = 0; j < d_; ++j) {
+            query[j] = middle({low[j], high[j]});
+            query[d_ + j] = half_width({low[j], high[j]});
         }
+        const double slack = 1 + 1e-6 * (d_ + 4);  // for the rounding of the sum of d squares
+        visit_node(
+            layers_.size() - 1, 0, query.data(), [&] { return static_cast<float>(4 * r2 * slack); }, hit,
+            skip);
     }
 
     template <class Hit>
     void visit(const double* low, const double* high, double r2, Hit&& hit) const {
-        visit(low, high, r2, hit, [](i64) { return false; });
+        visit(low, high, r2, hit, [](size_t, i64) { return false; });
     }
 
-  private:
-    struct Node {
-        i64 second;  // the second part; the first is the next node
-        i64 block;   // -1 if there are parts
-    };
+    // The leaves of a group.
+    Range range(i64 group) const { return {group * kWidth, std::min(leaves_.size(), (group + 1) * kWidth)}; }
 
-    // Appends the node of a range of leaves: divided at the highest bit in which their codes differ.
-    i64 build(i64 begin, i64 end) {
-        const i64 k = static_cast<i64>(nodes_.size());
-        nodes_.push_back({-1, -1});
-        corners_.resize(corners_.size() + 2 * static_cast<size_t>(d_));
+  private:
+    struct Side {  // of a box, along one axis
+        double low, high;
+    };
+    using Layer =
+        std::vector<float>;  // of each node and axis, the middles of all children, then half the widths
+    size_t layer_floats() const { return static_cast<size_t>(2 * kWidth * d_); }  // of one node
+
+    static float middle(Side side) { return static_cast<float>((side.low + side.high) / 2); }
+    // Half the width of a side, and more: for the rounding of middles and of their differences.
+    static float half_width(Side side) {
+        return static_cast<float>((side.high - side.low) * (0.5 + 0x1p-22) +
+                                  0x1p-21 * std::max(std::abs(side.low), std::abs(side.high)));
+    }
+
+    // Divides a range of leaves into blocks, at the highest bit in which their codes differ.
+    void divide(i64 begin, i64 end) {
         const u64 differ = leaves_.codes[begin] ^ leaves_.codes[end - 1];
         if (end - begin <= kBlock || differ == 0) {
-            nodes_[k].block = static_cast<i64>(blocks_.size());
             blocks_.push_back({begin, end});
-            enclose(k, begin, end);
-            return k;
+            return;
         }
         const u64 bit = std::bit_floor(differ);
         const auto codes = leaves_.codes.begin();
         const i64 middle =
             std::partition_point(codes + begin, codes + end, [&](u64 c) { return !(c & bit); }) - codes;
-        build(begin, middle);
-        nodes_[k].second = build(middle, end);
-        join_corners(k, k + 1, nodes_[k].second);
-        return k;
+        divide(begin, middle);
+        divide(middle, end);
     }
 
-    double* corners(i64 k) { return &corners_[static_cast<size_t>(2 * k * d_)]; }
-    const double* corners(i64 k) const { return &corners_[static_cast<size_t>(2 * k * d_)]; }
+    void pack_positions() {
+        const i64 groups = (leaves_.size() + kWidth - 1) / kWidth;
+        positions_.assign(static_cast<size_t>(groups * d_ * kWidth), std::numeric_limits<double>::infinity());
+        for (i64 i = 0; i < leaves_.size(); ++i)
+            for (int j = 0; j < d_; ++j)
+                positions_[(i / kWidth * d_ + j) * kWidth + i % kWidth] = leaves_.position(i)[j];
+    }
 
-    void enclose(i64 k, i64 begin, i64 end) {
-        double *low = corners(k), *high = low + d_;
-        for (int j = 0; j < d_; ++j) {
-            low[j] = high[j] = leaves_.position(begin)[j];
-            for (i64 i = begin + 1; i < end; ++i) {
-                low[j] = std::min(low[j], leaves_.position(i)[j]);
-                high[j] = std::max(high[j], leaves_.position(i)[j]);
+    // The sides of the boxes of all groups, d for each.
+    std::vector<Side> sides_of_groups() const {
+        std::vector<Side> sides;
+        for (i64 begin = 0; begin < leaves_.size(); begin += kWidth)
+            for (int j = 0; j < d_; ++j) {
+                const double* x = positions(begin / kWidth, j);
+                const auto [low, high] = std::minmax_element(x, x + range(begin / kWidth).size());
+                sides.push_back({*low, *high});
             }
-        }
+        return sides;
     }
-    void join_corners(i64 k, i64 a, i64 b) {
-        for (int j = 0; j < d_; ++j) {
-            corners(k)[j] = std::min(corners(a)[j], corners(b)[j]);
-            corners(k)[d_ + j] = std::max(corners(a)[d_ + j], corners(b)[d_ + j]);
+
+    // The sides of the boxes around every eight boxes.
+    std::vector<Side> join(const std::vector<Side>& sides) const {
+        const i64 d = d_, boxes = static_cast<i64>(sides.size()) / d;
+        std::vector<Side> joined(static_cast<size_t>((boxes + kWidth - 1) / kWidth * d));
+        for (i64 box = 0; box < boxes; ++box)
+            for (i64 j = 0; j < d; ++j) {
+                Side& side = joined[box / kWidth * d + j];
+                const auto [low, high] = sides[box * d + j];
+                side = box % kWidth == 0 ? Side{low, high}
+                                         : Side{std::min(side.low, low), std::max(side.high, high)};
+            }
+        return joined;
+    }
+
+    // Places without a box are infinitely far away.
+    Layer make_layer(const std::vector<Side>& sides) const {
+        const i64 d = d_, boxes = static_cast<i64>(sides.size()) / d;
+        Layer layer(static_cast<size_t>((boxes + kWidth - 1) / kWidth) * layer_floats(),
+                    std::numeric_limits<float>::infinity());
+        for (i64 box = 0; box < boxes; ++box)
+            for (i64 j = 0; j < d; ++j) {
+                float* place = &layer[(box / kWidth * d + j) * 2 * kWidth + box % kWidth];
+                place[0] = middle(sides[box * d + j]);
+                place[kWidth] = half_width(sides[box * d + j]);
+            }
+        return layer;
+    }
+
+    template <class Limit, class Hit, class Skip>
+    void visit_node(size_t l, i64 node, const float* query, Limit&& limit, Hit&& hit, Skip&& skip) const {
+        float gaps[kWidth];
+        squared_gaps(&layers_[l][static_cast<size_t>(node) * layer_floats()], query, gaps);
+        unsigned near = 0;
+        const float now = limit();
+        for (int c = 0; c < kWidth; ++c) near |= static_cast<unsigned>(gaps[c] <= now) << c;
+        for (; near != 0; near &= near - 1) {
+            const int c = std::countr_zero(near);
+            const i64 box = node * kWidth + c;
+            if (!(gaps[c] <= limit()) || skip(l, box)) continue;
+            if (l == 0)
+                hit(box);
+            else
+                visit_node(l - 1, box, query, limit, hit, skip);
         }
     }
 
-    double squared_gap(i64 k, const double* low, const double* high) const {
-        const double *lows = corners(k), *highs = lows + d_;
-        double sum = 0;
-        for (int j = 0; j < d_; ++j) {
-            double gap = std::max(lows[j] - high[j], low[j] - highs[j]);
-            if (period_[j] > 0)  // the other way round the circle
-                gap = std::min(gap, period_[j] - (std::max(highs[j], high[j]) - std::min(lows[j], low[j])));
-            gap = std::max(gap, 0.0);
-            sum += gap * gap;
-        }
-        return sum;
+    // Four times the squared distances of the boxes of eight children from the query.
+    void squared_gaps(const float* boxes, const float* query, float* out) const {
+        std::fill(out, out + kWidth, 0.0f);
+        for (int j = 0; j < d_; ++j, boxes += 2 * kWidth)
+            add_squared_gaps(boxes, query[j], query[d_ + j], period_[j], out);
+    }
+    static void add_squared_gaps(const float* boxes, float middle, float half, float period, float* out) {
+        float gap[kWidth];
+        for (int c = 0; c < kWidth; ++c) gap[c] = std::abs(boxes[c] - middle);
+        if (period > 0)
+            for (int c = 0; c < kWidth; ++c) gap[c] = around(gap[c], period);
+        for (int c = 0; c < kWidth; ++c)
+            out[c] += four_squares_if_positive(gap[c] - boxes[kWidth + c] - half);
     }
 
     const Leaves& leaves_;
     int d_;
-    const double* period_;
-    std::vector<Node> nodes_;
-    std::vector<double> corners_;  // low and high of each node
+    std::vector<float> period_;
     std::vector<Range> blocks_;
+    std::vector<double> positions_;  // of each group and axis, kWidth values
+    std::vector<Layer> layers_;      // that of the groups first
 };
 
 // The leaves near a block of centres, one array per axis, for loops over all of them.
@@ -144,10 +218,12 @@ class Candidates {
           period_(period),
           d_(boxes.leaves().d),
           positions_(static_cast<size_t>(d_)),
-          corners_(2 * positions_.size()) {}
+          corners_(2 * positions_.size()),
+          half_(positions_.size()),
+          group_(positions_.size() * Boxes::kWidth) {}
 
-    // Collects all leaves at most sqrt(r2) from any of the centres of a block, and more.
-    void collect(const Leaves& centres, Range block, double r2) {
+    // Places the box around a block of centres; positions are relative to its low corner.
+    void enclose(const Leaves& centres, Range block) {
         double *low = corners_.data(), *high = low + d_;
         for (int j = 0; j < d_; ++j) {
             low[j] = high[j] = centres.position(block.begin)[j];
@@ -155,31 +231,27 @@ class Candidates {
                 low[j] = std::min(low[j], centres.position(i)[j]);
                 high[j] = std::max(high[j], centres.position(i)[j]);
             }
-        }
-        ids_.clear();
-        boxes_.visit(low, high, r2, [&](Range found) {
-            for (i64 k = found.begin; k < found.end; ++k) ids_.push_back(static_cast<u32>(k));
-        });
-        const Leaves& leaves = boxes_.leaves();
-        squared_.resize(ids_.size());
-        for (int j = 0; j < d_; ++j) {
-            positions_[j].resize(ids_.size());
-            for (size_t k = 0; k < ids_.size(); ++k) {
-                const double offset = leaves.position(ids_[k])[j] - low[j];
-                positions_[j][k] = static_cast<float>(wrapped(offset, period_[j]));
-            }
+            half_[j] = static_cast<float>((high[j] - low[j]) * (0.5 + 0x1p-21));
         }
     }
 
-    size_t size() const { return ids_.size(); }
+    // Collects all leaves at most sqrt(r2) from any centre of the block, and more.
+    void collect(double r2) {
+        count_ = 0;
+        const float limit = static_cast<float>(4 * r2 * (1 + 1e-6 * (d_ + 4)));
+        boxes_.visit(corners_.data(), corners_.data() + d_, r2, [&](i64 group) { add(group, limit); });
+        if (squared_.size() < count_) squared_.resize(2 * count_);
+    }
+
+    size_t size() const { return count_; }
     u32 id(size_t k) const { return ids_[k]; }
     // The position of a candidate relative to x, along one axis.
     double offset(size_t k, int j, const double* x) const {
         return wrapped(positions_[j][k] - (x[j] - corners_[j]), period_[j]);
     }
 
-    // The squared distances of all candidates from x.
-    const float* squared_distances(const double* x) {
+    // Computes the squared distances of all candidates from x.
+    void measure(const double* x) {
         const size_t n = size();
         float* out = squared_.data();
         for (int j = 0; j < d_; ++j) {
@@ -193,15 +265,63 @@ class Candidates {
             else
                 for (size_t k = 0; k < n; ++k) out[k] += (p[k] - v) * (p[k] - v);
         }
-        return out;
     }
+    const float* squared() const { return squared_.data(); }
 
   private:
+    static constexpr i64 kWidth = Boxes::kWidth;
+
+    // Appends the leaves of a group that are at most sqrt(limit / 4) from the box of the centres.
+    void add(i64 group, float limit) {
+        if (ids_.size() < count_ + kWidth) {
+            ids_.resize(2 * (count_ + kWidth));
+            for (auto& axis : positions_) axis.resize(ids_.size());
+        }
+        float fours[kWidth] = {};
+        for (int j = 0; j < d_; ++j) {
+            float* offsets = &group_[j * kWidth];
+            take_offsets(group, j, offsets);
+            add_squared_gaps(offsets, j, fours);
+        }
+        size_t count[kWidth + 1] = {count_};
+        for (int c = 0; c < kWidth; ++c) {
+            count[c + 1] = count[c] + (fours[c] <= limit);
+            ids_[count[c]] = static_cast<u32>(group * kWidth + c);
+        }
+        for (int j = 0; j < d_; ++j) {
+            float* axis = positions_[j].data();
+            for (int c = 0; c < kWidth; ++c) axis[count[c]] = group_[j * kWidth + c];
+        }
+        count_ = count[kWidth];
+    }
+
+    // The positions of a group along one axis, relative to the low corner.
+    void take_offsets(i64 group, int j, float* out) const {
+        const double *x = boxes_.positions(group, j), low = corners_[j], period = period_[j];
+        if (period > 0)
+            for (int c = 0; c < kWidth; ++c) out[c] = static_cast<float>(wrapped(x[c] - low, period));
+        else
+            for (int c = 0; c < kWidth; ++c) out[c] = static_cast<float>(x[c] - low);
+    }
+
+    // Adds four times the squared gaps between eight positions and the box of the centres, along one axis.
+    void add_squared_gaps(const float* offsets, int j, float* fours) const {
+        const float half = half_[j], period = static_cast<float>(period_[j]);
+        float gap[kWidth];
+        for (int c = 0; c < kWidth; ++c) gap[c] = std::abs(offsets[c] - half);
+        if (period > 0)
+            for (int c = 0; c < kWidth; ++c) gap[c] = around(gap[c], period);
+        for (int c = 0; c < kWidth; ++c) fours[c] += four_squares_if_positive(gap[c] - half);
+    }
+
     const Boxes& boxes_;
     const std::vector<double>& period_;
     int d_;
+    size_t count_ = 0;
     std::vector<std::vector<float>> positions_;  // relative to the block: enough bits, and half the memory
     std::vector<double> corners_;
+    std::vector<float> half_;   // widths of the box of the centres, rounded up
+    std::vector<float> group_;  // of one group, kWidth values per axis
     std::vector<float> squared_;
     std::vector<u32> ids_;
 };

@@ -42,11 +42,17 @@ struct Division {
 
 class Level {
   public:
-    Level(const Cloud& cloud, const Part& part, i64 mass, const Rules& rules, int n_threads)
+    static constexpr double kMassStep = 1.5;  // from one level to the next
+
+    // INOUT reaches: of each point of the cloud, how far windows of this mass might reach, 0 if unknown; then
+    // the same for the next mass.
+    Level(const Cloud& cloud, const Part& part, i64 mass, const Rules& rules, std::vector<double>& reaches,
+          int n_threads)
         : cloud_(cloud),
           part_(part),
           mass_(mass),
           rules_(rules),
+          reaches_(reaches),
           n_threads_(n_threads),
           least_depth_(rules.least_depth(part.height)) {}
 
@@ -68,10 +74,26 @@ class Level {
 
   private:
     Windows windows_of(i64 mass, const Boxes& centres, bool shapes) const {
+        const std::vector<double> guess = guesses(centres.leaves());
         if (!shapes && leaf_mass(mass) == centre_mass(mass, cloud_.d))
-            return make_windows(centres, centres, cloud_.period, mass, shapes, n_threads_);
+            return make_windows(centres, centres, cloud_.period, mass, guess, shapes, n_threads_);
         const Leaves leaves = make_leaves(cloud_, part_.points, leaf_mass(mass));
-        return make_windows(centres, Boxes(leaves, cloud_.period), cloud_.period, mass, shapes, n_threads_);
+        return make_windows(centres, Boxes(leaves, cloud_.period), cloud_.period, mass, guess, shapes,
+                            n_threads_);
+    }
+
+    std::vector<double> guesses(const Leaves& centres) const {
+        std::vector<double> result;
+        for (i64 k = 0; k < centres.size(); ++k) result.push_back(reaches_[part_.points[centres.first[k]]]);
+        return result;
+    }
+
+    // Stores how far windows of `times` the mass might reach.
+    void guess_reaches(double times) const {
+        const double factor = exp2_units(static_cast<i64>(growth_ * log2_of(times)));
+        for (i64 k = 0; k < centres_.size(); ++k)
+            for (u32 i = centres_.first[k]; i < centres_.first[k + 1]; ++i)
+                reaches_[part_.points[i]] = factor * std::sqrt(windows_.reach[k]);
     }
 
     // True if a peak could be significant; then `peaks_` has the saddles that count.
@@ -82,21 +104,23 @@ class Level {
         windows_ = windows_of(mass_, *boxes_, false);
         rank_centres();
         std::vector<Extent> extents(order_.size());
-        double growth = 0;
         for (u32 i = 0; i < order_.size(); ++i) {
             const double weight = static_cast<double>(centres_.weights[i]);
             extents[i].weight = weight;
             extents[i].growth = weight * static_cast<double>(windows_.radius[i] - windows_.half[i]);
-            growth += extents[i].growth;
+            growth_ += extents[i].growth;
         }
-        shift_ = Rules::link_shift(rules_.dimension(growth / static_cast<double>(part_.weight)));
+        growth_ /= static_cast<double>(part_.weight);
+        shift_ = Rules::link_shift(rules_.dimension(growth_));
         links_.emplace(*boxes_, cloud_.period, windows_, rank_, shift_, n_threads_);
         Peaks peaks(extents, rank_);
         for (u32 i : order_)
             links_->each_short(i, [&](u32 dense) { peaks.link(i, dense, windows_.radius[i]); });
+        guess_reaches(kMassStep);
         const std::vector<char> lenient = lenient_peaks(peaks);
         if (std::count(lenient.begin(), lenient.end(), 1) < 2) return false;
         add_shapes(extents);
+        guess_reaches(kMassStep);
         find_saddles(peaks, extents, lenient);
         return true;
     }
@@ -139,6 +163,7 @@ class Level {
         for (u32 i = 0; i < extents.size(); ++i) extents[i].near = extents[i].weight * near_slope(i);
         for (const i64 times : {4, 8}) {
             const i64 mass = std::min(times * mass_, part_.weight);
+            guess_reaches(static_cast<double>(mass) / static_cast<double>(mass_));
             const Leaves centres = make_leaves(cloud_, part_.points, std::max(mass_ / 2, leaf_mass(mass)));
             const Windows windows = windows_of(mass, Boxes(centres, cloud_.period), true);
             for (u32 i = 0; i < extents.size(); ++i) {
@@ -288,11 +313,13 @@ class Level {
     const Part& part_;
     i64 mass_;
     const Rules& rules_;
+    std::vector<double>& reaches_;
     int n_threads_;
     double least_depth_;
     Leaves centres_;
     Windows windows_;
     std::vector<u32> order_, rank_;  // densest first, and its inverse
+    double growth_ = 0;              // mean growth of log2 radius from K / 2 to K, in units of 2^-16
     i64 shift_ = 0;
     std::optional<Boxes> boxes_;  // of the centres
     std::optional<Links> links_;

@@ -53,9 +53,11 @@ class Links {
         std::vector<Link> links;
         Candidates candidates(boxes_, period_);
         for (const Range block : boxes_.blocks()) {
-            candidates.collect(centres_, block, largest(block, windows_.reach, 1));
+            candidates.enclose(centres_, block);
+            candidates.collect(largest(block, windows_.reach, 1));
             for (i64 i = block.begin; i < block.end; ++i) {
-                const float* squared = candidates.squared_distances(centres_.position(i));
+                candidates.measure(centres_.position(i));
+                const float* squared = candidates.squared();
                 for (size_t k = 0; k < candidates.size(); ++k) {
                     const u32 other = candidates.id(k);
                     if (basin[i] != basin[other] && squared[k] <= windows_.reach[i] &&
@@ -112,23 +114,52 @@ class Links {
         return result / divisor;
     }
 
+    // Finds the short links of a block of centres among the near leaves of its windows, if those are known
+    // and near enough.
     void find_short(i64 b, Candidates& candidates) {
         const Range block = boxes_.blocks()[b];
-        candidates.collect(centres_, block, largest(block, windows_.square, stretch_));
-        std::vector<u32>& found = short_[b];
-        for (i64 i = block.begin; i < block.end; ++i) {
-            const float* squared = candidates.squared_distances(centres_.position(i));
-            const double limit = windows_.square[i] / stretch_;
-            const u32 own = rank_[i], begin = static_cast<u32>(found.size());
-            u32 densest = begin;
-            for (size_t k = 0; k < candidates.size(); ++k) {
-                if (squared[k] > limit || rank_[candidates.id(k)] >= own) continue;
-                found.push_back(candidates.id(k));
-                if (rank_[found.back()] < rank_[found[densest]]) densest = static_cast<u32>(found.size() - 1);
-            }
-            if (begin < found.size()) std::swap(found[begin], found[densest]);
-            place_[i] = {static_cast<u32>(b), begin, static_cast<u32>(found.size())};
+        if (!windows_.near.empty() && !windows_.near[b].empty() && stretch_ * Windows::kNear > 1) {
+            const Windows::Near* near = windows_.near[b].data();
+            u32 begin = 0;
+            for (i64 i = block.begin; i < block.end; begin = windows_.near_end[i++])
+                store_short(b, static_cast<u32>(i), windows_.near_end[i] - begin,
+                            [&](size_t k) { return near[begin + k]; });
+            return;
         }
+        candidates.enclose(centres_, block);
+        candidates.collect(largest(block, windows_.square, stretch_));
+        for (i64 i = block.begin; i < block.end; ++i) {
+            candidates.measure(centres_.position(i));
+            const float* squared = candidates.squared();
+            store_short(b, static_cast<u32>(i), candidates.size(),
+                        [&](size_t k) { return Windows::Near{candidates.id(k), squared[k]}; });
+        }
+    }
+
+    // Stores the denser ones of n centres, at(k), that are a short link away; the densest first.
+    template <class At>
+    void store_short(i64 b, u32 i, size_t n, At&& at) {
+        std::vector<u32>& found = short_[b];
+        const u32 begin = static_cast<u32>(found.size()), own = rank_[i];
+        const double limit = windows_.square[i] / stretch_;
+        found.resize(begin + n);
+        u32* out = found.data() + begin;
+        size_t near = 0, count = 0;
+        for (size_t k = 0; k < n; ++k) {  // without a branch: most of them are too far
+            const auto [leaf, squared] = at(k);
+            out[near] = leaf;
+            near += squared <= limit;
+        }
+        for (size_t k = 0; k < near; ++k) {
+            const u32 other = out[k];
+            out[count] = other;
+            count += rank_[other] < own;
+        }
+        found.resize(begin + count);
+        const auto densest = std::min_element(found.begin() + begin, found.end(),
+                                              [&](u32 a, u32 b) { return rank_[a] < rank_[b]; });
+        if (count > 0) std::swap(found[begin], *densest);
+        place_[i] = {static_cast<u32>(b), begin, begin + static_cast<u32>(count)};
     }
 
     i64 level(double squared, u32 sparse) const {
@@ -148,7 +179,7 @@ class Links {
             u32 from = 0, to = 0;
         };
         std::vector<Best> best(root.size());
-        const std::vector<u32> common = boxes_.common(root);
+        const Boxes::Common common = boxes_.common(root);
         const u32 n = static_cast<u32>(root.size());
         for (u32 i = 0; i < n; ++i) {
             if (root[i] == largest) continue;
@@ -158,12 +189,14 @@ class Links {
                 if (squared < shortest.squared) shortest = {squared, i, k};
             };
             if (std::isinf(shortest.squared)) consider(first_outside(root, i));
-            auto hit = [&](Range found) {
+            auto hit = [&](i64 group) {
+                const Range found = boxes_.range(group);
                 for (u32 k = static_cast<u32>(found.begin); k < found.end; ++k)
                     if (root[k] != root[i]) consider(k);
             };
             const double* x = centres_.position(i);
-            boxes_.visit(x, x, shortest.squared, hit, [&](i64 box) { return common[box] == root[i]; });
+            boxes_.visit(x, x, shortest.squared, hit,
+                         [&](size_t layer, i64 box) { return common[layer][box] == root[i]; });
         }
         std::vector<Link> links;
         for (u32 r = 0; r < n; ++r) {

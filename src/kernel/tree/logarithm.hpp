@@ -19,11 +19,9 @@ inline i64 log2_units(double v) {
     u64 mantissa = ((bits & ((u64{1} << 52) - 1)) | (u64{1} << 52)) >> 21;  // 31 bits after the point
     for (int k = 0; k < kLogBits; ++k) {
         mantissa = mantissa * mantissa >> 31;
-        result <<= 1;
-        if (mantissa >> 32) {
-            mantissa >>= 1;
-            result |= 1;
-        }
+        const u64 carry = mantissa >> 32;  // 0 or 1
+        mantissa >>= carry;
+        result = result * 2 + static_cast<i64>(carry);
     }
     return result;
 }

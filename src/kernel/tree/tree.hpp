@@ -35,6 +35,7 @@ class TreeGrower {
         const size_t n = static_cast<size_t>(cloud_.size());
         tree_.labels.resize(n);
         tree_.radii.assign(n, 0);
+        reaches_.assign(n, 0.0);
         tree_.mass = std::min(first_mass(cloud_.weight), cloud_.weight);
         Part all{std::vector<u32>(n), 0, cloud_.weight, 0.0};
         std::iota(all.points.begin(), all.points.end(), 0u);
@@ -57,7 +58,7 @@ class TreeGrower {
         parallel(team, [&](int t) {
             const Range range = part(count, t, team);
             for (i64 k = range.begin; k < range.end; ++k) {
-                Level level(cloud_, parts_[large[k]], mass, rules_, team > 1 ? 1 : n_threads_);
+                Level level(cloud_, parts_[large[k]], mass, rules_, reaches_, team > 1 ? 1 : n_threads_);
                 divisions[large[k]] = level.run();
                 if (mass == tree_.mass) store_radii(level);
             }
@@ -98,6 +99,7 @@ class TreeGrower {
     int n_threads_;
     Check& check_;
     Tree tree_;
+    std::vector<double> reaches_;  // of each point, a guess for its next window
     std::vector<Part> parts_;
 };
 

@@ -16,6 +16,16 @@ struct Windows {
     std::vector<i64> radius;     // log2 of the root mean square, in units of 2^-16
     std::vector<i64> half;       // the same for mass K / 2
     std::vector<double> shape;   // 1 for a line, d for a ball; empty unless wanted
+
+    // The leaves at most kNear * square from each centre, with their squared distances: one list per block of
+    // centres, in the order of the centres. Empty if unknown.
+    struct Near {
+        u32 leaf;
+        float squared;
+    };
+    static constexpr double kNear = 1.1;
+    std::vector<std::vector<Near>> near;
+    std::vector<u32> near_end;  // where the leaves of each centre end in the list of its block
 };
 
 namespace detail {
@@ -26,58 +36,97 @@ class WindowFinder {
     static constexpr i64 kChunk = 16;  // blocks; a chunk's guesses do not depend on other chunks
 
     WindowFinder(const Boxes& centres, const Boxes& leaves, const std::vector<double>& period, i64 mass,
-                 bool shapes, Windows& out)
+                 const std::vector<double>& guess, bool shapes, Windows& out)
         : centres_(centres.leaves()),
           leaves_(leaves.leaves()),
           blocks_(centres.blocks()),
           period_(period),
           mass_(mass),
+          guess_(guess),
           shapes_(shapes),
           out_(out),
           candidates_(leaves, period) {}
 
     void run(i64 chunk) {
-        const i64 end = std::min(static_cast<i64>(blocks_.size()), (chunk + 1) * kChunk);
-        double guess = distance(blocks_[chunk * kChunk].begin, blocks_[chunk * kChunk].end - 1);
-        for (i64 k = chunk * kChunk; k < end; ++k) {
-            Range rest = blocks_[k];
-            const double step = k == chunk * kChunk ? 1.5 : 1.2;
-            for (guess *= 1.1; !find(rest, guess); guess *= step) {
-            }
-            double largest = 1;
-            for (i64 i = blocks_[k].begin; i < blocks_[k].end; ++i)
-                largest = std::max(largest, out_.reach[i]);
-            guess = std::sqrt(largest);
+        const i64 begin = chunk * kChunk, end = std::min(static_cast<i64>(blocks_.size()), begin + kChunk);
+        last_ = distance(blocks_[begin].begin, blocks_[begin].end - 1);
+        for (i64 k = begin; k < end; ++k) {
+            const Range block = blocks_[k];
+            const double guess = largest(block, guess_);
+            double radius = kSlack * (guess > 0 ? guess : last_);
+            candidates_.enclose(centres_, block);
+            kept_.clear();
+            all_kept_ = true;
+            for (Range rest = block; !find(rest, radius);) radius *= missing_growth();
+            last_ = std::sqrt(std::max(1.0, largest(block, out_.reach)));
+            if (!out_.near.empty()) keep_near(k);
         }
     }
 
   private:
-    static constexpr int kBins = 32;
+    static constexpr int kBins = 16;
+    static constexpr double kSlack = 1.05;  // of a guess: a search that fails costs more than one too wide
     struct Ball {
         double reach, sum;  // squared radius, and sum of the squared distances in it
+    };
+    struct Bin {
+        int index;
+        i64 before;  // mass in the bins before
+        double sum;  // of the squared distances there
     };
 
     // Finds the windows of a range of centres. False if the radius is too small for one: the range is then
     // the rest, from that one on.
     bool find(Range& rest, double radius) {
-        candidates_.collect(centres_, rest, radius * radius);
+        candidates_.collect(radius * radius);
         for (double enough = radius; rest.begin < rest.end; ++rest.begin) {
             const i64 i = rest.begin;
-            if (!fill_bins(centres_.position(i), enough * enough)) return false;
+            const double likely = kSlack * (guess_[i] > 0 ? guess_[i] : last_);
+            candidates_.measure(centres_.position(i));
+            const bool found = likely > 0 && likely < enough && fill_bins(likely * likely);
+            if (!found && !fill_bins(enough * enough)) return false;
             store(i);
-            if (i + 1 < rest.end) enough = std::min(radius, std::sqrt(out_.reach[i]) + distance(i, i + 1));
+            last_ = std::sqrt(out_.reach[i]);
+            if (i + 1 < rest.end) enough = std::min(radius, last_ + distance(i, i + 1));
         }
         return true;
     }
 
+    static double largest(Range block, const std::vector<double>& values) {
+        return *std::max_element(values.begin() + block.begin, values.begin() + block.end);
+    }
+
+    // How much the radius must grow to reach the mass, if the density is even.
+    double missing_growth() const {
+        const double missing = static_cast<double>(mass_) / static_cast<double>(std::max<i64>(1, found_));
+        return std::clamp(kSlack * std::pow(missing, 1.0 / centres_.d), 1.2, 2.0);
+    }
+
     void store(i64 i) {
         const i64 half = std::max<i64>(1, mass_ / 2);
-        const Ball ball = ball_of(mass_), inner = ball_of(half);
+        const Bin inner_bin = bin_of(half, {0, 0, 0.0}), bin = bin_of(mass_, inner_bin);
+        const Ball ball = ball_of(mass_, bin), inner = ball_of(half, inner_bin);
         out_.reach[i] = ball.reach;
         out_.square[i] = std::max(ball.sum / static_cast<double>(mass_), 1.0);
         out_.radius[i] = log2_units(out_.square[i]) / 2;
         out_.half[i] = log2_units(std::max(inner.sum / static_cast<double>(half), 1.0)) / 2;
         if (shapes_) out_.shape[i] = shape_of(centres_.position(i), ball.reach);
+        if (!out_.near.empty()) remember_near(i);
+    }
+
+    // Appends the near leaves of a centre to those of its block.
+    void remember_near(i64 i) {
+        const float limit = static_cast<float>(Windows::kNear * out_.square[i]);
+        all_kept_ = all_kept_ && limit <= limit_;
+        size_t count = kept_.size();
+        kept_.resize(count + count_);
+        for (size_t k = 0; k < count_; ++k)
+            if (distance_[k] <= limit) kept_[count++] = {candidates_.id(near_[k]), distance_[k]};
+        kept_.resize(count);
+        out_.near_end[i] = static_cast<u32>(count);
+    }
+    void keep_near(i64 block) {
+        if (all_kept_) out_.near[block] = kept_;
     }
 
     // No window reaches farther than its neighbour's and the distance between them; rounded up.
@@ -91,48 +140,68 @@ class WindowFinder {
     }
 
     // Sorts the leaves within the radius into bins by squared distance. False if they have too little mass.
-    bool fill_bins(const double* x, double r2) {
-        const float *squared = candidates_.squared_distances(x), limit = static_cast<float>(r2),
-                    scale = kBins / limit;
-        const size_t n = candidates_.size();
-        if (near_.size() < n) near_.resize(n), bins_.resize(n), distance_.resize(n);
-        u32* near = near_.data();
-        float* distance = distance_.data();
-        count_ = 0;
-        for (size_t k = 0; k < n; ++k) {  // without a branch: most of them are too far
-            near[count_] = static_cast<u32>(k);
-            distance[count_] = squared[k];
-            count_ += squared[k] <= limit;
-        }
+    bool fill_bins(double r2) {
+        limit_ = static_cast<float>(r2);
+        const float scale = kBins / limit_;
+        take_near();
         std::fill(bin_mass_, bin_mass_ + kBins, 0);
         std::fill(bin_sum_, bin_sum_ + kBins, 0.0);
-        i64 mass = 0;
+        i64 found = 0;
         for (size_t k = 0; k < count_; ++k) {
-            const int bin = std::min(kBins - 1, static_cast<int>(distance[k] * scale));
+            const int bin = std::min(kBins - 1, static_cast<int>(distance_[k] * scale));
             const i64 weight = weight_of(k);
-            bins_[k] = static_cast<unsigned char>(bin);
+            bins_[k] = bin;
             bin_mass_[bin] += weight;
-            bin_sum_[bin] += static_cast<double>(weight) * static_cast<double>(distance[k]);
-            mass += weight;
+            bin_sum_[bin] += static_cast<double>(weight) * static_cast<double>(distance_[k]);
+            found += weight;
         }
-        return mass >= mass_;
+        found_ = found;
+        return found_ >= mass_;
     }
 
-    Ball ball_of(i64 mass) {
-        i64 before = 0;
-        double sum = 0;
-        int bin = 0;
-        for (; before + bin_mass_[bin] < mass; ++bin) before += bin_mass_[bin], sum += bin_sum_[bin];
-        last_.clear();
-        for (size_t k = 0; k < count_; ++k)
-            if (bins_[k] == bin) last_.push_back({distance_[k], weight_of(k)});
-        std::sort(last_.begin(), last_.end());
-        for (const auto& [squared, weight] : last_) {
-            if (before + weight >= mass) return {squared, sum + static_cast<double>(mass - before) * squared};
-            before += weight;
-            sum += static_cast<double>(weight) * squared;
+    // Copies the candidates within the radius; without a branch, as most of them are too far.
+    void take_near() {
+        const float* squared = candidates_.squared();
+        const float limit = limit_;
+        const size_t n = candidates_.size();
+        if (near_.size() < n) near_.resize(n), bins_.resize(n), distance_.resize(n), last_bin_.resize(n);
+        u32* near = near_.data();
+        float* distance = distance_.data();
+        size_t count = 0;
+        for (size_t k = 0; k < n; ++k) {
+            near[count] = static_cast<u32>(k);
+            distance[count] = squared[k];
+            count += squared[k] <= limit;
         }
-        return {last_.back().first, sum};
+        count_ = count;
+    }
+
+    // The bin in which a mass is reached, from an earlier one on.
+    Bin bin_of(i64 mass, Bin bin) const {
+        for (; bin.before + bin_mass_[bin.index] < mass; ++bin.index) {
+            bin.before += bin_mass_[bin.index];
+            bin.sum += bin_sum_[bin.index];
+        }
+        return bin;
+    }
+
+    Ball ball_of(i64 mass, Bin bin) {
+        size_t count = 0;
+        for (size_t k = 0; k < count_; ++k) {
+            last_bin_[count] = static_cast<u32>(k);
+            count += bins_[k] == bin.index;
+        }
+        sorted_.clear();
+        for (size_t k = 0; k < count; ++k)
+            sorted_.push_back({distance_[last_bin_[k]], weight_of(last_bin_[k])});
+        std::sort(sorted_.begin(), sorted_.end());
+        for (const auto& [squared, weight] : sorted_) {
+            if (bin.before + weight >= mass)
+                return {squared, bin.sum + static_cast<double>(mass - bin.before) * squared};
+            bin.before += weight;
+            bin.sum += static_cast<double>(weight) * squared;
+        }
+        return {sorted_.back().first, bin.sum};
     }
 
     // (tr C)^2 / tr C^2 of the covariance C of the leaves in the window.
@@ -168,32 +237,50 @@ class WindowFinder {
     const std::vector<Range>& blocks_;
     const std::vector<double>& period_;
     i64 mass_;
+    const std::vector<double>& guess_;
     bool shapes_;
     Windows& out_;
     Candidates candidates_;
     std::vector<double> first_, second_, offset_;
-    size_t count_ = 0;                          // of the candidates within the radius:
-    std::vector<u32> near_;                     // which they are,
-    std::vector<float> distance_;               // their squared distances,
-    std::vector<unsigned char> bins_;           // and their bins
-    std::vector<std::pair<double, i64>> last_;  // of one bin
+    std::vector<Windows::Near> kept_;             // of the centres of a block so far
+    bool all_kept_ = true;                        // none is farther than the radius
+    float limit_ = 0;                             // squared radius
+    size_t count_ = 0;                            // of the candidates within the radius:
+    std::vector<u32> near_;                       // which they are,
+    std::vector<float> distance_;                 // their squared distances,
+    std::vector<int> bins_;                       // and their bins
+    std::vector<u32> last_bin_;                   // those of the bin in which the mass is reached,
+    std::vector<std::pair<double, i64>> sorted_;  // by squared distance, and their weights
+    double last_ = 0;                             // reach of the last window
+    i64 found_ = 0;                               // mass
     i64 bin_mass_[kBins];
     double bin_sum_[kBins];
 };
 
 }  // namespace detail
 
-// The windows of mass K around the centres, among the leaves. IN mass: at most that of all leaves.
+// The windows of mass K around the centres, among the leaves. IN mass: at most that of all leaves; guess: how
+// far each window might reach, 0 if unknown (it changes the time, not the result). The near leaves are kept
+// if the centres are the leaves.
 inline Windows make_windows(const Boxes& centres, const Boxes& leaves, const std::vector<double>& period,
-                            i64 mass, bool shapes, int n_threads) {
+                            i64 mass, const std::vector<double>& guess, bool shapes, int n_threads) {
     const size_t n = static_cast<size_t>(centres.leaves().size());
-    Windows out{std::vector<double>(n), std::vector<double>(n), std::vector<i64>(n), std::vector<i64>(n),
-                std::vector<double>(shapes ? n : 0)};
+    Windows out{std::vector<double>(n),
+                std::vector<double>(n),
+                std::vector<i64>(n),
+                std::vector<i64>(n),
+                std::vector<double>(shapes ? n : 0),
+                {},
+                {}};
+    if (&centres == &leaves) {
+        out.near.resize(centres.blocks().size());
+        out.near_end.resize(n);
+    }
     const i64 chunk = detail::WindowFinder::kChunk;
     const i64 chunks = (static_cast<i64>(centres.blocks().size()) + chunk - 1) / chunk;
     const int team = team_size(chunks, 4, n_threads);
     parallel(team, [&](int t) {
-        detail::WindowFinder finder(centres, leaves, period, mass, shapes, out);
+        detail::WindowFinder finder(centres, leaves, period, mass, guess, shapes, out);
         const Range range = part(chunks, t, team);
         for (i64 k = range.begin; k < range.end; ++k) finder.run(k);
     });
