@@ -56,14 +56,18 @@ class Level {
           n_threads_(n_threads),
           least_depth_(rules.least_depth(part.height)) {}
 
+    // Leaves of more features are halved along few axes, so they must be lighter to be as compact.
+    static constexpr int kManyFeatures = 5;
+
     // The mass of leaves, and of the groups of leaves around whose mean a window is placed. A group is
     // smaller than a ball of mass K / 2, in every dimension.
-    static i64 leaf_mass(i64 mass) {
-        return std::max<i64>(1, static_cast<i64>(std::sqrt(static_cast<double>(mass))) / 2);
+    static i64 leaf_mass(i64 mass, int d) {
+        const i64 share = d <= kManyFeatures ? 2 : 8;
+        return std::max<i64>(1, static_cast<i64>(std::sqrt(static_cast<double>(mass))) / share);
     }
     static i64 centre_mass(i64 mass, int d) {
-        constexpr i64 divisor[] = {16, 16, 16, 34, 80, 168};
-        return std::max(leaf_mass(mass), mass / divisor[std::min(d, 5)]);
+        constexpr i64 divisor[kManyFeatures + 1] = {16, 16, 16, 34, 80, 168};
+        return std::max(leaf_mass(mass, d), mass / divisor[std::min(d, kManyFeatures)]);
     }
 
     // The clusters that the part divides into, not numbered yet; none if it stays whole.
@@ -75,9 +79,9 @@ class Level {
   private:
     Windows windows_of(i64 mass, const Boxes& centres, bool shapes) const {
         const std::vector<double> guess = guesses(centres.leaves());
-        if (!shapes && leaf_mass(mass) == centre_mass(mass, cloud_.d))
+        if (!shapes && leaf_mass(mass, cloud_.d) == centre_mass(mass, cloud_.d))
             return make_windows(centres, centres, cloud_.period, mass, guess, shapes, n_threads_);
-        const Leaves leaves = make_leaves(cloud_, part_.points, leaf_mass(mass));
+        const Leaves leaves = make_leaves(cloud_, part_.points, leaf_mass(mass, cloud_.d));
         return make_windows(centres, Boxes(leaves, cloud_.period), cloud_.period, mass, guess, shapes,
                             n_threads_);
     }
@@ -164,7 +168,7 @@ class Level {
         for (const i64 times : {4, 8}) {
             const i64 mass = std::min(times * mass_, part_.weight);
             guess_reaches(static_cast<double>(mass) / static_cast<double>(mass_));
-            const Leaves centres = make_leaves(cloud_, part_.points, std::max(mass_ / 2, leaf_mass(mass)));
+            const Leaves centres = make_leaves(cloud_, part_.points, std::max(mass_ / 2, leaf_mass(mass, cloud_.d)));
             const Windows windows = windows_of(mass, Boxes(centres, cloud_.period), true);
             for (u32 i = 0; i < extents.size(); ++i) {
                 const double inverse = extents[i].weight / windows.shape[centres.of(centres_.first[i])];

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 # n_features: line, plane, slope, least. The last row holds for all higher numbers.
 CRITICAL = {
     1: (1.45, 1.45, 1.0, 2.3),
-    2: (1.45, 0.9, 1.0, 2.3),
-    3: (1.45, 0.9, 0.47, 2.3),
+    2: (1.45, 0.95, 1.0, 2.3),
+    3: (1.45, 0.9, 0.47, 2.1),
+    4: (1.45, 0.75, 0.47, 2.0),
+    5: (1.45, 0.7, 0.5, 2.0),
 }
 
 
