@@ -13,12 +13,13 @@ static nb::tuple merge_cells(const Matrix<i64>& cells, const Vector<u64>& counts
     return to_tuple(std::move(merged), to_numpy(std::move(ranks), {cells.shape(0)}));
 }
 
-static auto hash_points(const AnyMatrix& points, int n_threads) {
-    auto hashes = without_gil([&] { return hash_rows(points_of(points), n_threads); });
-    return to_numpy(std::move(hashes), {points.shape(0)});
+static nb::tuple hash_points(const AnyMatrix& points, u64 least, int n_threads) {
+    HashedRows found = without_gil([&] { return hash_rows(points_of(points), least, n_threads); });
+    const size_t n = found.rows.size();
+    return nb::make_tuple(to_numpy(std::move(found.rows), {n}), to_numpy(std::move(found.hashes), {n}));
 }
 
 void bind_cells(nb::module_& m) {
     m.def("merge_cells", &merge_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"));
-    m.def("hash_rows", &hash_points, nb::arg("points"), nb::arg("n_threads"));
+    m.def("hash_rows", &hash_points, nb::arg("points"), nb::arg("least"), nb::arg("n_threads"));
 }

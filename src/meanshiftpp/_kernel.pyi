@@ -72,8 +72,15 @@ def merge_cells(
 ) -> tuple[Cells, Counts, Sums, NDArray[np.uint32]]:
     """Sort rows and add up those of the same cell; the last array is the new index of each row."""
 
-def hash_rows(points: NDArray[np.generic], n_threads: int) -> NDArray[np.uint64]:
-    """Return a hash of the coordinates of each point, equal for equal values of any type."""
+def hash_rows(
+    points: NDArray[np.generic],
+    least: int,
+    n_threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Hash the coordinates of each point, equally for equal values of any type.
+
+    Return the points whose hash is at least `least`, and their hashes.
+    """
 
 # The search
 

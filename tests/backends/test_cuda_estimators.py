@@ -28,6 +28,22 @@ def test_weights_may_be_on_another_device_than_the_points():
     assert Grid.from_points(to_gpu([[1.0]]), 1.0, sample_weight=[2]).total == 2
 
 
+@pytest.mark.parametrize("rows", [1500, 30_000])
+def test_significant_clusters_are_those_of_the_cpu(rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 2)) + 6 * rng.integers(0, 3, (rows, 1))
+    a, b = (MeanShiftPP().fit(x) for x in (X, to_gpu(X)))
+    assert len(a.cluster_weights_) == 3
+    assert same(b.labels_, a.labels_)
+    assert same(b.probabilities_, a.probabilities_)
+    assert np.array_equal(a.cluster_persistence_, b.cluster_persistence_)
+    assert np.array_equal(b.cut(n_clusters=2), a.cut(n_clusters=2))
+    assert a.explain(0) == b.explain(0)
+    c, d = (MeanShiftPP(0.5, join=True, cluster_all=False).fit(x) for x in (X, to_gpu(X)))
+    assert same(d.labels_, c.labels_)
+    assert np.array_equal(c.membership_vector(X[:50]), d.membership_vector(to_gpu(X[:50])))
+
+
 def test_the_estimator_stays_on_the_gpu():
     import cupy
 

@@ -25,14 +25,26 @@ def test_hash_equals_the_arithmetic_in_numpy():
         for column in X.T:
             bits = np.ascontiguousarray(column).view(np.uint64)
             expected = _mix((expected ^ bits) + np.uint64(0x9E3779B97F4A7C15))
-    assert_array_equal(hash_rows(X, 2), expected)
+    assert_array_equal(hash_rows(X, 1.0, 2)[1], expected)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "i2", "u8", "i8"])
 def test_equal_values_have_equal_hashes_whatever_their_type(dtype):
     X = np.arange(12).reshape(-1, 2).astype(dtype)
-    assert_array_equal(hash_rows(X, 1), hash_rows(X.astype(float), 1))
-    assert_array_equal(hash_rows(np.array([[0.0]]), 1), hash_rows(np.array([[-0.0]]), 1))
+    assert_array_equal(hash_rows(X, 1.0, 1)[1], hash_rows(X.astype(float), 1.0, 1)[1])
+    zero, minus = (hash_rows(np.array([[x]]), 1.0, 1)[1] for x in (0.0, -0.0))
+    assert_array_equal(zero, minus)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_share_of_the_rows_has_the_highest_hashes(n_threads):
+    X = np.random.default_rng(0).normal(size=(200_000, 2))
+    every, hashes = hash_rows(X, 1.0, 1)
+    at, found = hash_rows(X, 0.01, n_threads)
+    assert_array_equal(every, np.arange(200_000))
+    assert_array_equal(at, np.flatnonzero(hashes >= found.min()))
+    assert_array_equal(found, hashes[at])
+    assert abs(len(at) - 2000) < 200
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(10, 200))
@@ -101,7 +113,7 @@ def test_single_points_of_a_grid_stay_where_they_are():
 
 
 def test_uniform_numbers_are_uniform():
-    values = uniform(hash_rows(np.arange(10_000.0)[:, None], 1), 3)
+    values = uniform(hash_rows(np.arange(10_000.0)[:, None], 1.0, 1)[1], 3)
     assert ((values >= 0) & (values < 1)).all()
     np.testing.assert_allclose(
         np.quantile(values, [0.25, 0.5, 0.75], axis=0)[:, 0], [0.25, 0.5, 0.75], atol=0.02

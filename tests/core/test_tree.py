@@ -94,7 +94,7 @@ def test_blobs_across_the_edge_of_a_period_are_one():
 
 
 @given(st.integers(0, 1000), st.sampled_from([1, 2, 3, 5]))
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 def test_order_and_threads_do_not_matter(seed, d):
     rng = np.random.default_rng(seed)
     X, _ = mixture(300, d, 3, sep=rng.uniform(2, 6), seed=seed)
@@ -132,7 +132,7 @@ def test_unit_of_one_feature_does_not_matter():
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None)
 def test_origin_hardly_matters(seed):
     X, _ = mixture(1000, 2, 4, sep=5)
     shifted = X + np.random.default_rng(seed).uniform(-1, 1, 2)

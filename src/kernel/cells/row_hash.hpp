@@ -16,12 +16,19 @@ inline u64 mix_bits(u64 x) {
     return x ^ x >> 31;
 }
 
-// Equal values have equal hashes, whatever their type; 0 and -0 are equal.
-inline Array<u64> hash_rows(const Points& points, int n_threads) {
-    Array<u64> hashes(static_cast<size_t>(points.n));
+struct HashedRows {
+    Array<i64> rows;
+    Array<u64> hashes;
+};
+
+// The rows whose hash is at least `least`, in order. Equal values have equal hashes, whatever their type; 0
+// and -0 are equal.
+inline HashedRows hash_rows(const Points& points, u64 least, int n_threads) {
     const int team = team_size(points.n, 1 << 16, n_threads);
+    std::vector<HashedRows> parts(static_cast<size_t>(team));
     with_type(points.dtype, [&](auto type) {
         parallel(team, [&](int t) {
+            HashedRows& found = parts[static_cast<size_t>(t)];
             const Range range = part(points.n, t, team);
             for (i64 i = range.begin; i < range.end; ++i) {
                 u64 hash = 0;
@@ -29,11 +36,18 @@ inline Array<u64> hash_rows(const Points& points, int n_threads) {
                     const double value = widen<decltype(type)>(points, i, j) + 0.0;
                     hash = mix_bits((hash ^ std::bit_cast<u64>(value)) + 0x9E3779B97F4A7C15);
                 }
-                hashes[i] = hash;
+                if (hash < least) continue;
+                found.rows.push_back(i);
+                found.hashes.push_back(hash);
             }
         });
     });
-    return hashes;
+    HashedRows all = std::move(parts[0]);
+    for (int t = 1; t < team; ++t) {
+        all.rows.insert(all.rows.end(), parts[t].rows.begin(), parts[t].rows.end());
+        all.hashes.insert(all.hashes.end(), parts[t].hashes.begin(), parts[t].hashes.end());
+    }
+    return all;
 }
 
 }  // namespace mspp

@@ -28,6 +28,7 @@ __all__ = ["complete_recipe"]
 CANDIDATES = tuple((0.65 * 2 ** (-np.arange(13) / 2)).tolist())  # in references for the gradient
 FOLLOWED = 0.99  # least share of the rows in a basin that is mostly of their own cluster,
 LEAST_FOLLOWED = 0.8  # and of the rows of each cluster
+TOL = 1e-9  # basins that still creep together would be one in larger data
 MAX_BASINS = 0.5  # per row: finer basins are single points
 
 
@@ -71,7 +72,7 @@ def bandwidth_of_tree(tree: Tree, n_threads: int | None = None) -> NDArray[np.fl
     scale = scale_of_points(rows, counts, limits)
     rows, weights = np.clip(rows, *limits), as_weights(counts, rows)
     reference = gradient_reference(rows.shape[1], scale.total)
-    search, best, purest = Search.checked(), CANDIDATES[0], -1.0
+    search, best, purest = Search.checked(tol=TOL), CANDIDATES[0], -1.0
     for candidate in CANDIDATES:
         h = scale.bandwidth(candidate * reference)
         grid = Grid.from_points(rows, h, sample_weight=weights, n_threads=n_threads)

@@ -49,29 +49,45 @@ def sample_points(
 
     Equal rows are one row that counts more often.
     """
-    hashes = hash_rows(points, n_threads)
-    xp = module_of(hashes)
-    weight = None if weights is None else weights.counts.astype(np.float64)
-    whole = weights is None or weights.unit == 1
-    share = min(1.0, limit / len(points)) if weight is None else _share(weight, whole, limit)
-    at, counts = _thinned(hashes, weight, share)
-    distinct, first, group = xp.unique(hashes[at], return_index=True, return_inverse=True)
-    wanted = share * (len(points) if weight is None else float(weight.sum()))
-    missed = abs(float(counts.sum()) - wanted) > 6 * math.sqrt(wanted)
-    if share < 1 and (missed or len(distinct) < _FEW_REPEATS * len(at)):  # many equal rows
-        distinct, first, group = xp.unique(hashes, return_index=True, return_inverse=True)
-        k, counts = _thinned(distinct, xp.bincount(group.ravel(), weight).astype(float), share)
-        at, distinct = first[k], distinct[k]
+    n = len(points)
+    if weights is None:
+        share = min(1.0, limit / n)
+        at, hashes = hash_rows(points, share, n_threads)
+        counts, wanted = module_of(at).ones(len(at), np.int64), share * n
     else:
-        counts, at = xp.bincount(group.ravel(), counts).astype(np.int64), at[first]
+        every, all_hashes = hash_rows(points, 1.0, n_threads)
+        weight = weights.counts.astype(np.float64)
+        share = _share(weight, weights.unit == 1, limit)
+        k, counts = _thinned(all_hashes, weight, share)
+        at, hashes, wanted = every[k], all_hashes[k], share * float(weight.sum())
+    xp = module_of(at)
+    distinct, first, group = xp.unique(hashes, return_index=True, return_inverse=True)
+    missed = abs(float(counts.sum()) - wanted) > 6 * math.sqrt(wanted)
+    if share < 1 and (missed or len(distinct) < _FEW_REPEATS * len(at)):
+        return _sample_of_repeats(points, weights, share, n_threads)
+    counts, at = xp.bincount(group.ravel(), counts).astype(np.int64), at[first]
     return Sample(np.asarray(to_host(points[at]), np.float64), to_host(counts), to_host(distinct))
+
+
+def _sample_of_repeats(
+    points: NDArray[np.generic], weights: Weights | None, share: float, n_threads: int | None
+) -> Sample:
+    """Draw rows of which many are equal: their copies are counted before they are drawn."""
+    _, hashes = hash_rows(points, 1.0, n_threads)
+    xp = module_of(hashes)
+    distinct, first, group = xp.unique(hashes, return_index=True, return_inverse=True)
+    weight = None if weights is None else weights.counts.astype(np.float64)
+    k, counts = _thinned(distinct, xp.bincount(group.ravel(), weight).astype(float), share)
+    rows = np.asarray(to_host(points[first[k]]), np.float64)
+    return Sample(rows, to_host(counts), to_host(distinct[k]))
 
 
 def sample_grid(grid: Grid, limit: int) -> Sample:
     """Draw rows from a grid, spread evenly over their cell around its mean, in units of a cell."""
     grid = grid.to("cpu")
     cells = grid.cells.astype(np.float64)
-    hashes, weight = hash_rows(cells, None), grid.counts.astype(np.float64)
+    _, hashes = hash_rows(cells, 1.0, None)
+    weight = grid.counts.astype(np.float64)
     share = _share(weight, grid.unit == 1, limit)
     at, counts = _thinned(hashes, weight, share)
     drawn = Sample(cells[at], counts, hashes[at]).repeated()
@@ -82,16 +98,20 @@ def sample_grid(grid: Grid, limit: int) -> Sample:
     return Sample(rows, drawn.counts, drawn.hashes)
 
 
-def hash_rows(points: NDArray[np.generic], n_threads: int | None) -> NDArray[np.uint64]:
-    """Return a hash of the coordinates of each point, equal on every device."""
+def hash_rows(
+    points: NDArray[np.generic], share: float, n_threads: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Return the share of the points with the highest hashes, and the hashes; on any device."""
+    least = 0 if share >= 1 else int((1 - share) * 2.0**64)
     if not on_gpu(points):
-        return _kernel.hash_rows(points, thread_count(n_threads))
+        return _kernel.hash_rows(points, least, thread_count(n_threads))
     xp = module_of(points)
     hashes: NDArray[np.uint64] = xp.zeros(len(points), np.uint64)
     for j in range(points.shape[1]):
         value = (points[:, j].astype(np.float64) + 0.0).view(np.uint64)
         hashes = _mix((hashes ^ value) + np.uint64(_GOLDEN))
-    return hashes
+    at = xp.flatnonzero(hashes >= np.uint64(least))
+    return at, hashes[at]
 
 
 def uniform(hashes: NDArray[np.uint64], n_features: int) -> NDArray[np.float64]:
@@ -114,9 +134,6 @@ def _share(weight: Any, whole: bool, limit: int) -> float:
 def _thinned(hashes: Any, weight: Any, share: float) -> tuple[Any, Any]:
     """Return the rows that stay, and how often each counts: on average its share of the weight."""
     xp = module_of(hashes)
-    if weight is None:
-        at = xp.flatnonzero(hashes >= np.uint64(min((1 - share) * 2.0**64, 2.0**64 - 2048)))
-        return at, xp.ones(len(at), np.int64)
     chance = (hashes >> np.uint64(11)) * 2.0**-53
     counts = xp.floor(weight * share + chance).astype(np.int64)
     at = xp.flatnonzero(counts)

@@ -40,6 +40,7 @@ from meanshiftpp.core.scale import Scale, check_spread, outlier_limits, scale_of
 
 SAMPLE_ROWS = 1 << 13  # rows that a tree is grown from
 _UNIT_STEP = 4.0  # features whose spreads differ by less than the root of this share a unit
+_SECOND_LOOK = 1.25  # strictness of a tree in other units
 _ROUNDED = 0.5  # share of distinct values below which a feature is rounded
 _BISECTIONS = 14
 _LOOSEST, _STRICTEST = 0.05, 64.0
@@ -131,9 +132,10 @@ class Tree:
     ) -> Tree:
         """Grow the tree of points; of a sample, if there are many.
 
-        Features are measured in units of their spread, rounded to powers of four of the largest,
-        so that tables of different units need no scaler. If these units differ, a tree in one
-        common unit is grown too, and the one with clearer splits in total is returned.
+        Features are measured in one common unit. If their spreads differ, a second tree is grown
+        in units of each feature's spread, rounded to powers of four of the largest, so that tables
+        of different units need no scaler. It must be stricter, because two looks find more by
+        chance than one. It is returned if it has more clusters.
         """
         points = as_points(X)
         weights = None if sample_weight is None else as_weights(sample_weight, points)
@@ -157,13 +159,13 @@ class Tree:
         limits[:, period > 0] = [[-np.inf], [np.inf]]
         clipped = sample._replace(rows=np.clip(sample.rows, *limits))
         units = _units(scale)
-        tree = cls._grown(sample, clipped, units, period, strictness, n_threads)
-        finite = np.isfinite(units)
-        if (units[finite] == units[finite].max(initial=0.0)).all():
+        varies = np.isfinite(units)
+        common = np.where(varies, units[varies].max(initial=0.0), np.inf)
+        tree = cls._grown(sample, clipped, common, period, strictness, n_threads)
+        if (units == common).all():
             return tree
-        common = np.where(finite, units[finite].max(), np.inf)
-        other = cls._grown(sample, clipped, common, period, strictness, n_threads)
-        return max(tree, other, key=lambda grown: sum(split.score for split in grown.splits))
+        own = cls._grown(sample, clipped, units, period, _SECOND_LOOK * strictness, n_threads)
+        return own if own.n_clusters > tree.n_clusters else tree
 
     @classmethod
     def of_grid(cls, grid: Grid, *, strictness: float = 1.0, n_threads: int | None = None) -> Tree:
@@ -305,7 +307,7 @@ class Tree:
         """Return the row of the sample that equals each point; None if a point has no such row."""
         if len(points) > SAMPLE_ROWS:
             return None
-        hashes = to_host(hash_rows(points, None))
+        hashes = to_host(hash_rows(points, 1.0, None)[1])
         known = self.sample.hashes
         at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
         return at if (known[at] == hashes).all() else None

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp._kernel import MAX_REACH
 from meanshiftpp._support.checks import Periodic, Weights, as_not_negative, as_whole
-from meanshiftpp._support.devices import module_of
+from meanshiftpp._support.devices import module_of, on_gpu, to_host
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.core.chunk import Chunk
@@ -338,7 +338,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
-            The labels, 0 for the heaviest cluster.
+            The labels, 0 for the largest cluster; a NumPy array.
         """
         modes = self._joined("cut")
         if (n_clusters is None) == (persistence is None):
@@ -380,7 +380,8 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         if self._cells is None:
             raise AttributeError("the points of a partial_fit are not stored: use fit")
         xp = module_of(values)
-        of_points: NDArray[Any] = xp.append(values, xp.asarray(none, values.dtype))[self._cells]
+        cells = self._cells if on_gpu(values) else to_host(self._cells)
+        of_points: NDArray[Any] = xp.append(values, xp.asarray(none, values.dtype))[cells]
         return of_points
 
     def _recipe(self, bandwidth: Any) -> Recipe:
