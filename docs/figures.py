@@ -1,8 +1,9 @@
 """Draw the pictures of the pages: `python docs/figures.py`, or `python docs/figures.py quality`.
 
 The pictures come from the pages themselves, so that they cannot contradict them: quality.png from
-the tables of images.md and tracking.md, sweep.png and clusters.png from the code of bandwidth.md
-and start.md, overview.jpg from examples/overview.py, and tracking.jpg from `meanshiftpp demo`.
+the tables of images.md and tracking.md, sweep.png, clusters.png, tree.png and significant.png from
+the code of bandwidth.md, start.md and significant.md, overview.jpg from examples/overview.py, and
+tracking.jpg from `meanshiftpp demo`.
 """
 
 import contextlib
@@ -19,6 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from PIL import Image
 
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.plot.style import PALETTE, STYLE
 
 HERE = Path(__file__).parent
@@ -135,10 +137,38 @@ def sweep() -> None:
     save_from_page("bandwidth.md", "sweep.png", dpi=160)
 
 
+def tree() -> None:
+    """Save the tree that significant.md draws."""
+    save_from_page("significant.md", "tree.png", dpi=120)
+
+
+def significant() -> None:
+    """Draw the data sets of significant.md with the clusters that the default finds."""
+    from meanshiftpp import MeanShiftPP
+
+    data: dict[str, np.ndarray] = {}
+    exec("".join(step.source for step in code_blocks("significant.md")[0]), data)
+    plt.rcParams.update(STYLE)
+    fig, panels = plt.subplots(1, 3, figsize=(10.5, 3.4), layout="constrained")
+    titles = {"one": "one blob", "moons": "two moons", "blobs": "four blobs"}
+    for panel, (name, title) in zip(panels, titles.items(), strict=True):
+        labels = MeanShiftPP().fit_predict(data[name])
+        panel.scatter(*data[name].T, c=np.array(PALETTE)[labels], s=5, linewidths=0)
+        found = pluralize(int(labels.max()) + 1, "cluster")
+        panel.set_title(f"{title}: {found}", loc="left", fontsize=11, weight="bold")
+        panel.set_aspect("equal", "datalim")
+    fig.savefig(IMAGES / "significant.png", dpi=120)
+
+
+def code_blocks(page: str) -> list[list[doctest.Example]]:
+    """Return the steps of each session of a page."""
+    blocks = re.findall(r"^```pycon\n(.*?)^```$", (HERE / page).read_text("utf-8"), re.M | re.S)
+    return [doctest.DocTestParser().get_examples(block) for block in blocks]
+
+
 def save_from_page(page: str, name: str, dpi: int) -> None:
     """Run the code of a page until it has saved the picture `name`, and copy the picture."""
-    blocks = re.findall(r"^```pycon\n(.*?)^```$", (HERE / page).read_text("utf-8"), re.M | re.S)
-    steps = doctest.DocTestParser().get_examples("\n".join(blocks))
+    steps = [step for block in code_blocks(page) for step in block]
     with (
         tempfile.TemporaryDirectory() as folder,
         contextlib.chdir(folder),
@@ -174,7 +204,9 @@ def quality() -> None:
 
 FIGURES = {
     draw.__name__: draw
-    for draw in (overview, photograph, regions, clusters, sweep, tracking, quality)
+    for draw in (
+        *(overview, photograph, regions, clusters, sweep, tree, significant, tracking, quality),
+    )
 }
 
 if __name__ == "__main__":
