@@ -25,13 +25,16 @@ def test_clusters_of_valleys_are_labels():
     labels = modes.label(tree.sample.rows)
     for valley in found:
         split = next(split for split in tree.splits if split.score == valley.score)
-        for number, label in ((split.cluster, valley.cluster), (split.parent, valley.parent)):
+        for number, label in (
+            (split.cluster, valley.cluster),
+            (modes.tree.across(split), valley.neighbour),
+        ):
             assert (labels[tree.labels == number] == label).all()
 
 
 def test_a_cluster_that_was_dropped_is_noise():
     modes = Tree.of_points(X).join(seek(Grid.from_points(X, 2.0))).keep(150)
-    labels = [label for valley in valleys(modes) for label in (valley.cluster, valley.parent)]
+    labels = [label for valley in valleys(modes) for label in (valley.cluster, valley.neighbour)]
     assert set(labels) == {-1, 0, 1}
 
 

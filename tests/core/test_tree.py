@@ -83,6 +83,20 @@ def test_rounded_values_are_not_clusters():
     assert Tree.of_points(X).n_clusters == 1
 
 
+@pytest.mark.parametrize("weight", [np.full(600, 50), np.r_[np.ones(599), 5000]])
+def test_heavy_rows_are_not_clusters(weight):
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    assert Tree.of_points(X, weight).n_clusters == 1
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6])
+def test_radii_are_in_the_unit_of_the_data(scale):
+    X = np.random.default_rng(0).uniform(size=(4000, 2)) * scale
+    radius = 2.0 ** np.median(Tree.of_points(X).radii)
+    # Of the 15 points of the lightest window, the mean square distance is half the squared radius.
+    assert radius == pytest.approx(scale * np.sqrt(15 / 4000 / np.pi / 2), rel=0.1)
+
+
 def test_blobs_across_the_edge_of_a_period_are_one():
     rng = np.random.default_rng(0)
     X = np.r_[rng.normal(0, 10, (300, 1)), rng.normal(180, 10, (300, 1))] % 360

@@ -14,6 +14,7 @@ struct Cloud {
     int d;
     int bits;                    // of a code
     i64 weight;                  // of all points
+    double scale;                // units of the positions per unit of the caller
     Array<double> positions;     // (n, d), in units of the smallest box of the curve
     Array<i64> weights;          // (n,)
     Array<u64> codes;            // (n,), rising
@@ -62,7 +63,7 @@ inline Cloud sort_along_curve(const double* points, const i64* weights, i64 n, i
         for (int j = 0; j < axes; ++j) box[j] = static_cast<u32>(coordinate(i, j));
         codes[i] = detail::morton_code(box.data(), axes, axis_bits);
     }
-    Cloud cloud{d, axes * axis_bits, 0, {}, {}, {}, Array<u32>(static_cast<size_t>(n)), {}};
+    Cloud cloud{d, axes * axis_bits, 0, scale, {}, {}, {}, Array<u32>(static_cast<size_t>(n)), {}};
     std::iota(cloud.rows.begin(), cloud.rows.end(), 0u);
     std::sort(cloud.rows.begin(), cloud.rows.end(), [&](u32 a, u32 b) {
         if (codes[a] != codes[b]) return codes[a] < codes[b];

@@ -168,7 +168,8 @@ class Level {
         for (const i64 times : {4, 8}) {
             const i64 mass = std::min(times * mass_, part_.weight);
             guess_reaches(static_cast<double>(mass) / static_cast<double>(mass_));
-            const Leaves centres = make_leaves(cloud_, part_.points, std::max(mass_ / 2, leaf_mass(mass, cloud_.d)));
+            const Leaves centres =
+                make_leaves(cloud_, part_.points, std::max(mass_ / 2, leaf_mass(mass, cloud_.d)));
             const Windows windows = windows_of(mass, Boxes(centres, cloud_.period), true);
             for (u32 i = 0; i < extents.size(); ++i) {
                 const double inverse = extents[i].weight / windows.shape[centres.of(centres_.first[i])];

@@ -78,6 +78,8 @@ class TreeGrower {
                 Split& split = divisions[k].splits[s];
                 split.cluster = divisions[k].parts[s + 1].cluster = tree_.n_clusters++;
                 split.joins = cloud_.rows[split.joins];
+                split.peak -= log2_of(cloud_.scale);
+                split.saddle -= log2_of(cloud_.scale);
                 tree_.splits.push_back(split);
             }
             for (Part& part : divisions[k].parts) parts.push_back(std::move(part));
@@ -91,7 +93,7 @@ class TreeGrower {
         if (level.windows().radius.empty()) return;
         for (i64 k = 0; k < centres.size(); ++k)
             for (u32 i = centres.first[k]; i < centres.first[k + 1]; ++i)
-                tree_.radii[cloud_.rows[i]] = level.windows().radius[k];
+                tree_.radii[cloud_.rows[i]] = level.windows().radius[k] - log2_units(cloud_.scale);
     }
 
     const Cloud& cloud_;

@@ -21,8 +21,8 @@ NO_VALLEY = "no significant valley"
 class Valley:
     """A significant valley; the field names are keys of --json."""
 
-    cluster: int  # the label of the cluster that it divides from `parent`; -1 is noise
-    parent: int
+    cluster: int  # the labels of the clusters on both sides; -1 is noise
+    neighbour: int
     ratio: float  # of the density in the valley to that at the lower peak
     z: float
     critical: float
@@ -31,21 +31,21 @@ class Valley:
     reason: str  # the same in words
 
     @classmethod
-    def of_split(cls, split: Split, labels: dict[int, int], n_rows: int) -> Valley:
-        """Return a split of a sample of `n_rows`, with the labels of its clusters."""
+    def of_split(cls, split: Split, labels: dict[int, int], tree: Tree) -> Valley:
+        """Return a split of a tree, with the labels of its clusters."""
         return cls(
             labels.get(split.cluster, -1),
-            labels.get(split.parent, -1),
+            labels.get(tree.across(split), -1),
             float(2.0**-split.depth),
             split.z,
             split.critical,
             split.score,
             split.window,
-            describe(split, n_rows),
+            describe(split, tree.n_rows),
         )
 
     def __str__(self) -> str:
-        return f"between clusters {self.parent} and {self.cluster}: {self.reason}"
+        return f"between clusters {self.neighbour} and {self.cluster}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def valleys(modes: JoinedModes) -> list[Valley]:
     """Return the valleys between clusters, the clearest first."""
     labels = {number: label for label, number in enumerate(modes.clusters.tolist())}
     clearest = sorted(modes.tree.splits, key=lambda split: -split.score)
-    return [Valley.of_split(split, labels, len(modes.tree.labels)) for split in clearest]
+    return [Valley.of_split(split, labels, modes.tree) for split in clearest]
 
 
 def candidates(tree: Tree, n_threads: int | None = None) -> list[Candidate]:

@@ -1,7 +1,7 @@
 """Samples that do not depend on the order of the rows: of points by a hash, of grids by cells.
 
-A sample stands for the data as if that many rows had been observed. It never has more than `limit`
-rows, and all rows if there are no more than that.
+A sample stands for the data as if that many rows had been observed. It has about `limit` rows, and
+all rows if there are no more than that.
 """
 
 from __future__ import annotations

@@ -68,6 +68,10 @@ class Split:
         Length of the common border in windows; 0 if the valley is significant without it.
     joins : int
         A row of the sample across the saddle: the cluster joins its cluster if the split is undone.
+    peak, saddle : float
+        log2 of the radius of the windows at the peak of the cluster and at the saddle.
+    dimension : float
+        The dimension in which the mass of a window grows with its radius.
     """
 
     cluster: int
@@ -101,7 +105,8 @@ class Tree:
     labels : ndarray of shape (n_rows,), int64
         The cluster of each row, numbered as in the splits.
     radii : ndarray of shape (n_rows,), float64
-        log2 of the radius of the lightest window around each row: high where data is sparse.
+        log2 of the radius of the lightest window around each row, in the unit of the widest
+        feature: high where data is sparse.
     splits : tuple of Split
         The splits, lightest windows first.
     strictness : float
@@ -159,8 +164,7 @@ class Tree:
         limits[:, period > 0] = [[-np.inf], [np.inf]]
         clipped = sample._replace(rows=np.clip(sample.rows, *limits))
         units = _units(scale)
-        varies = np.isfinite(units)
-        common = np.where(varies, units[varies].max(initial=0.0), np.inf)
+        common = np.where(np.isfinite(units), 1.0, np.inf)
         tree = cls._grown(sample, clipped, common, period, strictness, n_threads)
         if (units == common).all():
             return tree
@@ -237,6 +241,15 @@ class Tree:
         """The number of clusters."""
         return len(np.unique(self.labels))
 
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the sample, repeated ones counted."""
+        return int(self.sample.counts.sum())
+
+    def across(self, split: Split) -> int:
+        """Return the cluster on the other side of the saddle of a split."""
+        return int(self.labels[split.joins])
+
     def __repr__(self) -> str:
         return f"Tree({pluralize(self.n_clusters, 'cluster')} of {len(self.labels):,} rows)"
 
@@ -254,7 +267,7 @@ class Tree:
         """
         if n_clusters is None:
             return self._without(lambda split: split.persistence < persistence)
-        tree = self.strictest(n_clusters, n_threads)
+        tree = self.strictest(n_clusters, n_threads=n_threads)
         while tree.n_clusters > n_clusters:
             parents = {split.parent for split in tree.splits}
             leaves = [s for s in tree.splits if s.cluster not in parents] or list(tree.splits)
@@ -262,8 +275,13 @@ class Tree:
             tree = tree._without(lambda split, w=weakest: split is w)
         return tree
 
-    def strictest(self, n_clusters: int, n_threads: int | None = None) -> Tree:
-        """Return the strictest tree with at least `n_clusters`, or the loosest of all."""
+    def strictest(
+        self, n_clusters: int, *, exact: bool = False, n_threads: int | None = None
+    ) -> Tree:
+        """Return a strict tree with at least `n_clusters`, or the loosest of all.
+
+        With `exact`, it is the strictest; otherwise the first with just that number.
+        """
         low, high = _LOOSEST, _STRICTEST
         best = self.regrow(low, n_threads=n_threads)
         if best.n_clusters < n_clusters:
@@ -275,7 +293,7 @@ class Tree:
                 high = middle
                 continue
             low, best = middle, tree
-            if tree.n_clusters == n_clusters:
+            if tree.n_clusters == n_clusters and not exact:
                 break
         return best
 
@@ -366,33 +384,42 @@ class JoinedModes(Modes):
 
 
 def _units(scale: Scale) -> NDArray[np.float64]:
-    """Return the unit of each feature; infinite for a constant one."""
+    """Return the unit of each feature: 1 for the widest, infinite for a constant one."""
     spread = np.where(scale.varies, scale.spread, np.nan)
     if np.isnan(spread).all():
         return np.full(len(spread), np.inf)
-    largest = np.nanmax(spread)
-    steps = np.rint(np.log(spread / largest) / np.log(_UNIT_STEP))
-    units: NDArray[np.float64] = np.where(np.isnan(spread), np.inf, largest * _UNIT_STEP**steps)
+    steps = np.rint(np.log(spread / np.nanmax(spread)) / np.log(_UNIT_STEP))
+    units: NDArray[np.float64] = np.where(np.isnan(spread), np.inf, _UNIT_STEP**steps)
     return units
 
 
 def _spread_repeats(sample: Sample) -> tuple[Sample, NDArray[np.int64]]:
-    """Spread the values of rounded features over the interval that was rounded to them.
+    """Return a sample without spikes, and the row that each of its rows is a copy of.
 
-    Otherwise every value of a rounded feature would look like a cluster. Return the sample, and
-    the row that each of its rows is a copy of.
+    Values of rounded features are spread over the interval that was rounded to them; otherwise
+    every value would look like a cluster. Other rows that count more than once are not that many
+    observations: their counts are divided, so that all together are worth what equal counts of the
+    same relative error are.
     """
-    steps = np.array([_rounding_step(column, sample.counts) for column in sample.rows.T])
-    if not steps.any():
-        return sample, np.arange(len(sample.rows))
-    repeated = sample.repeated()
-    rows = repeated.rows + (uniform(repeated.hashes, len(steps)) - 0.5) * steps
-    return repeated._replace(rows=rows), np.repeat(np.arange(len(sample.rows)), sample.counts)
+    rows = np.arange(len(sample.rows))
+    steps = np.array([_rounding_step(column, sample) for column in sample.rows.T])
+    if steps.any():
+        repeated = sample.repeated()
+        spread = repeated.rows + (uniform(repeated.hashes, len(steps)) - 0.5) * steps
+        return repeated._replace(rows=spread), np.repeat(rows, sample.counts)
+    share = sample.counts.sum() / np.square(sample.counts).sum()
+    chance = uniform(sample.hashes, 1)[:, 0]
+    counts = np.maximum(np.floor(sample.counts * share + chance), 1).astype(np.int64)
+    return sample._replace(counts=counts), rows
 
 
-def _rounding_step(column: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
-    """Return the distance between the values of a rounded feature, 0 if it is not rounded."""
+def _rounding_step(column: NDArray[np.float64], sample: Sample) -> float:
+    """Return the distance between the values of a rounded feature, 0 if it is not rounded.
+
+    A rounded feature has few values for the number of different rows, or of one feature, of rows.
+    """
     values = np.unique(column)
-    if len(values) < 3 or len(values) > _ROUNDED * counts.sum():
+    rows = len(sample.rows) if sample.rows.shape[1] > 1 else sample.counts.sum()
+    if len(values) < 3 or len(values) > _ROUNDED * rows:
         return 0.0
     return float(np.median(np.diff(values)))

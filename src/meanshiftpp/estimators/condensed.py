@@ -99,24 +99,23 @@ class CondensedTree:
 
     def _persistence(self, cluster: int) -> float:
         own = [s.persistence for s in self._tree.splits if s.cluster == cluster]
-        others = [s.persistence for s in self._tree.splits if s.parent == cluster]
+        others = [s.persistence for s in self._tree.splits if self._tree.across(s) == cluster]
         return own[0] if own else max(others, default=1.0)
 
     def explain(self, label: int) -> str:
         """Return why a cluster is one of its own: each valley around it, in one line."""
-        clusters = self._modes.clusters.tolist()
-        around = [s for s in self._tree.splits if clusters[label] in (s.cluster, s.parent)]
-        weight = f"{float(self._modes.weights[label]):,.0f}"
+        clusters, tree = self._modes.clusters.tolist(), self._tree
+        sides = [(split, {split.cluster, tree.across(split)}) for split in tree.splits]
+        around = [(split, pair) for split, pair in sides if clusters[label] in pair]
+        title = f"cluster {label}, of weight {float(self._modes.weights[label]):,.0f}:"
         if not around:
-            return f"cluster {label}, of weight {weight}: no significant valley\n" + "\n".join(
-                candidate_lines(self._tree)
-            )
+            return "\n".join([f"{title} no significant valley", *candidate_lines(tree)])
         label_of = {number: k for k, number in enumerate(clusters)}
-        lines = [f"cluster {label}, of weight {weight}:"]
-        for split in around:
-            other = split.parent if split.cluster == clusters[label] else split.cluster
+        lines = [title]
+        for split, pair in around:
+            (other,) = pair - {clusters[label]}
             name = f"cluster {label_of[other]}" if other in label_of else "a smaller part"
-            lines.append(f"  valley to {name}: {describe(split, len(self._tree.labels))}")
+            lines.append(f"  valley to {name}: {describe(split, tree.n_rows)}")
         return "\n".join(lines)
 
 
@@ -132,7 +131,7 @@ def describe(split: Split, n_rows: int) -> str:
 def candidate_lines(tree: Tree, counts: tuple[int, ...] = (2, 3)) -> list[str]:
     """Return the strictness that would give each number of clusters, and its weakest valley."""
     lines = []
-    for looser in (tree.strictest(count) for count in counts):
+    for looser in (tree.strictest(count, exact=True) for count in counts):
         if looser.splits and looser.n_clusters > tree.n_clusters:
             weakest = min(looser.splits, key=lambda split: split.score)
             clusters = pluralize(looser.n_clusters, "cluster")
@@ -140,7 +139,7 @@ def candidate_lines(tree: Tree, counts: tuple[int, ...] = (2, 3)) -> list[str]:
             strictness = math.floor(looser.strictness * 1000) / 1000
             lines.append(
                 f"  strictness={strictness} gives {clusters}; their weakest valley: "
-                f"{describe(weakest, len(tree.labels))}"
+                f"{describe(weakest, tree.n_rows)}"
             )
     return list(dict.fromkeys(lines)) or ["  no strictness gives more clusters"]
 

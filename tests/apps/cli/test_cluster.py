@@ -193,7 +193,7 @@ def test_explain_prints_the_valley_of_each_cluster(tmp_path, points):
     assert words.count("times less dense than the lower peak, z = ") == 2
     valleys = json.loads(run("cluster", file, "--json")[1])["valleys"]
     assert len(valleys) == 2
-    assert {0, 1, 2} == {v["cluster"] for v in valleys} | {v["parent"] for v in valleys}
+    assert {0, 1, 2} == {v["cluster"] for v in valleys} | {v["neighbour"] for v in valleys}
     for valley in valleys:
         assert 0 < valley["ratio"] < 1
         assert valley["z"] > valley["critical"]
