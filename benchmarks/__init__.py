@@ -19,6 +19,7 @@ their own `--help`; most of them produce a table of the documentation.
     bsds        segmentations of BSDS500, compared with human drawings
     tracking    trackers on sequences with a box for every frame
     clustering  clusters of points, compared with reference labellings and with peers
+    calibration  how often data without clusters is split, and the critical values
     images      colour clusters of photographs: an image copy, OpenCV's mean shift and SLIC
     bandwidth   the automatic bandwidth and the best possible one, on real tables
     tolerance   the evidence for the default of `tol`, on real tables

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from meanshiftpp.apps.significance import _rounded_down, candidates, describe_candidates, valleys
+from meanshiftpp.apps.significance import candidates, describe_candidates, valleys
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.recipe import seek
 from meanshiftpp.core.tree import Tree
@@ -54,20 +54,3 @@ def test_no_candidate_is_a_sentence_too():
     tree = Tree.of_points(np.ones((10, 2)))
     assert candidates(tree) == []
     assert describe_candidates([]) == "no significant valley; candidates: none"
-
-
-@pytest.mark.parametrize(
-    ("score", "strictness"),
-    [
-        (0.7345, 0.73),
-        (0.7, 0.7),
-        (0.29, 0.29),
-        (0.2899, 0.28),
-        (0.999, 0.99),
-        (12.9, 12.0),
-        (0.0567, 0.056),
-        (0.0, 0.0),
-    ],
-)
-def test_scores_are_rounded_down(score, strictness):
-    assert _rounded_down(score) == strictness <= score

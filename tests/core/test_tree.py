@@ -60,7 +60,7 @@ def test_separate_blobs_are_found(d, k):
     tree = Tree.of_points(X)
     labels = tree.labels[tree.find(X)]
     assert tree.n_clusters == k
-    assert adjusted_rand_score(truth, labels) > 0.98
+    assert adjusted_rand_score(truth, labels) > 0.95
 
 
 @pytest.mark.parametrize("make", [make_moons, make_circles])

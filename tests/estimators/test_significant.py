@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from meanshiftpp import Grid, MeanShiftPP, seek
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.estimators.condensed import rounded_down
 
 CENTRES = [[0, 0], [5, 0], [20, 5], [22, 8]]
 
@@ -227,3 +228,8 @@ def test_degenerate_data_is_one_cluster(X):
     model = MeanShiftPP().fit(X)
     assert_array_equal(model.labels_, np.zeros(len(X)))
     assert (model.probabilities_ > 0).all()
+
+
+@pytest.mark.parametrize(("strictness", "printed"), [(0.73459, 0.734), (0.7, 0.7), (12.9, 12.9)])
+def test_strictness_is_rounded_down(strictness, printed):
+    assert rounded_down(strictness) == printed <= strictness

@@ -5,15 +5,13 @@ The numbers of clusters are those of the labels that the user sees, not those of
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.tree import JoinedModes, Split, Tree
-from meanshiftpp.estimators.condensed import describe
+from meanshiftpp.estimators.condensed import describe, rounded_down
 
-MAX_CANDIDATES = 3
-LENIENT = 0.5  # candidates are the valleys that pass at this part of the strictness
+COUNTS = (2, 3, 4)  # of the clusters of candidates
 NO_VALLEY = "no significant valley"
 
 
@@ -50,9 +48,9 @@ class Valley:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A valley that is not significant; the field names are keys of --json."""
+    """A looser clustering and its weakest valley; the field names are keys of --json."""
 
-    strictness: float  # that accepts it
+    strictness: float
     clusters: int  # at that strictness
     score: float
     ratio: float
@@ -69,26 +67,21 @@ def valleys(modes: JoinedModes) -> list[Valley]:
 
 
 def candidates(tree: Tree, n_threads: int | None = None) -> list[Candidate]:
-    """Return the best valleys of a tree of one cluster, at most three, the clearest first."""
-    lenient = tree.regrow(LENIENT * tree.strictness, n_threads=n_threads)
-    found: dict[float, Candidate] = {}
-    for split in sorted(lenient.splits, key=lambda split: -split.score):
-        strictness = _rounded_down(split.score)
-        if strictness <= 0 or strictness in found:
-            continue
-        clusters = tree.regrow(strictness, n_threads=n_threads).n_clusters
-        if clusters > 1:
-            found[strictness] = Candidate(
-                strictness,
-                clusters,
-                split.score,
-                float(2.0**-split.depth),
-                split.z,
-                split.critical,
-                split.window,
+    """Return the strictness at which a tree of one cluster has two, three and four, if any has."""
+    found: dict[int, Candidate] = {}
+    for count in COUNTS:
+        looser = tree.strictest(count, exact=True, n_threads=n_threads)
+        if looser.n_clusters > 1:
+            weakest = min(looser.splits, key=lambda split: split.score)
+            found[looser.n_clusters] = Candidate(
+                rounded_down(looser.strictness),
+                looser.n_clusters,
+                weakest.score,
+                float(2.0**-weakest.depth),
+                weakest.z,
+                weakest.critical,
+                weakest.window,
             )
-        if len(found) == MAX_CANDIDATES:
-            break
     return list(found.values())
 
 
@@ -100,13 +93,3 @@ def describe_candidates(found: list[Candidate], strictness: str = "a strictness 
         for each in found
     ]
     return f"{NO_VALLEY}; candidates: {', '.join(texts) or 'none'}"
-
-
-def _rounded_down(score: float) -> float:
-    """Round a score down to two digits, so that it passes as a strictness."""
-    if not score > 0:
-        return 0.0
-    nearest = float(f"{score:.2g}")
-    if nearest <= score:
-        return nearest
-    return float(f"{nearest - 10.0 ** (math.floor(math.log10(score)) - 1):.2g}")

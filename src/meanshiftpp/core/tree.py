@@ -140,7 +140,7 @@ class Tree:
         Features are measured in one common unit. If their spreads differ, a second tree is grown
         in units of each feature's spread, rounded to powers of four of the largest, so that tables
         of different units need no scaler. It must be stricter, because two looks find more by
-        chance than one. It is returned if it has more clusters.
+        chance than one. The tree with more clusters is returned; of equals, the clearer one.
         """
         points = as_points(X)
         weights = None if sample_weight is None else as_weights(sample_weight, points)
@@ -169,7 +169,7 @@ class Tree:
         if (units == common).all():
             return tree
         own = cls._grown(sample, clipped, units, period, _SECOND_LOOK * strictness, n_threads)
-        return own if own.n_clusters > tree.n_clusters else tree
+        return max(tree, own, key=Tree._clarity)
 
     @classmethod
     def of_grid(cls, grid: Grid, *, strictness: float = 1.0, n_threads: int | None = None) -> Tree:
@@ -240,6 +240,9 @@ class Tree:
     def n_clusters(self) -> int:
         """The number of clusters."""
         return len(np.unique(self.labels))
+
+    def _clarity(self) -> tuple[int, float]:
+        return self.n_clusters, sum(split.score for split in self.splits) / self.strictness
 
     @property
     def n_rows(self) -> int:

@@ -135,13 +135,17 @@ def candidate_lines(tree: Tree, counts: tuple[int, ...] = (2, 3)) -> list[str]:
         if looser.splits and looser.n_clusters > tree.n_clusters:
             weakest = min(looser.splits, key=lambda split: split.score)
             clusters = pluralize(looser.n_clusters, "cluster")
-            # Rounded down, so that the value as printed is loose enough.
-            strictness = math.floor(looser.strictness * 1000) / 1000
+            strictness = rounded_down(looser.strictness)
             lines.append(
                 f"  strictness={strictness} gives {clusters}; their weakest valley: "
                 f"{describe(weakest, tree.n_rows)}"
             )
     return list(dict.fromkeys(lines)) or ["  no strictness gives more clusters"]
+
+
+def rounded_down(strictness: float) -> float:
+    """Round to three decimals, so that the number as printed is loose enough."""
+    return math.floor(strictness * 1000) / 1000
 
 
 def ordered_by_size(clusters: NDArray[np.integer]) -> NDArray[np.int32]:
