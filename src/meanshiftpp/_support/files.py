@@ -6,6 +6,7 @@ a run that fails leaves an existing file intact.
 
 from __future__ import annotations
 
+import atexit
 import os
 import uuid
 from collections.abc import Iterator, Sequence
@@ -167,6 +168,7 @@ def _temporary_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise FileAccessError(
             f"cannot write {str(path)!r}: there is no folder {str(final.parent)!r}"
         )
+    _unfinished.add((os.getpid(), target))
     try:
         try:
             target.open("x").close()
@@ -176,6 +178,20 @@ def _temporary_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             target.unlink()
+        _unfinished.discard((os.getpid(), target))
+
+
+# A signal may end the program between the creation of a file and the block that removes it.
+_unfinished: set[tuple[int, Path]] = set()
+
+
+@atexit.register
+def _remove_unfinished() -> None:
+    """Remove the temporary files of this process, and not those of the one it was forked from."""
+    for process, target in list(_unfinished):
+        if process == os.getpid():
+            with suppress(OSError):
+                target.unlink()
 
 
 def _access_error(action: str, path: str | os.PathLike[str], error: OSError) -> FileAccessError:
