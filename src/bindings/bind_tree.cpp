@@ -14,29 +14,30 @@ auto to_numpy(const std::vector<T>& values) {
 }
 
 // One column of the splits.
-template <class T, class Get>
-auto column(const std::vector<Split>& splits, Get get) {
-    Array<T> values;
-    for (const Split& split : splits) values.push_back(static_cast<T>(get(split)));
+template <class T>
+auto column(const std::vector<Split>& splits, T Split::* member) {
+    using Value = std::conditional_t<std::is_integral_v<T>, i64, double>;
+    Array<Value> values;
+    for (const Split& split : splits) values.push_back(static_cast<Value>(split.*member));
     const size_t n = values.size();
     return to_numpy(std::move(values), {n});
 }
 
 nb::dict columns(const std::vector<Split>& splits) {
     nb::dict result;
-    result["cluster"] = column<i64>(splits, [](auto& s) { return s.cluster; });
-    result["parent"] = column<i64>(splits, [](auto& s) { return s.parent; });
-    result["window"] = column<i64>(splits, [](auto& s) { return s.mass; });
-    result["front"] = column<i64>(splits, [](auto& s) { return s.front; });
-    result["joins"] = column<i64>(splits, [](auto& s) { return s.joins; });
-    result["weight"] = column<double>(splits, [](auto& s) { return s.weight; });
-    result["depth"] = column<double>(splits, [](auto& s) { return s.depth; });
-    result["z"] = column<double>(splits, [](auto& s) { return s.z; });
-    result["critical"] = column<double>(splits, [](auto& s) { return s.critical; });
-    result["score"] = column<double>(splits, [](auto& s) { return s.score; });
-    result["peak"] = column<double>(splits, [](auto& s) { return s.peak; });
-    result["saddle"] = column<double>(splits, [](auto& s) { return s.saddle; });
-    result["dimension"] = column<double>(splits, [](auto& s) { return s.dimension; });
+    result["cluster"] = column(splits, &Split::cluster);
+    result["parent"] = column(splits, &Split::parent);
+    result["window"] = column(splits, &Split::mass);
+    result["front"] = column(splits, &Split::front);
+    result["joins"] = column(splits, &Split::joins);
+    result["weight"] = column(splits, &Split::weight);
+    result["depth"] = column(splits, &Split::depth);
+    result["z"] = column(splits, &Split::z);
+    result["critical"] = column(splits, &Split::critical);
+    result["score"] = column(splits, &Split::score);
+    result["peak"] = column(splits, &Split::peak);
+    result["saddle"] = column(splits, &Split::saddle);
+    result["dimension"] = column(splits, &Split::dimension);
     return result;
 }
 

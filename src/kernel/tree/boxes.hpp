@@ -14,6 +14,21 @@ inline double wrapped(double difference, double period) {
     return period > 0 ? difference - period * std::nearbyint(difference / period) : difference;
 }
 
+// The squared distance of two leaves.
+inline double squared_distance(const Leaves& leaves, const std::vector<double>& period, i64 a, i64 b) {
+    double sum = 0;
+    for (int j = 0; j < leaves.d; ++j) {
+        const double gap = wrapped(leaves.position(a)[j] - leaves.position(b)[j], period[j]);
+        sum += gap * gap;
+    }
+    return sum;
+}
+
+// The largest value of a block of leaves.
+inline double largest(Range block, const std::vector<double>& values) {
+    return *std::max_element(values.begin() + block.begin, values.begin() + block.end);
+}
+
 // The shorter way round a circle, of a distance up to the period.
 inline float around(float distance, float period) { return period / 2 - std::abs(period / 2 - distance); }
 

@@ -120,13 +120,14 @@ class Level {
         Peaks peaks(extents, rank_);
         for (u32 i : order_)
             links_->each_short(i, [&](u32 dense) { peaks.link(i, dense, windows_.radius[i]); });
-        guess_reaches(kMassStep);
         const std::vector<char> lenient = lenient_peaks(peaks);
-        if (std::count(lenient.begin(), lenient.end(), 1) < 2) return false;
-        add_shapes(extents);
+        const bool several = std::count(lenient.begin(), lenient.end(), 1) > 1;
+        if (several) {
+            add_shapes(extents);
+            find_saddles(peaks, extents, lenient);
+        }
         guess_reaches(kMassStep);
-        find_saddles(peaks, extents, lenient);
-        return true;
+        return several;
     }
 
     void rank_centres() {

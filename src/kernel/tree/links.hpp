@@ -54,7 +54,7 @@ class Links {
         Candidates candidates(boxes_, period_);
         for (const Range block : boxes_.blocks()) {
             candidates.enclose(centres_, block);
-            candidates.collect(largest(block, windows_.reach, 1));
+            candidates.collect(largest(block, windows_.reach));
             for (i64 i = block.begin; i < block.end; ++i) {
                 candidates.measure(centres_.position(i));
                 const float* squared = candidates.squared();
@@ -94,25 +94,12 @@ class Links {
         });
     }
 
-    double squared_distance(u32 a, u32 b) const {
-        double sum = 0;
-        for (int j = 0; j < centres_.d; ++j) {
-            const double gap = wrapped(centres_.position(a)[j] - centres_.position(b)[j], period_[j]);
-            sum += gap * gap;
-        }
-        return sum;
-    }
+    double squared_distance(u32 a, u32 b) const { return mspp::squared_distance(centres_, period_, a, b); }
 
   private:
     struct Place {
         u32 block, begin, end;
     };
-
-    static double largest(Range block, const std::vector<double>& values, double divisor) {
-        double result = 0;
-        for (i64 i = block.begin; i < block.end; ++i) result = std::max(result, values[i]);
-        return result / divisor;
-    }
 
     // Finds the short links of a block of centres among the near leaves of its windows, if those are known
     // and near enough.
@@ -127,7 +114,7 @@ class Links {
             return;
         }
         candidates.enclose(centres_, block);
-        candidates.collect(largest(block, windows_.square, stretch_));
+        candidates.collect(largest(block, windows_.square) / stretch_);
         for (i64 i = block.begin; i < block.end; ++i) {
             candidates.measure(centres_.position(i));
             const float* squared = candidates.squared();

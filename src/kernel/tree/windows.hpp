@@ -92,14 +92,10 @@ class WindowFinder {
         return true;
     }
 
-    static double largest(Range block, const std::vector<double>& values) {
-        return *std::max_element(values.begin() + block.begin, values.begin() + block.end);
-    }
-
     // How much the radius must grow to reach the mass, if the density is even.
     double missing_growth() const {
         const double missing = static_cast<double>(mass_) / static_cast<double>(std::max<i64>(1, found_));
-        return std::clamp(kSlack * std::pow(missing, 1.0 / centres_.d), 1.2, 2.0);
+        return std::clamp(kSlack * exp2_units(log2_units(missing) / centres_.d), 1.2, 2.0);
     }
 
     void store(i64 i) {
@@ -131,12 +127,7 @@ class WindowFinder {
 
     // No window reaches farther than its neighbour's and the distance between them; rounded up.
     double distance(i64 a, i64 b) const {
-        double sum = 0;
-        for (int j = 0; j < centres_.d; ++j) {
-            const double gap = wrapped(centres_.position(a)[j] - centres_.position(b)[j], period_[j]);
-            sum += gap * gap;
-        }
-        return std::sqrt(sum) * (1 + 1e-9) + 1e-6;
+        return std::sqrt(squared_distance(centres_, period_, a, b)) * (1 + 1e-9) + 1e-6;
     }
 
     // Sorts the leaves within the radius into bins by squared distance. False if they have too little mass.
@@ -260,8 +251,8 @@ class WindowFinder {
 }  // namespace detail
 
 // The windows of mass K around the centres, among the leaves. IN mass: at most that of all leaves; guess: how
-// far each window might reach, 0 if unknown (it changes the time, not the result). The near leaves are kept
-// if the centres are the leaves.
+// far each window might reach, 0 if unknown: it decides the time, and the last bits of sums. The near leaves
+// are kept if the centres are the leaves.
 inline Windows make_windows(const Boxes& centres, const Boxes& leaves, const std::vector<double>& period,
                             i64 mass, const std::vector<double>& guess, bool shapes, int n_threads) {
     const size_t n = static_cast<size_t>(centres.leaves().size());

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.tree import JoinedModes, Split, Tree
-from meanshiftpp.estimators.condensed import describe, rounded_down
+from meanshiftpp.estimators.condensed import describe, looser_trees, rounded_down
 
 COUNTS = (2, 3, 4)  # of the clusters of candidates
 NO_VALLEY = "no significant valley"
@@ -68,21 +68,18 @@ def valleys(modes: JoinedModes) -> list[Valley]:
 
 def candidates(tree: Tree, n_threads: int | None = None) -> list[Candidate]:
     """Return the strictness at which a tree of one cluster has two, three and four, if any has."""
-    found: dict[int, Candidate] = {}
-    for count in COUNTS:
-        looser = tree.strictest(count, exact=True, n_threads=n_threads)
-        if looser.n_clusters > 1:
-            weakest = min(looser.splits, key=lambda split: split.score)
-            found[looser.n_clusters] = Candidate(
-                rounded_down(looser.strictness),
-                looser.n_clusters,
-                weakest.score,
-                float(2.0**-weakest.depth),
-                weakest.z,
-                weakest.critical,
-                weakest.window,
-            )
-    return list(found.values())
+    return [
+        Candidate(
+            rounded_down(looser.strictness),
+            looser.n_clusters,
+            weakest.score,
+            float(2.0**-weakest.depth),
+            weakest.z,
+            weakest.critical,
+            weakest.window,
+        )
+        for looser, weakest in looser_trees(tree, COUNTS, n_threads)
+    ]
 
 
 def describe_candidates(found: list[Candidate], strictness: str = "a strictness of") -> str:

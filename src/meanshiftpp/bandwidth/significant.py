@@ -44,8 +44,8 @@ def complete_recipe(
     """Return the recipe with a bandwidth for `X`, the points or a sample of a weight of `total`.
 
     A recipe that joins also gets the tree to join by, cut to `n_clusters` if given. One that has a
-    bandwidth stays as it is. The bandwidth is 1 and there is no tree if `X` is empty or contains a
-    non-finite value; binning reports the location.
+    bandwidth stays as it is. If `X` is empty or contains a non-finite value, the bandwidth is 1 and
+    the tree is missing; binning reports the location.
     """
     if recipe.bandwidth is not None:
         return recipe

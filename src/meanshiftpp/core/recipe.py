@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,8 +39,10 @@ from meanshiftpp.backends.protocol import Assignment
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import PAPER_WINDOW, Grid
 from meanshiftpp.core.modes import Modes, find_modes
-from meanshiftpp.core.tree import Tree
 from meanshiftpp.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from meanshiftpp.core.tree import Tree
 
 __all__ = ["DEFAULT_MAX_ITER", "DEFAULT_TOL", "Recipe", "fine_bandwidth", "seek"]
 
@@ -169,6 +171,8 @@ class Recipe:
         """Join modes by the tree, or by that of their grid; a recipe without `join` keeps them."""
         if not self.join:
             return modes
+        from meanshiftpp.core.tree import Tree  # `Grid` and `seek` do without it
+
         tree = self.tree or Tree.of_grid(
             modes.grid, strictness=self.strictness, n_threads=n_threads
         )

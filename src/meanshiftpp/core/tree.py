@@ -107,6 +107,8 @@ class Tree:
     radii : ndarray of shape (n_rows,), float64
         log2 of the radius of the lightest window around each row, in the unit of the widest
         feature: high where data is sparse.
+    window : int
+        Mass of the lightest windows, in rows of the sample.
     splits : tuple of Split
         The splits, lightest windows first.
     strictness : float
@@ -116,6 +118,7 @@ class Tree:
     sample: Sample
     labels: NDArray[np.int64]
     radii: NDArray[np.float64]
+    window: int
     splits: tuple[Split, ...]
     strictness: float
     _points: NDArray[np.float64]
@@ -202,6 +205,7 @@ class Tree:
             sample,
             np.empty(0, np.int64),
             np.empty(0),
+            0,
             (),
             strictness,
             np.ascontiguousarray(points),
@@ -213,7 +217,7 @@ class Tree:
 
     def regrow(self, strictness: float, *, n_threads: int | None = None) -> Tree:
         """Grow the tree of the same sample with another strictness."""
-        labels, radii, columns, _ = _kernel.grow_tree(
+        labels, radii, columns, window = _kernel.grow_tree(
             self._points,
             self._counts,
             self._period,
@@ -230,6 +234,7 @@ class Tree:
             self,
             labels=labels[first],
             radii=np.ldexp(radii[first].astype(np.float64), -16),
+            window=window,
             splits=tuple(Split(**dict(zip(names, row, strict=True))) for row in rows),
             strictness=strictness,
         )
@@ -318,9 +323,13 @@ class Tree:
 
     def _lowest_saddles(self) -> Iterator[tuple[int, float]]:
         for label in np.unique(self.labels).tolist():
-            saddles = [s.saddle for s in self.splits if label in (s.cluster, s.parent)]
-            if saddles:
-                yield label, max(saddles)
+            around = [s for s in self.splits if label in (s.cluster, self.across(s))]
+            if around:
+                yield label, max(map(self._light_saddle, around))
+
+    def _light_saddle(self, split: Split) -> float:
+        """Return log2 of the radius that the lightest windows have at the density of a saddle."""
+        return split.saddle - float(np.log2(split.window / self.window)) / split.dimension
 
     # -- joining ------------------------------------------------------------------------------
 

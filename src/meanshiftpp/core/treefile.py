@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._support.checks import as_positive
+from meanshiftpp._support.checks import as_positive, as_whole
 from meanshiftpp.core.sample import Sample
 from meanshiftpp.core.tree import Split, Tree
 from meanshiftpp.errors import GridFileError
@@ -47,6 +47,7 @@ def to_bytes(tree: Tree) -> bytes:
         format=np.array(_FORMAT),
         version=np.array(_VERSION),
         strictness=np.array(tree.strictness),
+        window=np.array(tree.window),
         **content,
     )
     return file.getvalue()
@@ -64,11 +65,12 @@ def from_bytes(data: bytes, place: object = "the tree") -> Tree:
         arrays = {name: _array(content[name], name, *kind) for name, kind in _TYPES.items()}
         _check_shapes(**arrays)
         strictness = as_positive(float(content["strictness"]), "strictness")
+        window = as_whole(int(content["window"]), "window", 1)
         sample = Sample(*(arrays.pop(name) for name in Sample._fields))
         splits = _splits(content, len(sample.rows))
     except Exception as error:  # a damaged archive can raise many kinds of exceptions
         raise GridFileError(f"{place} has no valid tree: {error}") from error
-    return Tree(sample=sample, splits=splits, strictness=strictness, **arrays)
+    return Tree(sample=sample, splits=splits, strictness=strictness, window=window, **arrays)
 
 
 def _array(values: NDArray[Any], name: str, n_axes: int, kind: Any) -> NDArray[Any]:

@@ -191,16 +191,15 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         recipe = self._complete(X, weight).checked(X.shape[1])
         cells = module_of(X).empty(len(X), np.int32) if recipe.join else None
         modes, labels = recipe.fit(X, weight, cells=cells, n_threads=threads_of(self.n_jobs))
-        self._store(modes, labels, recipe.bandwidth, cells)
-        self._rows = recipe.tree.find(X) if recipe.tree else None
-        return self
+        rows = recipe.tree.find(X) if recipe.tree else None
+        return self._store(modes, labels, recipe.bandwidth, cells, rows)
 
     @parameters_checked  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a chunk of points and find the modes of all seen so far.
 
-        The modes after the last chunk are exactly those of one `fit` to all chunks, in any
-        order. The first chunk with points determines the bandwidth if it is ``None``. A chunk
+        With a bandwidth, the modes after the last chunk are exactly those of one `fit` to all
+        chunks, in any order. Without one, the first chunk with points determines it. A chunk
         without points, or with points of zero weight only, changes nothing.
 
         Parameters
@@ -399,11 +398,8 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
 
     def _complete(self, X: NDArray[Any], weight: Weights | None) -> Recipe:
         """Return the recipe of the parameters, with a bandwidth for `X`."""
-        recipe = self._recipe(self.bandwidth)
-        if self.bandwidth is not None:
-            return recipe
-        n_threads = threads_of(self.n_jobs)
-        if not recipe.join:
+        recipe, n_threads = self._recipe(self.bandwidth), threads_of(self.n_jobs)
+        if self.bandwidth is None and not recipe.join:
             bandwidth = select_bandwidth(X, sample_weight=weight, n_threads=n_threads)
             return replace(recipe, bandwidth=bandwidth)
         return complete_recipe(recipe, X, len(X), weight, n_threads=n_threads)
@@ -414,9 +410,10 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         labels: NDArray[np.int32],
         bandwidth: Any,
         cells: NDArray[np.int32] | None = None,
+        rows: NDArray[np.int64] | None = None,
     ) -> Self:
         """Store all fitted attributes at once, so a failed fit leaves the previous one intact."""
-        self._modes, self._cells, self._rows = modes, cells, None
+        self._modes, self._cells, self._rows = modes, cells, rows
         self.labels_ = labels
         self.cluster_centers_ = modes.centers
         self.cluster_weights_ = modes.weights

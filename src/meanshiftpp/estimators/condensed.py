@@ -31,7 +31,7 @@ class Node:
     child_size : int
         Rows of the sample in the node.
     label : int
-        The label of the cluster, -1 if the node divides further or is no cluster of the result.
+        The label of the cluster, -1 if the node divides further or is not a cluster of the result.
     split : Split, optional
         The split that made the node; none for the root.
     """
@@ -109,7 +109,7 @@ class CondensedTree:
         around = [(split, pair) for split, pair in sides if clusters[label] in pair]
         title = f"cluster {label}, of weight {float(self._modes.weights[label]):,.0f}:"
         if not around:
-            return "\n".join([f"{title} no significant valley", *candidate_lines(tree)])
+            return "\n".join([f"{title} no significant valley", *_candidate_lines(tree)])
         label_of = {number: k for k, number in enumerate(clusters)}
         lines = [title]
         for split, pair in around:
@@ -128,24 +128,27 @@ def describe(split: Split, n_rows: int) -> str:
     )
 
 
-def candidate_lines(tree: Tree, counts: tuple[int, ...] = (2, 3)) -> list[str]:
-    """Return the strictness that would give each number of clusters, and its weakest valley."""
-    lines = []
-    for looser in (tree.strictest(count, exact=True) for count in counts):
-        if looser.splits and looser.n_clusters > tree.n_clusters:
-            weakest = min(looser.splits, key=lambda split: split.score)
-            clusters = pluralize(looser.n_clusters, "cluster")
-            strictness = rounded_down(looser.strictness)
-            lines.append(
-                f"  strictness={strictness} gives {clusters}; their weakest valley: "
-                f"{describe(weakest, tree.n_rows)}"
-            )
-    return list(dict.fromkeys(lines)) or ["  no strictness gives more clusters"]
+def looser_trees(
+    tree: Tree, counts: tuple[int, ...], n_threads: int | None = None
+) -> list[tuple[Tree, Split]]:
+    """Return the strictest trees with at least so many clusters, each with its weakest split."""
+    looser = [tree.strictest(count, exact=True, n_threads=n_threads) for count in counts]
+    found = {each.n_clusters: each for each in looser if each.n_clusters > tree.n_clusters}
+    return [(each, min(each.splits, key=lambda split: split.score)) for each in found.values()]
 
 
 def rounded_down(strictness: float) -> float:
     """Round to three decimals, so that the number as printed is loose enough."""
     return math.floor(strictness * 1000) / 1000
+
+
+def _candidate_lines(tree: Tree) -> list[str]:
+    return [
+        f"  strictness={rounded_down(looser.strictness)} gives "
+        f"{pluralize(looser.n_clusters, 'cluster')}; their weakest valley: "
+        f"{describe(weakest, tree.n_rows)}"
+        for looser, weakest in looser_trees(tree, (2, 3))
+    ] or ["  no strictness gives more clusters"]
 
 
 def ordered_by_size(clusters: NDArray[np.integer]) -> NDArray[np.int32]:

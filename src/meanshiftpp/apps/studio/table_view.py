@@ -199,7 +199,7 @@ def _fit(recipe: Recipe, points: NDArray[Any]) -> tuple[Modes, NDArray[np.int32]
 
 
 def _advice(modes: Modes) -> str:
-    """Return the next step if there is no significant valley."""
+    """Return the next step for data without a significant valley."""
     if not isinstance(modes, JoinedModes) or modes.tree.splits:
         return ""
     sentence = describe_candidates(candidates(modes.tree))
