@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs, make_moons
 
-from meanshiftpp import Grid, seek
+from meanshiftpp import Grid, MeanShiftPP, seek
 from meanshiftpp.bandwidth.significant import agreement, bandwidth_of_tree, complete_recipe
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.core.tree import Tree
@@ -22,10 +22,35 @@ def test_agreement_counts_rows_in_basins_of_their_cluster():
 def test_basins_follow_the_clusters(make):
     X, _ = make(2000, random_state=0)
     tree = Tree.of_points(X)
-    modes = seek(Grid.from_points(tree.sample.rows, bandwidth_of_tree(tree)))
+    modes = seek(Grid.from_points(tree.sample.rows, bandwidth_of_tree(tree, 2000)))
     followed, least = agreement(modes.label(tree.sample.rows), tree.labels, tree.sample.counts)
     assert followed >= 0.99
     assert least >= 0.8
+
+
+def test_basins_of_many_rows_follow_the_clusters_of_the_sample():
+    rng = np.random.default_rng(2)
+    centers = rng.uniform(0, 20, (8, 2))
+    X = (centers[rng.integers(0, 8, 200_000)] + rng.normal(size=(200_000, 2))).astype(np.float32)
+    model = MeanShiftPP().fit(X)
+    assert len(model.cluster_weights_) == Tree.of_points(X).n_clusters > 3
+
+
+def test_whole_weights_choose_the_bandwidth_of_repeated_rows():
+    X = np.random.default_rng(0).normal(size=(12_000, 2))
+    repeats = np.repeat([1, 2, 3], 4_000)
+    weighted = complete_recipe(Recipe(join=True), X, repeats.sum(), repeats)
+    repeated = complete_recipe(Recipe(join=True), np.repeat(X, repeats, axis=0), repeats.sum())
+    assert weighted.bandwidth.tolist() == repeated.bandwidth.tolist()
+
+
+@pytest.mark.parametrize("factor", [1e-6, 0.37, 1e6])
+def test_real_weights_choose_the_same_bandwidth_in_any_unit(factor):
+    X = np.random.default_rng(0).normal(size=(12_000, 2))
+    weight = np.random.default_rng(1).uniform(0.5, 1.5, 12_000)
+    one = complete_recipe(Recipe(join=True), X, weight.sum(), weight)
+    other = complete_recipe(Recipe(join=True), X, factor * weight.sum(), factor * weight)
+    np.testing.assert_allclose(one.bandwidth, other.bandwidth, rtol=0.01)
 
 
 def test_recipe_with_a_bandwidth_stays_as_it_is():

@@ -175,9 +175,46 @@ def test_membership_is_shared_near_a_border(model):
 def test_far_points_are_noise_on_demand(blobs):
     X = np.r_[blobs[0], np.random.default_rng(0).uniform(-10, 30, (200, 2))]
     labels = MeanShiftPP(cluster_all=False).fit(X).labels_
-    assert (labels[1500:] == -1).mean() > 0.3
+    assert (labels[1500:] == -1).mean() > 0.6
     assert (labels[:1500] == -1).mean() < 0.1
     assert (MeanShiftPP().fit(X).labels_ >= 0).all()
+
+
+@pytest.mark.parametrize("n_features", [2, 3])
+def test_uniform_background_is_noise_on_demand(n_features):
+    rng = np.random.default_rng(1)
+    centers = rng.uniform(0, 20, (5, n_features))
+    X = centers[rng.integers(0, 5, 2000)] + rng.normal(0, 0.6, (2000, n_features))
+    X = np.r_[X, rng.uniform(-2, 22, (1000, n_features))]
+    distance = np.sqrt(((X[:, None] - centers) ** 2).sum(axis=2)).min(axis=1)
+    labels = MeanShiftPP(cluster_all=False).fit(X).labels_
+    assert (labels[distance > 2] == -1).mean() > 0.8
+    assert (labels[distance < 1] == -1).mean() < 0.01
+
+
+@pytest.mark.parametrize("dtype", ["?", "f2", ">f8", ">i4", "u1"])
+def test_points_of_any_type_are_clustered(dtype):
+    X = (np.random.default_rng(0).normal(size=(300, 2)) * 3).astype(dtype)
+    assert MeanShiftPP().fit(X).labels_.shape == (300,)
+
+
+def test_many_features():
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(150, 200)), rng.normal(size=(150, 200)) + 5]
+    assert_array_equal(MeanShiftPP().fit(X).cluster_weights_, [150, 150])
+
+
+@pytest.mark.parametrize("n_features", [5, 10, 20, 70])
+def test_line_in_many_features_is_one_cluster(n_features):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (400, 1)) * rng.normal(size=(1, n_features))
+    assert len(MeanShiftPP().fit(X).cluster_weights_) == 1
+
+
+def test_noise_only_has_nothing_to_explain(blobs):
+    model = MeanShiftPP(min_cluster_size=1e9).fit(blobs[0])
+    with pytest.raises(InvalidInputError, match="all is noise"):
+        model.explain(0)
 
 
 def test_probabilities_of_noise_are_zero(blobs):

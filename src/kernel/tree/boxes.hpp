@@ -45,7 +45,7 @@ class Boxes {
 
     Boxes(const Leaves& leaves, const std::vector<double>& period) : leaves_(leaves), d_(leaves.d) {
         for (double p : period) period_.push_back(static_cast<float>(p));
-        divide(0, leaves.size());
+        make_blocks();
         pack_positions();
         std::vector<Side> sides = sides_of_groups();
         layers_.push_back(make_layer(sides));
@@ -121,19 +121,17 @@ class Boxes {
                                   0x1p-21 * std::max(std::abs(side.low), std::abs(side.high)));
     }
 
-    // Divides a range of leaves into blocks, at the highest bit in which their codes differ.
-    void divide(i64 begin, i64 end) {
-        const u64 differ = leaves_.codes[begin] ^ leaves_.codes[end - 1];
-        if (end - begin <= kBlock || differ == 0) {
-            blocks_.push_back({begin, end});
-            return;
+    // Divides the leaves until no block has too many.
+    void make_blocks() {
+        std::vector<i64> before(leaves_.first.size());
+        std::iota(before.begin(), before.end(), i64{0});
+        const std::vector<i64> divided = divided_weights(leaves_.steps, before);
+        i64 begin = 0;
+        for (i64 i = 1; i <= leaves_.size(); ++i) {
+            if (i < leaves_.size() && divided[i] <= kBlock) continue;
+            blocks_.push_back({begin, i});
+            begin = i;
         }
-        const u64 bit = std::bit_floor(differ);
-        const auto codes = leaves_.codes.begin();
-        const i64 middle =
-            std::partition_point(codes + begin, codes + end, [&](u64 c) { return !(c & bit); }) - codes;
-        divide(begin, middle);
-        divide(middle, end);
     }
 
     void pack_positions() {

@@ -16,7 +16,7 @@ namespace mspp {
 
 // A part of the data: the points of one cluster so far.
 struct Part {
-    std::vector<u32> points;  // rising
+    Stretch stretch;
     i64 cluster;
     i64 weight;
     double height;  // of its peak above the deepest valley around it, log2
@@ -81,14 +81,15 @@ class Level {
         const std::vector<double> guess = guesses(centres.leaves());
         if (!shapes && leaf_mass(mass, cloud_.d) == centre_mass(mass, cloud_.d))
             return make_windows(centres, centres, cloud_.period, mass, guess, shapes, n_threads_);
-        const Leaves leaves = make_leaves(cloud_, part_.points, leaf_mass(mass, cloud_.d));
+        const Leaves leaves = make_leaves(cloud_, part_.stretch, leaf_mass(mass, cloud_.d));
         return make_windows(centres, Boxes(leaves, cloud_.period), cloud_.period, mass, guess, shapes,
                             n_threads_);
     }
 
     std::vector<double> guesses(const Leaves& centres) const {
         std::vector<double> result;
-        for (i64 k = 0; k < centres.size(); ++k) result.push_back(reaches_[part_.points[centres.first[k]]]);
+        for (i64 k = 0; k < centres.size(); ++k)
+            result.push_back(reaches_[part_.stretch.points[centres.first[k]]]);
         return result;
     }
 
@@ -97,12 +98,12 @@ class Level {
         const double factor = exp2_units(static_cast<i64>(growth_ * log2_of(times)));
         for (i64 k = 0; k < centres_.size(); ++k)
             for (u32 i = centres_.first[k]; i < centres_.first[k + 1]; ++i)
-                reaches_[part_.points[i]] = factor * std::sqrt(windows_.reach[k]);
+                reaches_[part_.stretch.points[i]] = factor * std::sqrt(windows_.reach[k]);
     }
 
     // True if a peak could be significant; then `peaks_` has the saddles that count.
     bool find_candidates() {
-        centres_ = make_leaves(cloud_, part_.points, centre_mass(mass_, cloud_.d));
+        centres_ = make_leaves(cloud_, part_.stretch, centre_mass(mass_, cloud_.d));
         if (centres_.size() < 3) return false;
         boxes_.emplace(centres_, cloud_.period);
         windows_ = windows_of(mass_, *boxes_, false);
@@ -170,7 +171,7 @@ class Level {
             const i64 mass = std::min(times * mass_, part_.weight);
             guess_reaches(static_cast<double>(mass) / static_cast<double>(mass_));
             const Leaves centres =
-                make_leaves(cloud_, part_.points, std::max(mass_ / 2, leaf_mass(mass, cloud_.d)));
+                make_leaves(cloud_, part_.stretch, std::max(mass_ / 2, leaf_mass(mass, cloud_.d)));
             const Windows windows = windows_of(mass, Boxes(centres, cloud_.period), true);
             for (u32 i = 0; i < extents.size(); ++i) {
                 const double inverse = extents[i].weight / windows.shape[centres.of(centres_.first[i])];
@@ -292,7 +293,7 @@ class Level {
                 part_.cluster,
                 mass_,
                 candidate.front,
-                part_.points[centres_.first[peaks_->attached(b)]],
+                part_.stretch.points[centres_.first[peaks_->attached(b)]],
                 deep,
                 Rules::z(deep, dim, static_cast<double>(mass_)),
                 rules_.critical_value(factor(candidate), extreme(*peaks_, b)),
@@ -304,15 +305,15 @@ class Level {
     }
 
     Part cluster(u32 peak, double height, const std::vector<u32>& basin) const {
-        Part result{{}, part_.cluster, 0, std::max(part_.height, height)};
+        std::vector<u32> points;
+        i64 weight = 0;
         for (u32 i = 0; i < basin.size(); ++i) {
             if (basin[i] != peak) continue;
-            const auto points = part_.points.begin();
-            result.points.insert(result.points.end(), points + centres_.first[i],
-                                 points + centres_.first[i + 1]);
-            result.weight += centres_.weights[i];
+            const auto all = part_.stretch.points.begin();
+            points.insert(points.end(), all + centres_.first[i], all + centres_.first[i + 1]);
+            weight += centres_.weights[i];
         }
-        return result;
+        return {Stretch(cloud_, std::move(points)), part_.cluster, weight, std::max(part_.height, height)};
     }
 
     const Cloud& cloud_;

@@ -37,12 +37,12 @@ class TreeGrower {
         tree_.radii.assign(n, 0);
         reaches_.assign(n, 0.0);
         tree_.mass = std::min(first_mass(cloud_.weight), cloud_.weight);
-        Part all{std::vector<u32>(n), 0, cloud_.weight, 0.0};
-        std::iota(all.points.begin(), all.points.end(), 0u);
-        parts_.push_back(std::move(all));
+        std::vector<u32> all(n);
+        std::iota(all.begin(), all.end(), 0u);
+        parts_.push_back({Stretch(cloud_, std::move(all)), 0, cloud_.weight, 0.0});
         for (i64 mass = tree_.mass; grow(mass); mass += mass / 2) check_();
         for (const Part& part : parts_)
-            for (u32 i : part.points) tree_.labels[cloud_.rows[i]] = part.cluster;
+            for (u32 i : part.stretch.points) tree_.labels[cloud_.rows[i]] = part.cluster;
         return std::move(tree_);
     }
 

@@ -5,6 +5,7 @@
 // density.
 #pragma once
 
+#include "kernel/cells/row_hash.hpp"
 #include "kernel/tree/boxes.hpp"
 #include "kernel/tree/logarithm.hpp"
 
@@ -64,7 +65,7 @@ class WindowFinder {
     }
 
   private:
-    static constexpr int kBins = 16;
+    static constexpr int kBins = 16, kShapeAxes = 16;
     static constexpr double kSlack = 1.05;  // of a guess: a search that fails costs more than one too wide
     struct Ball {
         double reach, sum;  // squared radius, and sum of the squared distances in it
@@ -195,9 +196,10 @@ class WindowFinder {
         return {sorted_.back().first, bin.sum};
     }
 
-    // (tr C)^2 / tr C^2 of the covariance C of the leaves in the window.
+    // (tr C)^2 / tr C^2 of the covariance C of the leaves in the window. More than kShapeAxes features are
+    // added up, with signs, to that many: a line stays a line, and the time grows with d instead of d^2.
     double shape_of(const double* x, double reach) {
-        const int d = leaves_.d;
+        const int d = std::min(leaves_.d, kShapeAxes);
         double mass = 0;
         first_.assign(static_cast<size_t>(d), 0.0);
         second_.assign(static_cast<size_t>(d * d), 0.0);
@@ -206,8 +208,8 @@ class WindowFinder {
             if (static_cast<double>(distance_[k]) > reach) continue;
             const double weight = static_cast<double>(weight_of(k));
             mass += weight;
+            fold_offset(near_[k], x);
             for (int j = 0; j < d; ++j) {
-                offset_[j] = candidates_.offset(near_[k], j, x);
                 first_[j] += weight * offset_[j];
                 for (int i = 0; i <= j; ++i) second_[j * d + i] += weight * offset_[j] * offset_[i];
             }
@@ -220,6 +222,15 @@ class WindowFinder {
                 squares += (i == j ? 1 : 2) * covariance * covariance;
             }
         return squares > 0 ? trace * trace / squares : 1;
+    }
+
+    void fold_offset(size_t candidate, const double* x) {
+        std::fill(offset_.begin(), offset_.end(), 0.0);
+        for (int j = 0; j < leaves_.d; ++j) {
+            const double offset = candidates_.offset(candidate, j, x);
+            const bool negative = j >= kShapeAxes && mix_bits(static_cast<u64>(j)) >> 63;
+            offset_[j % kShapeAxes] += negative ? -offset : offset;
+        }
     }
 
     i64 weight_of(size_t k) const { return leaves_.weights[candidates_.id(near_[k])]; }

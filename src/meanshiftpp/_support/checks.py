@@ -147,6 +147,11 @@ class Weights:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype, copy=copy)
 
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(self.counts.sum(dtype=np.float64)) * self.unit
+
     def take(self, rows: NDArray[Any]) -> Weights:
         """Return the weights of some rows, in the same unit."""
         return Weights(self.values[rows], self.counts[rows], self.unit)

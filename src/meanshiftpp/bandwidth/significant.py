@@ -2,7 +2,8 @@
 
 Without a bandwidth, a tree decides which clusters are significant, from windows of every size. The
 search then only has to follow them: the bandwidth is the largest at which nearly every basin lies
-in one cluster, so that each cluster is a union of basins.
+in one cluster, so that each cluster is a union of basins. More rows than the sample need a smaller
+one.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meanshiftpp._support.checks import as_periods, as_points, as_weights
+from meanshiftpp._support.checks import Weights, as_periods, as_points, as_weights
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.core.grid import PAPER_WINDOW, Grid
 from meanshiftpp.core.recipe import Recipe, Search
-from meanshiftpp.core.sample import sample_points
+from meanshiftpp.core.sample import observed_rows, sample_points
 from meanshiftpp.core.scale import gradient_reference, outlier_limits, scale_of_points
 from meanshiftpp.core.tree import SAMPLE_ROWS, Tree
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["complete_recipe"]
 
-CANDIDATES = tuple((0.65 * 2 ** (-np.arange(13) / 2)).tolist())  # in references for the gradient
+STEP = 2**-0.5
+CANDIDATES = tuple((0.65 * STEP ** np.arange(13)).tolist())  # in references for the gradient
 FOLLOWED = 0.99  # least share of the rows in a basin that is mostly of their own cluster,
 LEAST_FOLLOWED = 0.8  # and of the rows of each cluster
 TOL = 1e-9  # basins that still creep together would be one in larger data
@@ -64,14 +66,29 @@ def complete_recipe(
     )
     if n_clusters is not None:
         tree = tree.cut(n_clusters, n_threads=n_threads)
-    bandwidth = bandwidth_of_tree(tree, n_threads)
+    bandwidth = bandwidth_of_tree(tree, _all_rows(total, weights), n_threads)
     periods = np.array(as_periods(recipe.periodic, len(bandwidth)))
     fitting = np.where(periods > 0, np.minimum(bandwidth, periods / PAPER_WINDOW), bandwidth)
     return replace(recipe, bandwidth=fitting, tree=tree)
 
 
-def bandwidth_of_tree(tree: Tree, n_threads: int | None = None) -> NDArray[np.float64]:
-    """Return the largest bandwidth at which nearly every basin lies in one cluster of a tree."""
+def _all_rows(total: float, weights: Weights | None) -> float:
+    """Return the rows that data of a weight of `total` are worth, by the weights of a sample."""
+    if weights is None:
+        return total
+    rows = observed_rows(weights.counts.astype(np.float64), weights.unit == 1)
+    return rows * total / weights.total if rows else 0.0
+
+
+def bandwidth_of_tree(
+    tree: Tree, n_rows: float, n_threads: int | None = None
+) -> NDArray[np.float64]:
+    """Return the bandwidth for data of `n_rows` rows whose sample has this tree.
+
+    It is the largest at which nearly every basin of the sample lies in one cluster. For more rows
+    it is smaller, as the best bandwidth for the gradient is, but by one candidate at most: noise of
+    the sample may have kept basins apart.
+    """
     rows, counts = tree.sample.rows, tree.sample.counts
     limits = outlier_limits(rows, counts)
     scale = scale_of_points(rows, counts, limits)
@@ -90,7 +107,8 @@ def bandwidth_of_tree(tree: Tree, n_threads: int | None = None) -> NDArray[np.fl
             best, purest = candidate, followed + least
         if followed >= FOLLOWED and least >= LEAST_FOLLOWED:
             break
-    return scale.bandwidth(best * reference)
+    finer = gradient_reference(rows.shape[1], max(n_rows, scale.total)) / reference
+    return scale.bandwidth(best * reference * max(finer, STEP))
 
 
 def agreement(

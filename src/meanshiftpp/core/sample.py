@@ -131,15 +131,20 @@ def uniform(hashes: NDArray[np.uint64], n_features: int) -> NDArray[np.float64]:
     return np.stack([(column >> np.uint64(11)) * 2.0**-53 for column in columns], axis=1)
 
 
-def _share(weight: Any, whole: bool, limit: int) -> float:
-    """Return the rows of a sample per unit of weight.
+def observed_rows(weight: Any, whole: bool) -> float:
+    """Return the number of rows that weights are worth.
 
     A whole weight is that many rows. Real weights are worth as many rows as equal weights of the
     same relative error: the square of their sum by the sum of their squares (Kish 1965).
     """
     total = float(weight.sum())
-    rows = total if whole else total**2 / float((weight**2).sum())
-    return min(rows, limit) / total if total > 0 else 0.0
+    return total if whole or total == 0 else total**2 / float((weight**2).sum())
+
+
+def _share(weight: Any, whole: bool, limit: int) -> float:
+    """Return the rows of a sample per unit of weight."""
+    total = float(weight.sum())
+    return min(observed_rows(weight, whole), limit) / total if total > 0 else 0.0
 
 
 def _thinned(hashes: Any, weight: Any, share: float) -> tuple[Any, Any]:

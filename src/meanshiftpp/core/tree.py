@@ -328,8 +328,14 @@ class Tree:
                 yield label, max(map(self._light_saddle, around))
 
     def _light_saddle(self, split: Split) -> float:
-        """Return log2 of the radius that the lightest windows have at the density of a saddle."""
-        return split.saddle - float(np.log2(split.window / self.window)) / split.dimension
+        """Return log2 of the radius that the lightest windows have at the density of a saddle.
+
+        At that density, noise makes half of them smaller, so the radius is that of two standard
+        errors more, or of a quarter of the way up to the peak if that is less.
+        """
+        heavier = np.log2(split.window / self.window)
+        margin = min(2 * np.log2(np.e) / np.sqrt(self.window), split.depth / 4)
+        return float(split.saddle - (heavier + margin) / split.dimension)
 
     # -- joining ------------------------------------------------------------------------------
 
@@ -337,7 +343,7 @@ class Tree:
         """Return the row of the sample that equals each point; None if a point has no such row."""
         if len(points) > SAMPLE_ROWS:
             return None
-        hashes = to_host(hash_rows(points, 1.0, None)[1])
+        hashes = to_host(hash_rows(as_points(points), 1.0, None)[1])
         known = self.sample.hashes
         at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
         return at if (known[at] == hashes).all() else None

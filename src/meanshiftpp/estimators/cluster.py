@@ -318,6 +318,8 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
             none, the best candidates and the strictness that would accept them.
         """
         modes = self._joined("explain")
+        if not len(modes):
+            raise InvalidInputError("explain needs a cluster, got a fit in which all is noise")
         label = as_whole(label, "label", 0, len(modes) - 1)
         return CondensedTree(modes).explain(label)
 
@@ -402,7 +404,8 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         if self.bandwidth is None and not recipe.join:
             bandwidth = select_bandwidth(X, sample_weight=weight, n_threads=n_threads)
             return replace(recipe, bandwidth=bandwidth)
-        return complete_recipe(recipe, X, len(X), weight, n_threads=n_threads)
+        total = weight.total if weight else len(X)
+        return complete_recipe(recipe, X, total, weight, n_threads=n_threads)
 
     def _store(
         self,
