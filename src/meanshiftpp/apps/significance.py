@@ -58,6 +58,20 @@ class Candidate:
     critical: float
     window: int
 
+    @classmethod
+    def of_tree(cls, tree: Tree, strictness: float) -> Candidate:
+        """Return the facts of a tree of several clusters, grown with a strictness."""
+        weakest = min(tree.splits, key=lambda split: split.score)
+        return cls(
+            strictness,
+            tree.n_clusters,
+            weakest.score,
+            float(2.0**-weakest.depth),
+            weakest.z,
+            weakest.critical,
+            weakest.window,
+        )
+
 
 def valleys(modes: JoinedModes) -> list[Valley]:
     """Return the valleys between clusters, the clearest first."""
@@ -72,16 +86,8 @@ def candidates(tree: Tree, n_threads: int | None = None) -> list[Candidate]:
     for count in COUNTS:
         looser = tree.strictest(count, exact=True, n_threads=n_threads)
         if looser.n_clusters > 1:
-            weakest = min(looser.splits, key=lambda split: split.score)
-            found[looser.n_clusters] = Candidate(
-                rounded_down(looser.strictness),
-                looser.n_clusters,
-                weakest.score,
-                float(2.0**-weakest.depth),
-                weakest.z,
-                weakest.critical,
-                weakest.window,
-            )
+            strictness = rounded_down(looser.strictness)
+            found[looser.n_clusters] = Candidate.of_tree(looser, strictness)
     return list(found.values())
 
 

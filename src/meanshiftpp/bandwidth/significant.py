@@ -7,6 +7,7 @@ in one cluster, so that each cluster is a union of basins.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,14 @@ from meanshiftpp._support.checks import as_periods, as_points, as_weights
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.core.grid import PAPER_WINDOW, Grid
 from meanshiftpp.core.recipe import Recipe, Search
-from meanshiftpp.core.sample import sample_points
+from meanshiftpp.core.sample import Sample, sample_points
 from meanshiftpp.core.scale import gradient_reference, outlier_limits, scale_of_points
 from meanshiftpp.core.tree import SAMPLE_ROWS, Tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["complete_recipe"]
+__all__ = ["Basins", "complete_recipe", "recipe_of_tree"]
 
 CANDIDATES = tuple((0.65 * 2 ** (-np.arange(13) / 2)).tolist())  # in references for the gradient
 FOLLOWED = 0.99  # least share of the rows in a basin that is mostly of their own cluster,
@@ -64,33 +65,59 @@ def complete_recipe(
     )
     if n_clusters is not None:
         tree = tree.cut(n_clusters, n_threads=n_threads)
-    bandwidth = bandwidth_of_tree(tree, n_threads)
+    return recipe_of_tree(recipe, tree, Basins(sample, n_threads))
+
+
+def recipe_of_tree(recipe: Recipe, tree: Tree, basins: Basins) -> Recipe:
+    """Return the recipe with a tree, and the bandwidth that follows it by basins of its sample."""
+    bandwidth = bandwidth_of_tree(tree, basins)
     periods = np.array(as_periods(recipe.periodic, len(bandwidth)))
     fitting = np.where(periods > 0, np.minimum(bandwidth, periods / PAPER_WINDOW), bandwidth)
     return replace(recipe, bandwidth=fitting, tree=tree)
 
 
-def bandwidth_of_tree(tree: Tree, n_threads: int | None = None) -> NDArray[np.float64]:
-    """Return the largest bandwidth at which nearly every basin lies in one cluster of a tree."""
-    rows, counts = tree.sample.rows, tree.sample.counts
-    limits = outlier_limits(rows, counts)
-    scale = scale_of_points(rows, counts, limits)
-    rows, weights = np.clip(rows, *limits), as_weights(counts, rows)
-    reference = gradient_reference(rows.shape[1], scale.total)
-    search, best, purest = Search.checked(tol=TOL), CANDIDATES[0], -1.0
-    for candidate in CANDIDATES:
-        h = scale.bandwidth(candidate * reference)
+class Basins:
+    """The basins of a sample at each candidate bandwidth, the largest first.
+
+    They do not depend on a tree, so each is searched once for all trees of the sample, when it is
+    first needed.
+    """
+
+    def __init__(self, sample: Sample, n_threads: int | None = None) -> None:
+        self._counts, self._n_threads = sample.counts, n_threads
+        limits = outlier_limits(sample.rows, sample.counts)
+        self._scale = scale_of_points(sample.rows, sample.counts, limits)
+        self._rows = np.clip(sample.rows, *limits)
+        self._found: list[tuple[NDArray[np.float64], NDArray[np.int32]]] = []
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int32]]]:
+        """Iterate over bandwidths and the basin of each row, until basins are single points."""
+        for k, candidate in enumerate(CANDIDATES):
+            if k == len(self._found):
+                self._found.append(self._search(candidate))
+            if k and self._found[k][1].max() + 1 > MAX_BASINS * len(self._rows):
+                return
+            yield self._found[k]
+
+    def _search(self, candidate: float) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        rows, n_threads = self._rows, self._n_threads
+        h = self._scale.bandwidth(candidate * gradient_reference(rows.shape[1], self._scale.total))
+        weights = as_weights(self._counts, rows)
         grid = Grid.from_points(rows, h, sample_weight=weights, n_threads=n_threads)
-        modes = search.modes(grid, n_threads=n_threads)
-        if len(modes) > MAX_BASINS * len(rows) and purest >= 0:
-            break
-        basins = modes.label(rows, n_threads=n_threads)
-        followed, least = agreement(basins, tree.labels, counts)
+        modes = Search.checked(tol=TOL).modes(grid, n_threads=n_threads)
+        return h, modes.label(rows, n_threads=n_threads)
+
+
+def bandwidth_of_tree(tree: Tree, basins: Basins) -> NDArray[np.float64]:
+    """Return the largest bandwidth at which nearly every basin lies in one cluster of a tree."""
+    purest, best = -1.0, np.empty(0)
+    for bandwidth, labels in basins:
+        followed, least = agreement(labels, tree.labels, tree.sample.counts)
         if followed + least > purest:
-            best, purest = candidate, followed + least
+            best, purest = bandwidth, followed + least
         if followed >= FOLLOWED and least >= LEAST_FOLLOWED:
             break
-    return scale.bandwidth(best * reference)
+    return best
 
 
 def agreement(
