@@ -89,6 +89,24 @@ def test_dragging_the_line_cuts_the_tree(page, table):
     assert text(page) == "3 clusters, strictness 1"
 
 
+def test_line_can_be_dragged_again_and_again(page, table):
+    open_table(page, table[0])
+    box = page.locator(TREE).bounding_box()
+    x, middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    low, high = (float(page.get_attribute(TREE, f"aria-value{end}")) for end in ("min", "max"))
+    for _ in range(3):
+        page.mouse.move(x, middle)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 40, box["y"] + 2, steps=9)
+        assert strictness(page) == high
+        page.mouse.move(x, box["y"] + box["height"] - 2, steps=9)
+        assert strictness(page) == low
+        page.mouse.up()
+        page.mouse.move(x, middle, steps=3)
+        assert strictness(page) == low
+    assert page.evaluate("() => getSelection().toString()") == ""
+
+
 def test_keys_move_the_line(page, table):
     path, points = table
     open_table(page, path)

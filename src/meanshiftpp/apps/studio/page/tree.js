@@ -20,12 +20,12 @@ export function treePanel(box, { colourOf, onCut }) {
 
   /** Return the functions from a branch's place and from a strictness to pixels. */
   function scales() {
-    const { width, height } = svg.getBoundingClientRect();
+    const { clientWidth: width, clientHeight: height } = svg;
     const all = stops(), [high, low] = [all[0] * 1.06, all.at(-1) / 1.06];
     const leaves = 0.5 + Math.max(...tree.branches.map(([x]) => x));
     const w = width - MARGIN.left - MARGIN.right, h = height - MARGIN.top - MARGIN.bottom;
     return {
-      width, height,
+      tree, width, height,
       x: (place) => MARGIN.left + (w * place) / leaves,
       y: (value) => MARGIN.top + (h * Math.log(high / value)) / Math.log(high / low),
     };
@@ -33,17 +33,28 @@ export function treePanel(box, { colourOf, onCut }) {
 
   function draw() {
     refresh();
-    if (isWhole() || !svg.clientWidth) return svg.replaceChildren();
-    const all = stops(), parts = [];
-    scale = scales();
-    svg.setAttribute("viewBox", `0 0 ${scale.width} ${scale.height}`);
-    for (const tick of TICKS.filter((value) => value <= all[0] && value >= all.at(-1))) {
+    if (isWhole() || !svg.clientWidth) {
+      scale = null;
+      svg.replaceChildren();
+      return;
+    }
+    if (scale?.tree !== tree || scale.width !== svg.clientWidth || scale.height !== svg.clientHeight) {
+      scale = scales();
+      svg.setAttribute("viewBox", `0 0 ${scale.width} ${scale.height}`);
+      svg.replaceChildren(...axis(), ...branches(), svgNode("g", {}));
+    }
+    $("g", svg).replaceChildren(...line(), ...coloured()); // the rest does not depend on the cut
+  }
+
+  function axis() {
+    const parts = [];
+    for (const tick of TICKS.filter((value) => value <= stops()[0] && value >= stops().at(-1))) {
       const y = scale.y(tick);
       parts.push(svgNode("line", { x1: MARGIN.left, x2: scale.width - MARGIN.right, y1: y, y2: y, style: "stroke: var(--line)" }));
       parts.push(svgNode("text", { x: MARGIN.left - 18, y: y + 3.5, "text-anchor": "end" }, tick));
     }
-    const name = svgNode("text", { "text-anchor": "middle", transform: `translate(15 ${scale.height / 2}) rotate(-90)` }, "strictness");
-    svg.replaceChildren(...parts, name, ...line(), ...branches());
+    const name = { "text-anchor": "middle", transform: `translate(15 ${scale.height / 2}) rotate(-90)` };
+    return [...parts, svgNode("text", name, "strictness")];
   }
 
   /** Return the strictness halfway to the stricter neighbour of a stop: branches divide there. */
@@ -58,15 +69,25 @@ export function treePanel(box, { colourOf, onCut }) {
     return of;
   }
 
+  /** Return the ends of a branch, and the place of its parent. */
+  function ends([place, first, last, parent]) {
+    const bottom = last + 1 < stops().length ? scale.y(edge(last + 1)) : scale.height - MARGIN.bottom;
+    const x = scale.x(place), from = parent < 0 ? x : scale.x(tree.branches[parent][0]);
+    return { x, from, top: scale.y(edge(first)), bottom };
+  }
+
   function branches() {
-    const of = clusters(), cut = shown?.joined ? scale.y(shown.strictness) : Infinity, parts = [], dots = [];
-    tree.branches.forEach(([place, first, last, parent], i) => {
-      const x = scale.x(place), top = scale.y(edge(first)), bottom = last + 1 < stops().length ? scale.y(edge(last + 1)) : scale.height - MARGIN.bottom;
-      const from = parent < 0 ? x : scale.x(tree.branches[parent][0]);
-      parts.push(svgNode("path", { d: `M${from} ${top}H${x}V${bottom}`, style: "stroke: var(--soft); stroke-width: 1.2; opacity: .6" }));
+    return tree.branches.map(ends).map(({ x, from, top, bottom }) =>
+      svgNode("path", { d: `M${from} ${top}H${x}V${bottom}`, style: "stroke: var(--soft); stroke-width: 1.2; opacity: .6" }));
+  }
+
+  /** Return the branches below the line in the colours of the clusters, with a dot where it cuts one. */
+  function coloured() {
+    const of = clusters(), parts = [], dots = [];
+    tree.branches.forEach((branch, i) => {
       if (of[i] < 0) return;
-      const colour = colourOf(of[i]), crossed = top <= cut;
-      const d = crossed ? `M${x} ${cut}V${bottom}` : `M${from} ${top}H${x}V${bottom}`;
+      const cut = scale.y(shown.strictness), { x, from, top, bottom } = ends(branch), crossed = top <= cut;
+      const d = crossed ? `M${x} ${cut}V${bottom}` : `M${from} ${top}H${x}V${bottom}`, colour = colourOf(of[i]);
       parts.push(svgNode("path", { d, style: `stroke: ${colour}; stroke-width: 2.4` }));
       if (crossed) dots.push(svgNode("circle", { cx: x, cy: cut, r: 4.5, style: `fill: ${colour}; stroke: var(--panel); stroke-width: 1.5` }));
     });
@@ -99,7 +120,7 @@ export function treePanel(box, { colourOf, onCut }) {
     if (value === strictness && shown?.joined) return;
     strictness = value;
     onCut(event);
-    $(".line", svg)?.setAttribute("transform", `translate(0 ${scale.y(value)})`); // the reply redraws all
+    $(".line", svg)?.setAttribute("transform", `translate(0 ${scale.y(value)})`); // the reply draws the rest
     svg.setAttribute("aria-valuenow", value);
   }
 
@@ -111,7 +132,12 @@ export function treePanel(box, { colourOf, onCut }) {
   }
 
   const reset = () => { strictness = 1; onCut(); };
-  svg.onpointerdown = (event) => { svg.setPointerCapture(event.pointerId); cutAt(event); };
+  svg.onpointerdown = (event) => {
+    event.preventDefault(); // of a selection, which the next drag would move instead of the line
+    svg.focus({ preventScroll: true });
+    svg.setPointerCapture(event.pointerId);
+    cutAt(event);
+  };
   svg.onpointermove = (event) => { if (svg.hasPointerCapture(event.pointerId)) cutAt(event); };
   svg.ondblclick = reset;
   resetButton.onclick = reset;
