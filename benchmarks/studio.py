@@ -1,11 +1,11 @@
-"""Measure the studio in a browser: from a slider event to the painted picture, and ten tabs.
+"""Measure the studio in a browser: from the event of a drag to the painted picture, and ten tabs.
 
     python -m benchmarks.studio --photo PHOTO.jpg [--tabs 10] [--seconds 60]
 
 It uses a real server and a real Chromium. The page takes the times itself: from the time stamp of
 the input event to a task after the frame in which its effect was painted (an upper bound: a frame
 is up to 16 ms). The photograph is resized to 1 and to 12 megapixels; without one, a synthetic
-picture is used.
+picture is used. The tables of 100,000 and a million points are synthetic.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.common.command_line import command_parser
+from meanshiftpp.apps.samples import gaussians
 from meanshiftpp.apps.studio.samples import hills
 
 CHROMIUM_FLAGS = [
@@ -65,6 +66,8 @@ STOP_DRAGGING = """async () => { clearInterval(window.dragging);
     const error = document.querySelector('#error').textContent;
     const upToDate = requested !== undefined && requested === answered;
     return [error, window.moved, upToDate]; }"""
+TREE = "#table .tree svg"
+POINTS = (100_000, 1_000_000)
 DRAGS = (("regions", "#detail"), ("clusters", "#bandwidth"), ("regions", "#bandwidth"))
 
 
@@ -116,20 +119,59 @@ def measure_latencies(
         for kind, slider in DRAGS:
             for look in ("overlay", "regions"):
                 times = drag(page, kind, slider, look)
-                row = {
-                    "megapixels": megapixels,
-                    "find": kind,
-                    "slider": slider[1:],
-                    "show": look,
-                    "painted": len(times),
-                    "of": MOVES,
-                    "median_ms": round(statistics.median(times), 1),
-                    "p95_ms": round(float(np.percentile(times, 95)), 1),
-                }
-                print(json.dumps(row), flush=True)
-                rows.append(row)
+                setting = {"find": kind, "slider": slider[1:], "show": look}
+                rows.append(report({"megapixels": megapixels, **setting}, times))
         page.close()
     return rows
+
+
+def report(setting: dict[str, object], times: Sequence[float]) -> dict[str, object]:
+    """Print and return a row of the results."""
+    row = {
+        **setting,
+        "painted": len(times),
+        "of": MOVES,
+        "median_ms": round(statistics.median(times), 1),
+        "p95_ms": round(float(np.percentile(times, 95)), 1),
+    }
+    print(json.dumps(row), flush=True)
+    return row
+
+
+def measure_cuts(browser: Browser, url: str, folder: Path) -> list[dict[str, object]]:
+    """Drag the line of a tree up and down, twice: the second time, all bandwidths are known."""
+    rows = []
+    for n in POINTS:
+        np.save(folder / f"{n}.npy", gaussians(n)[0])
+        page = browser.new_page(viewport=VIEWPORT)
+        page.set_default_timeout(120_000)
+        page.goto(url)
+        page.wait_for_selector("body[data-ready]")
+        page.set_input_files("#file", folder / f"{n}.npy")
+        page.wait_for_selector("#table[data-stops]")
+        page.wait_for_timeout(1000)
+        page.wait_for_selector("#busy:not(.on)", state="attached")
+        for visit in ("first", "second"):
+            rows.append(report({"points": n, "slider": "tree", "visit": visit}, drag_line(page)))
+        page.close()
+    return rows
+
+
+def drag_line(page: Page) -> list[float]:
+    """Drag the line of the tree and return the milliseconds from event to painted picture."""
+    box = page.locator(TREE).bounding_box()
+    assert box is not None
+    x, middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.evaluate("() => { window.studio.timings.length = 0; }")
+    page.mouse.move(x, middle)
+    page.mouse.down()
+    for k in range(MOVES):
+        page.mouse.move(x, middle + 0.48 * box["height"] * np.sin(k / 7))
+        page.wait_for_timeout(PAUSE)
+    page.mouse.up()
+    page.wait_for_timeout(1000)
+    times: list[float] = page.evaluate("() => window.studio.timings.map((each) => each.ms)")
+    return times
 
 
 def resident_mib(pid: int) -> float:
@@ -181,6 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as name, sync_playwright() as engine:
             browser = engine.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
             rows = measure_latencies(browser, url, options.photo, Path(name))
+            rows += measure_cuts(browser, url, Path(name))
             photo = make_photo(options.photo, 1, Path(name))
             tabs = None
             if options.tabs:

@@ -43,13 +43,15 @@ def image(page: Page, photo: Path | None) -> None:
 
 
 def table(page: Page, file: Path | None) -> None:
-    """Show clusters, modes and the grid."""
+    """Show clusters, modes, the grid and the tree."""
     page.click("#tab-table")
     if file:
         page.set_input_files("#file", file)
     else:
         page.click("[data-sample=million]")
-    page.wait_for_selector("#table[data-count]")
+    page.wait_for_selector("#table[data-stops]")
+    page.wait_for_timeout(1000)
+    page.wait_for_selector("#busy:not(.on)", state="attached")
     page.check("#show-grid")
 
 

@@ -7,7 +7,12 @@ import pytest
 from sklearn.datasets import make_blobs, make_moons
 
 from meanshiftpp import Grid, MeanShiftPP, seek
-from meanshiftpp.bandwidth.significant import agreement, bandwidth_of_tree, complete_recipe
+from meanshiftpp.bandwidth.significant import (
+    Basins,
+    agreement,
+    bandwidth_of_tree,
+    complete_recipe,
+)
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.core.tree import Tree
 
@@ -22,7 +27,8 @@ def test_agreement_counts_rows_in_basins_of_their_cluster():
 def test_basins_follow_the_clusters(make):
     X, _ = make(2000, random_state=0)
     tree = Tree.of_points(X)
-    modes = seek(Grid.from_points(tree.sample.rows, bandwidth_of_tree(tree, 2000)))
+    bandwidth = bandwidth_of_tree(tree, Basins(tree.sample, 2000))
+    modes = seek(Grid.from_points(tree.sample.rows, bandwidth))
     followed, least = agreement(modes.label(tree.sample.rows), tree.labels, tree.sample.counts)
     assert followed >= 0.99
     assert least >= 0.8

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from sklearn.datasets import make_blobs
 
 from meanshiftpp import MeanShiftPP
+from meanshiftpp.plot import PALETTE, clusters
+from meanshiftpp.plot.axes import size_in_inches
 
 
 def test_bars_are_the_nodes():
@@ -38,3 +43,43 @@ def test_axes_can_be_given():
     ax = Figure().add_subplot()
     X = np.random.default_rng(0).normal(size=(300, 2))
     assert MeanShiftPP().fit(X).condensed_tree_.plot(ax=ax) is ax
+
+
+def test_labels_of_many_clusters_do_not_overlap():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(60, 600, 30)
+    centers = np.repeat(np.arange(30.0) * 12, sizes)
+    ax = (
+        MeanShiftPP()
+        .fit(rng.normal(size=(sizes.sum(), 1)) + centers[:, None])
+        .condensed_tree_.plot()
+    )
+    ax.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert 10 < len(boxes) <= 30
+    assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_tree_stands_beside_the_clusters_in_the_same_colours(d):
+    X, _ = make_blobs(900, centers=[[0] * d, [12] * d, [60] * d], random_state=0)
+    model = MeanShiftPP().fit(X)
+    alone = clusters(X, model.labels_)
+    figure = clusters(X, model.labels_, tree=model.condensed_tree_)
+    panels, tree = figure.axes[:-1], figure.axes[-1]
+    assert len(panels) == len(alone.axes)
+    for panel, other in zip(panels, alone.axes, strict=True):
+        assert size_in_inches(panel) == pytest.approx(size_in_inches(other))
+        assert panel.get_position().x1 < tree.get_position().x0
+    leaves = [
+        bar for node, bar in zip(model.condensed_tree_.nodes, tree.patches) if node.label >= 0
+    ]
+    assert {bar.get_facecolor()[:3] for bar in leaves} == {to_rgb(each) for each in PALETTE[:3]}
+
+
+def test_one_cluster_is_a_sentence_beside_the_clusters():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = MeanShiftPP().fit(X)
+    figure = clusters(X, model.labels_, tree=model.condensed_tree_)
+    assert len(figure.axes) == 2
+    assert figure.texts[-1].get_text() == "300 points, 1 cluster; no significant valley"

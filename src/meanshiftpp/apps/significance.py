@@ -58,6 +58,20 @@ class Candidate:
     critical: float
     window: int
 
+    @classmethod
+    def of_tree(cls, tree: Tree, strictness: float) -> Candidate:
+        """Return the facts of a tree of several clusters, grown with a strictness."""
+        weakest = tree.weakest
+        return cls(
+            strictness,
+            tree.n_clusters,
+            weakest.score,
+            float(2.0**-weakest.depth),
+            weakest.z,
+            weakest.critical,
+            weakest.window,
+        )
+
 
 def valleys(modes: JoinedModes) -> list[Valley]:
     """Return the valleys between clusters, the clearest first."""
@@ -69,16 +83,8 @@ def valleys(modes: JoinedModes) -> list[Valley]:
 def candidates(tree: Tree, n_threads: int | None = None) -> list[Candidate]:
     """Return the strictness at which a tree of one cluster has two, three and four, if any has."""
     return [
-        Candidate(
-            rounded_down(looser.strictness),
-            looser.n_clusters,
-            weakest.score,
-            float(2.0**-weakest.depth),
-            weakest.z,
-            weakest.critical,
-            weakest.window,
-        )
-        for looser, weakest in looser_trees(tree, COUNTS, n_threads)
+        Candidate.of_tree(looser, rounded_down(looser.strictness))
+        for looser in looser_trees(tree, COUNTS, n_threads)
     ]
 
 

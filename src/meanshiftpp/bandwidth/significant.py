@@ -8,6 +8,7 @@ one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +18,14 @@ from meanshiftpp._support.checks import Weights, as_periods, as_points, as_weigh
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.core.grid import PAPER_WINDOW, Grid
 from meanshiftpp.core.recipe import Recipe, Search
-from meanshiftpp.core.sample import observed_rows, sample_points
+from meanshiftpp.core.sample import Sample, observed_rows, sample_points
 from meanshiftpp.core.scale import gradient_reference, outlier_limits, scale_of_points
 from meanshiftpp.core.tree import SAMPLE_ROWS, Tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["complete_recipe"]
+__all__ = ["Basins", "complete_recipe", "recipe_of_tree"]
 
 STEP = 2**-0.5
 CANDIDATES = tuple((0.65 * STEP ** np.arange(13)).tolist())  # in references for the gradient
@@ -46,8 +47,8 @@ def complete_recipe(
     """Return the recipe with a bandwidth for `X`, the points or a sample of a weight of `total`.
 
     A recipe that joins also gets the tree to join by, cut to `n_clusters` if given. One that has a
-    bandwidth stays as it is. If `X` is empty or contains a non-finite value, the bandwidth is 1 and
-    the tree is missing; binning reports the location.
+    bandwidth stays as it is. The bandwidth is 1 and there is no tree if `X` is empty or contains a
+    non-finite value; binning reports the location.
     """
     if recipe.bandwidth is not None:
         return recipe
@@ -66,7 +67,12 @@ def complete_recipe(
     )
     if n_clusters is not None:
         tree = tree.cut(n_clusters, n_threads=n_threads)
-    bandwidth = bandwidth_of_tree(tree, _all_rows(total, weights), n_threads)
+    return recipe_of_tree(recipe, tree, Basins(sample, _all_rows(total, weights), n_threads))
+
+
+def recipe_of_tree(recipe: Recipe, tree: Tree, basins: Basins) -> Recipe:
+    """Return the recipe with a tree, and the bandwidth that follows it by basins of its sample."""
+    bandwidth = bandwidth_of_tree(tree, basins)
     periods = np.array(as_periods(recipe.periodic, len(bandwidth)))
     fitting = np.where(periods > 0, np.minimum(bandwidth, periods / PAPER_WINDOW), bandwidth)
     return replace(recipe, bandwidth=fitting, tree=tree)
@@ -80,35 +86,59 @@ def _all_rows(total: float, weights: Weights | None) -> float:
     return rows * total / weights.total if rows else 0.0
 
 
-def bandwidth_of_tree(
-    tree: Tree, n_rows: float, n_threads: int | None = None
-) -> NDArray[np.float64]:
-    """Return the bandwidth for data of `n_rows` rows whose sample has this tree.
+class Basins:
+    """The basins of a sample of `n_rows` rows at each candidate bandwidth, the largest first.
 
-    It is the largest at which nearly every basin of the sample lies in one cluster. For more rows
-    it is smaller, as the best bandwidth for the gradient is, but by one candidate at most: noise of
-    the sample may have kept basins apart.
+    They do not depend on a tree, so each is searched once for all trees of the sample, when it is
+    first needed.
     """
-    rows, counts = tree.sample.rows, tree.sample.counts
-    limits = outlier_limits(rows, counts)
-    scale = scale_of_points(rows, counts, limits)
-    rows, weights = np.clip(rows, *limits), as_weights(counts, rows)
-    reference = gradient_reference(rows.shape[1], scale.total)
-    search, best, purest = Search.checked(tol=TOL), CANDIDATES[0], -1.0
-    for candidate in CANDIDATES:
-        h = scale.bandwidth(candidate * reference)
+
+    def __init__(self, sample: Sample, n_rows: float, n_threads: int | None = None) -> None:
+        self._counts, self._n_threads = sample.counts, n_threads
+        limits = outlier_limits(sample.rows, sample.counts)
+        self._scale = scale_of_points(sample.rows, sample.counts, limits)
+        self._rows = np.clip(sample.rows, *limits)
+        d, total = sample.rows.shape[1], self._scale.total
+        self._reference = gradient_reference(d, total)
+        self._finer = gradient_reference(d, max(n_rows, total)) / self._reference
+        self._found: list[NDArray[np.int32]] = []
+
+    def __iter__(self) -> Iterator[tuple[float, NDArray[np.int32]]]:
+        """Iterate over candidates and the basin of each row, until basins are single points."""
+        for k, candidate in enumerate(CANDIDATES):
+            if k == len(self._found):
+                self._found.append(self._search(candidate))
+            if k and self._found[k].max() + 1 > MAX_BASINS * len(self._rows):
+                return
+            yield candidate, self._found[k]
+
+    def bandwidth(self, candidate: float) -> NDArray[np.float64]:
+        """Return the bandwidth of a candidate for all rows.
+
+        For more rows than the sample it is smaller, as the best bandwidth for the gradient is, but
+        by one candidate at most: noise of the sample may have kept basins apart.
+        """
+        return self._scale.bandwidth(candidate * self._reference * max(self._finer, STEP))
+
+    def _search(self, candidate: float) -> NDArray[np.int32]:
+        rows, n_threads = self._rows, self._n_threads
+        h = self._scale.bandwidth(candidate * self._reference)
+        weights = as_weights(self._counts, rows)
         grid = Grid.from_points(rows, h, sample_weight=weights, n_threads=n_threads)
-        modes = search.modes(grid, n_threads=n_threads)
-        if len(modes) > MAX_BASINS * len(rows) and purest >= 0:
-            break
-        basins = modes.label(rows, n_threads=n_threads)
-        followed, least = agreement(basins, tree.labels, counts)
+        modes = Search.checked(tol=TOL).modes(grid, n_threads=n_threads)
+        return modes.label(rows, n_threads=n_threads)
+
+
+def bandwidth_of_tree(tree: Tree, basins: Basins) -> NDArray[np.float64]:
+    """Return the largest bandwidth at which nearly every basin lies in one cluster of a tree."""
+    purest, best = -1.0, CANDIDATES[0]
+    for candidate, labels in basins:
+        followed, least = agreement(labels, tree.labels, tree.sample.counts)
         if followed + least > purest:
             best, purest = candidate, followed + least
         if followed >= FOLLOWED and least >= LEAST_FOLLOWED:
             break
-    finer = gradient_reference(rows.shape[1], max(n_rows, scale.total)) / reference
-    return scale.bandwidth(best * reference * max(finer, STEP))
+    return basins.bandwidth(best)
 
 
 def agreement(

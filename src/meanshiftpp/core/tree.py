@@ -254,6 +254,11 @@ class Tree:
         """The number of rows of the sample, repeated ones counted."""
         return int(self.sample.counts.sum())
 
+    @property
+    def weakest(self) -> Split:
+        """The least significant split of a tree with more than one cluster."""
+        return min(self.splits, key=lambda split: split.score)
+
     def across(self, split: Split) -> int:
         """Return the cluster on the other side of the saddle of a split."""
         return int(self.labels[split.joins])

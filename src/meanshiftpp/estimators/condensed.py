@@ -128,13 +128,11 @@ def describe(split: Split, n_rows: int) -> str:
     )
 
 
-def looser_trees(
-    tree: Tree, counts: tuple[int, ...], n_threads: int | None = None
-) -> list[tuple[Tree, Split]]:
-    """Return the strictest trees with at least so many clusters, each with its weakest split."""
+def looser_trees(tree: Tree, counts: tuple[int, ...], n_threads: int | None = None) -> list[Tree]:
+    """Return the strictest trees with more clusters than a tree, at least so many each."""
     looser = [tree.strictest(count, exact=True, n_threads=n_threads) for count in counts]
     found = {each.n_clusters: each for each in looser if each.n_clusters > tree.n_clusters}
-    return [(each, min(each.splits, key=lambda split: split.score)) for each in found.values()]
+    return list(found.values())
 
 
 def rounded_down(strictness: float) -> float:
@@ -146,8 +144,8 @@ def _candidate_lines(tree: Tree) -> list[str]:
     return [
         f"  strictness={rounded_down(looser.strictness)} gives "
         f"{pluralize(looser.n_clusters, 'cluster')}; their weakest valley: "
-        f"{describe(weakest, tree.n_rows)}"
-        for looser, weakest in looser_trees(tree, (2, 3))
+        f"{describe(looser.weakest, tree.n_rows)}"
+        for looser in looser_trees(tree, (2, 3))
     ] or ["  no strictness gives more clusters"]
 
 

@@ -22,15 +22,19 @@ from meanshiftpp.plot.axes import label_axes, left_margin
 from meanshiftpp.plot.panels import draw_histogram, draw_modes, draw_points, draw_sizes
 from meanshiftpp.plot.scene import Scene, build_scene
 from meanshiftpp.plot.style import PAPER, SOFT, STYLE, font_families
+from meanshiftpp.plot.tree import draw_tree
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from meanshiftpp.estimators.condensed import CondensedTree
 
 # Inches.
 BELOW = 0.55  # for the numbers and the name of the lowest axis
 TITLE_LEFT = 0.62
 PANEL_SIZE = 2.2  # width and height of a panel in the triangle, with the gap to the next
 GAP = 0.15
+TREE_WIDTH, TREE_LEFT = 5.2, 0.85  # of the tree and its margin; the rest is its panel
 
 
 def clusters(
@@ -43,6 +47,7 @@ def clusters(
     periodic: Sequence[float | None] | None = None,
     title: str | None = None,
     subtitle: str | None = None,
+    tree: CondensedTree | None = None,
 ) -> Any:
     """Draw points in the colours of their clusters, the modes, and the cluster sizes.
 
@@ -63,6 +68,9 @@ def clusters(
         As in `Grid.from_points`: each mode is drawn at the copy nearest to the points.
     title, subtitle : str, default=None
         Two lines above the picture. If features are left out, the second line adds how many.
+    tree : CondensedTree, default=None
+        The tree of joined clusters, `MeanShiftPP.condensed_tree_`, which is drawn to the right. For
+        a tree without a split, the second line adds that there is no significant valley.
 
     Returns
     -------
@@ -87,7 +95,10 @@ def clusters(
     layouts = {1: _line_figure, 2: _plane_figure}
     with matplotlib.rc_context({**STYLE, "font.family": font_families()}):
         figure = layouts.get(scene.X.shape[1], _triangle_figure)(scene)
-        _draw_heading(figure, title, (subtitle or _summary(scene)) + _left_out(scene))
+        if tree is not None and len(tree) > 1:
+            _add_tree(figure, scene, tree)
+        text = (subtitle or _summary(scene)) + _left_out(scene) + _no_valley(tree)
+        _draw_heading(figure, title, text)
     return figure
 
 
@@ -156,6 +167,21 @@ def _draw_in_triangle(panel: Any, scene: Scene, j: int, i: int) -> None:
     label_axes(panel, scene.names[j] if lowest else "", scene.names[i] if leftmost else "")
 
 
+def _add_tree(figure: Any, scene: Scene, tree: CondensedTree) -> None:
+    """Widen a figure, and draw the tree to the right of its panels in the colours of the points."""
+    width, height = figure.get_size_inches()
+    wider = width + TREE_WIDTH
+    for panel in figure.axes:
+        box = panel.get_position()
+        panel.set_position((box.x0 * width / wider, box.y0, box.width * width / wider, box.height))
+    figure.set_figwidth(wider)
+    low, high = BELOW / height, 1 - 0.82 / height
+    across = TREE_WIDTH - TREE_LEFT - GAP
+    panel = figure.add_axes(((width + TREE_LEFT) / wider, low, across / wider, high - low))
+    draw_tree(tree, panel, list(scene.colours))
+    panel.set_title("tree of the clusters", loc="left", size=9, color=SOFT, pad=3)
+
+
 def _draw_heading(figure: Any, title: str | None, subtitle: str) -> None:
     left = TITLE_LEFT / figure.get_figwidth()
     height = figure.get_figheight()
@@ -166,6 +192,10 @@ def _draw_heading(figure: Any, title: str | None, subtitle: str) -> None:
 
 def _summary(scene: Scene) -> str:
     return f"{len(scene.X):,} points, {pluralize(len(scene.sizes), 'cluster')}"
+
+
+def _no_valley(tree: CondensedTree | None) -> str:
+    return "; no significant valley" if tree is not None and len(tree) == 1 else ""
 
 
 def _left_out(scene: Scene) -> str:

@@ -9,18 +9,21 @@ import numpy as np
 
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize
+from meanshiftpp.plot.axes import size_in_inches
 from meanshiftpp.plot.style import GREY, INK, LINE, PALETTE, SOFT, STYLE
 
 SIZE = (7.2, 4.2)  # inches
 ROOT_HEIGHT = 1.0  # doublings of density that are drawn below the lowest saddle
 MIN_HEIGHT = 0.1
+LABEL_SIZE = (0.2, 0.16)  # inches that a label takes
 
 
-def draw_tree(tree: Any, ax: Any = None) -> Any:
+def draw_tree(tree: Any, ax: Any = None, colours: Sequence[Any] = PALETTE) -> Any:
     """Draw a `CondensedTree` into `ax`, or into a new figure, and return the axes.
 
     Every part of the data is a bar. It begins at the density of the saddle that divides it from
     its neighbour and ends where it divides, or at its peak. Its width is its number of rows.
+    Clusters have the colours of their labels, which start again after the last one.
     """
     matplotlib = need("matplotlib", "plot")
     with matplotlib.rc_context(STYLE):
@@ -31,30 +34,20 @@ def draw_tree(tree: Any, ax: Any = None) -> Any:
         splits = [node.split for node in nodes[1:]]
         dimension = float(np.median([split.dimension for split in splits])) if splits else 1.0
         left, base = _places(nodes), _bases(nodes, dimension)
-        for node in nodes:
-            colour = PALETTE[node.label % len(PALETTE)] if node.label >= 0 else GREY
-            top = _top(node, nodes, base, dimension)
+        tops = [_top(node, nodes, base, dimension) for node in nodes]
+        for node, x, low, top in zip(nodes, left, base, tops, strict=True):
+            colour = colours[node.label % len(colours)] if node.label >= 0 else GREY
             ax.bar(
-                left[node.child],
-                top - base[node.child],
+                x,
+                top - low,
                 node.child_size,
-                base[node.child],
+                low,
                 align="edge",
                 color=colour,
                 edgecolor=matplotlib.rcParams["axes.facecolor"],
                 linewidth=0.8,
             )
-            if node.label >= 0:
-                middle = left[node.child] + node.child_size / 2
-                ax.annotate(
-                    str(node.label),
-                    (middle, top),
-                    (0, 3),
-                    textcoords="offset points",
-                    ha="center",
-                    size=9,
-                    color=INK,
-                )
+        _draw_labels(ax, nodes, left, tops)
         leaves = sum(node.label >= 0 for node in nodes)
         ax.set_title(pluralize(leaves, "significant cluster"), loc="left", size=11, color=INK)
         ax.set_ylabel("density above the lowest saddle (log2)")
@@ -63,6 +56,32 @@ def draw_tree(tree: Any, ax: Any = None) -> Any:
         ax.set_axisbelow(True)
         ax.margins(x=0.01, y=0.08)
     return ax
+
+
+def _draw_labels(
+    ax: Any, nodes: Sequence[Any], left: Sequence[float], tops: Sequence[float]
+) -> None:
+    """Write the label of each cluster above its bar, the largest first; none covers another."""
+    width, height = size_in_inches(ax)
+    across, up = width / nodes[0].child_size, height / (max(tops) + ROOT_HEIGHT)
+    placed: list[tuple[float, float]] = []
+    for node in sorted(nodes, key=lambda node: node.label):
+        middle, top = left[node.child] + node.child_size / 2, tops[node.child]
+        at = middle * across, top * up
+        if node.label < 0 or any(
+            abs(at[0] - x) < LABEL_SIZE[0] and abs(at[1] - y) < LABEL_SIZE[1] for x, y in placed
+        ):
+            continue
+        placed.append(at)
+        ax.annotate(
+            str(node.label),
+            (middle, top),
+            (0, 3),
+            textcoords="offset points",
+            ha="center",
+            size=9,
+            color=INK,
+        )
 
 
 def _density(split: Any, radius: float, dimension: float) -> float:

@@ -1,7 +1,8 @@
-"""A running studio, a tab of it, and a small picture."""
+"""A running studio, a tab or a page of it, a small picture and a small table."""
 
 import numpy as np
 import pytest
+from tests.apps.studio.browser_page import BROWSER, FLAGS, TIMEOUT
 from tests.apps.studio.studio_server import running
 
 
@@ -23,3 +24,38 @@ def photo():
     rng = np.random.default_rng(3)
     patches = rng.integers(0, 256, (6, 9, 3)).repeat(30, 0).repeat(30, 1)
     return (patches + rng.normal(0, 9, patches.shape)).clip(0, 255).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(studio, browser):
+    """A page that must not raise an error and must not send a request to another host."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.set_default_timeout(TIMEOUT)
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda r: r.url.startswith((studio.url, "blob:")) or problems.append(r.url))
+    page.goto(studio.url)
+    page.wait_for_selector("body[data-ready]")
+    yield page
+    page.close()
+    assert problems == []
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    points = rng.normal([[0, 0, 5]] * 400 + [[9, 90, 5]] * 300 + [[0, 90, 50]] * 200, [1, 10, 3])
+    path = tmp_path_factory.mktemp("table") / "points.csv"
+    rows = (",".join([*map(repr, row), "x"]) for row in points.tolist())
+    path.write_text("\n".join(["a,b,c,name", *rows]))
+    return path, points

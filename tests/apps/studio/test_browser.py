@@ -6,10 +6,8 @@ import re
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import sync_playwright
 from tests.apps.studio.browser_page import (
     BROWSER,
-    FLAGS,
     TIMEOUT,
     count,
     download,
@@ -29,29 +27,6 @@ pytestmark = pytest.mark.skipif(
     BROWSER is None,
     reason="no Chromium on this machine: the browser tests of the studio DID NOT RUN",
 )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path=BROWSER, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def page(studio, browser):
-    """A page that must not raise an error and must not send a request to another host."""
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    page.set_default_timeout(TIMEOUT)
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("request", lambda r: r.url.startswith((studio.url, "blob:")) or problems.append(r.url))
-    page.goto(studio.url)
-    page.wait_for_selector("body[data-ready]")
-    yield page
-    page.close()
-    assert problems == []
 
 
 @pytest.fixture(scope="module")
@@ -143,16 +118,6 @@ def test_every_look_is_different(page, photo_file):
     assert len(pictures) == 4
 
 
-@pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    rng = np.random.default_rng(0)
-    points = rng.normal([[0, 0, 5]] * 400 + [[9, 90, 5]] * 300 + [[0, 90, 50]] * 200, [1, 10, 3])
-    path = tmp_path_factory.mktemp("table") / "points.csv"
-    rows = (",".join([*map(repr, row), "x"]) for row in points.tolist())
-    path.write_text("\n".join(["a,b,c,name", *rows]))
-    return path, points
-
-
 def test_a_table_from_drop_to_export(page, table):
     path, points = table
     drop(page, path)
@@ -194,7 +159,7 @@ def test_a_table_from_drop_to_export(page, table):
 def test_one_cluster_of_a_table_shows_the_next_step(page, tmp_path):
     np.save(tmp_path / "blob.npy", np.random.default_rng(0).normal(size=(2000, 2)))
     drop(page, tmp_path / "blob.npy")
-    page.wait_for_selector('#table[data-count="1"]')
+    page.wait_for_selector('#table[data-count="1"][data-stops]')
     assert page.inner_text("#table .count") == "1 significant cluster"
     assert page.inner_text("#table .advice").startswith("no significant valley; candidates: ")
     page.mouse.move(0, 0)

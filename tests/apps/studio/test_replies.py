@@ -211,7 +211,8 @@ def show(tab, points, **request):
 def test_table_without_a_bandwidth_shows_significant_clusters(tab, points):
     swept, clusters = show(tab, points[:, :2])
     model = MeanShiftPP().fit(points[:, :2])
-    assert (clusters["n"], clusters["joined"], clusters["advice"]) == (3, True, "")
+    assert (clusters["n"], clusters["joined"], clusters["strictness"]) == (3, True, 1)
+    assert tab.receive("tree")["advice"] == ""
     np.testing.assert_array_equal(clusters["labels"], model.labels_)
     np.testing.assert_allclose(clusters["bandwidth"], model.bandwidth_, rtol=1e-3)
     assert clusters["bandwidth"] == swept["auto"]
@@ -221,28 +222,8 @@ def test_table_without_a_bandwidth_shows_significant_clusters(tab, points):
     np.testing.assert_array_equal(np.load(io.BytesIO(data)), model.labels_)
     tab.send(action="show", view="table", id=2, columns=["x0", "x1"], bandwidth=[1.5, 15.0])
     clusters = tab.receive("clusters")
-    assert (clusters["joined"], clusters["advice"]) == (False, "")
+    assert (clusters["joined"], clusters["numbers"]) == (False, [])
     assert "MeanShiftPP([1.5, 15.0]).fit_predict" in clusters["code"]["python"]
-
-
-def test_one_cluster_of_a_table_comes_with_advice(tab):
-    _, clusters = show(tab, np.random.default_rng(0).normal(size=(2000, 2)))
-    assert (clusters["n"], clusters["joined"]) == (1, True)
-    assert clusters["advice"].startswith("no significant valley; candidates: ")
-    assert " with a strictness of 0." in clusters["advice"]
-    assert clusters["advice"].endswith("; the slider shows the clusters at other bandwidths")
-    assert "--" not in clusters["advice"]
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [[[1.0, 2.0]], [[1.0, 2.0], [5.0, 9.0]], [[3.0, 3.0]] * 40],
-    ids=["one row", "two rows", "equal"],
-)
-def test_degenerate_table_is_one_cluster(tab, rows):
-    _, clusters = show(tab, np.array(rows))
-    assert clusters["n"] == 1
-    assert clusters["advice"].startswith("no significant valley; candidates: none")
 
 
 def test_many_points_are_sent_as_a_density(tab):

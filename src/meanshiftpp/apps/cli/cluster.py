@@ -61,7 +61,11 @@ def cluster(
         bool, typer.Option("--explain", help="Print the valley that sets each cluster apart.")
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Draw the clusters (.png, .svg or .pdf).")
+        Path | None,
+        typer.Option(
+            metavar="PNG",
+            help="Draw the clusters, and the tree of joined clusters (.png, .svg or .pdf).",
+        ),
     ] = None,
     resolution: Resolution = 1,
     periodic: Periods = None,

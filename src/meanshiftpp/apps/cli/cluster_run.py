@@ -178,18 +178,21 @@ class Clustering:
         summary.sizes = sizes[1:].tolist()
 
     def _draw(self, path: Path, summary: Summary) -> None:
+        from meanshiftpp.estimators.condensed import CondensedTree
         from meanshiftpp.plot import clusters
 
         assert self._points is not None  # sampled in `finish`
+        modes = self._modes
         figure = clusters(
             self._points,
-            self._modes.label(self._points, n_threads=self._n_threads),
+            modes.label(self._points, n_threads=self._n_threads),
             centers=summary.centers,
             weights=summary.sizes,
             columns=self._source.columns,
             title=self._source.paths[0].name,
             subtitle=f"{summary.points:,} points, {pluralize(summary.clusters, 'cluster')}, "
             f"bandwidth {format_bandwidth(summary.bandwidth)}",
+            tree=CondensedTree(modes) if isinstance(modes, JoinedModes) else None,
         )
         with atomic_path(path) as target, warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph")  # a glyph that no font has becomes a box

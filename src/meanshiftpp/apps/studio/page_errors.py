@@ -12,6 +12,7 @@ log = logging.getLogger(__name__)
 
 CONTROLS = {
     "bandwidth": "Bandwidth",
+    "strictness": "Strictness",
     "spatial": "Spatial cell size",
     "detail": "Detail",
     "min_size": "Smallest region",

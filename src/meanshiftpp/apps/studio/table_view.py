@@ -1,6 +1,7 @@
 """The table view: clusters of two or three columns, with a sweep to choose the bandwidth.
 
 Until a bandwidth is chosen, the view shows significant clusters: modes that the tree has joined.
+The tree is drawn below the points, and a line that is dragged over it chooses the strictness.
 Up to 100,000 points are drawn one by one. For more points the page receives a density raster: the
 number of points in each pixel, and the cluster of one of them. Three columns are drawn as a point
 cloud, thinned to every k-th row.
@@ -19,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.apps.significance import candidates, describe_candidates
 from meanshiftpp.apps.studio.session import Job, Reply, Request, Source
+from meanshiftpp.apps.studio.table_tree import Cuts
 from meanshiftpp.apps.studio.wire import narrow, pack
 from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.bandwidth.sweep import Sweep, sweep
@@ -54,7 +55,7 @@ class Plot:
     rows: NDArray[np.intp]  # one row per dot or pixel
     arrays: dict[str, NDArray[Any]]  # positions of the dots or pixels
     sweep: Sweep
-    auto: Recipe  # with a bandwidth and a tree
+    cuts: Cuts
 
 
 class TableView:
@@ -99,13 +100,18 @@ class TableView:
             yield pack(self._sweep_fields(self._plot), self._plot.arrays)
         job.update(description="Clustering")
         yield self._clusters_reply(self._plot, request)
+        for complete in self._plot.cuts.grow():
+            if complete:
+                yield self._plot.cuts.picture()
+            job.update(description="Growing the tree")
 
     def export(self, request: Request, job: Job) -> tuple[str, bytes]:
         """Return the table with a label column, or the labels alone."""
         source, columns, suffix = self._open_source(), self._columns(request), _suffix(request)
         job.update(description="Exporting")
         points, h = self._select(columns), _bandwidth(request, len(columns))
-        _, labels = _fit(_automatic(points) if h is None else Recipe(h), points)
+        strictness = _strictness(request)
+        _, labels = _fit(_automatic(points, strictness) if h is None else Recipe(h), points)
         return source.export(
             f"{source.stem('table')}-labels{suffix}",
             lambda path: write_labels(path, open_points(source.path, columns), labels),
@@ -136,13 +142,13 @@ class TableView:
         with _naming_cells(columns):
             job.update(description=f"Sweeping the bandwidth over {len(points):,} points")
             swept = sweep(points)
-            job.update(description="Choosing a bandwidth")
-            auto = _automatic(points)
             _ = swept.stability, swept.best  # computed on first access, so compute them here
-        job.update(description="Drawing")
-        low, high = _axis_limits(points)
-        rows, arrays = _drawn_points(points, low, high)
-        return Plot(columns, points, low, high, rows, arrays, swept, auto)
+            job.update(description="Choosing a bandwidth")
+            low, high = _axis_limits(points)
+            rows, arrays = _drawn_points(points, low, high)
+            cuts = Cuts(points, rows)
+            cuts.recipe(1.0)
+        return Plot(columns, points, low, high, rows, arrays, swept, cuts)
 
     def _sweep_fields(self, plot: Plot) -> dict[str, Any]:
         swept = plot.sweep
@@ -161,49 +167,52 @@ class TableView:
             "large": swept.n_large.tolist(),
             "stability": [None if math.isnan(s) else round(float(s), 4) for s in swept.stability],
             "best": swept.best,
-            "auto": _rounded(plot.auto.bandwidth),
+            "auto": _rounded(plot.cuts.recipe(1.0).bandwidth),
         }
 
     def _clusters_reply(self, plot: Plot, request: Request) -> bytes:
-        h = _bandwidth(request, len(plot.columns))
-        modes, labels = _fit(plot.auto if h is None else Recipe(h), plot.points)
+        h, strictness = _bandwidth(request, len(plot.columns)), _strictness(request)
+        modes: Modes
+        if h is None:
+            modes, labels = plot.cuts.clusters(strictness)
+        else:
+            modes, all_labels = _fit(Recipe(h), plot.points)
+            labels = all_labels[plot.rows]
         fields = {
             "type": "clusters",
             "view": "table",
             "request": request.get("id"),
-            "bandwidth": _rounded(plot.auto.bandwidth) if h is None else h,
+            "bandwidth": _rounded(modes.bandwidth) if h is None else h,
             "joined": h is None,
-            "advice": _advice(modes),
+            "strictness": strictness,
+            "numbers": _numbers(modes),
             "n": len(modes),
             "cells": len(modes.grid),
             "iterations": modes.n_iter,
             "converged": modes.converged,
-            "code": _code(self._open_source(), plot.columns, h, self._all_columns),
+            "code": _code(self._open_source(), plot.columns, h, strictness, self._all_columns),
         }
         centers = (modes.centers[:MAX_MODES] - plot.low) / (plot.high - plot.low)
         arrays = {
-            "labels": narrow(labels[plot.rows], len(modes)),
+            "labels": narrow(labels, len(modes)),
             "centers": centers.astype(np.float32),
             "weights": modes.weights[:MAX_MODES].astype(np.float32),
         }
         return pack(fields, arrays)
 
 
-def _automatic(points: NDArray[Any]) -> Recipe:
-    """Return the recipe of `MeanShiftPP()`."""
-    return complete_recipe(Recipe(join=True), points, len(points))
+def _automatic(points: NDArray[Any], strictness: float) -> Recipe:
+    """Return the recipe of `MeanShiftPP(strictness=strictness)`."""
+    return complete_recipe(Recipe(join=True, strictness=strictness), points, len(points))
 
 
 def _fit(recipe: Recipe, points: NDArray[Any]) -> tuple[Modes, NDArray[np.int32]]:
     return recipe.checked(points.shape[1]).fit(points)
 
 
-def _advice(modes: Modes) -> str:
-    """Return the next step for data without a significant valley."""
-    if not isinstance(modes, JoinedModes) or modes.tree.splits:
-        return ""
-    sentence = describe_candidates(candidates(modes.tree))
-    return f"{sentence}; the slider shows the clusters at other bandwidths"
+def _numbers(modes: Modes) -> list[int]:
+    """Return the numbers that joined clusters have in their tree."""
+    return modes.clusters[:MAX_MODES].tolist() if isinstance(modes, JoinedModes) else []
 
 
 def _naming_cells(columns: tuple[str, ...]) -> AbstractContextManager[None]:
@@ -259,6 +268,13 @@ def _bandwidth(request: Request, d: int) -> list[float] | None:
     return [float(size) for size in h]
 
 
+def _strictness(request: Request) -> float:
+    strictness = request.get("strictness", 1.0)
+    if not isinstance(strictness, int | float) or not 0 < strictness < math.inf:
+        raise InvalidInputError.for_parameter("strictness", "a positive number", strictness)
+    return float(strictness)
+
+
 def _rounded(h: Any) -> list[float]:
     return [float(f"{size:.{DIGITS}g}") for size in h]
 
@@ -280,19 +296,30 @@ def _check_size(source: Source) -> None:
 
 
 def _code(
-    source: Source, columns: tuple[str, ...], h: list[float] | None, all_columns: tuple[str, ...]
+    source: Source,
+    columns: tuple[str, ...],
+    h: list[float] | None,
+    strictness: float,
+    all_columns: tuple[str, ...],
 ) -> dict[str, str]:
-    """Return Python code and a command line that compute the same labels; None is automatic."""
+    """Return Python code and a command line that compute the same labels.
+
+    Without a bandwidth `h`, clusters are joined with a strictness, which is 1 by default.
+    """
     selection = "" if columns == all_columns else f", {list(columns)!r}"
+    parameters, options = "", []
+    if h is not None:
+        parameters, options = repr(h), ["-b", ",".join(map(repr, h))]
+    elif strictness != 1:
+        parameters, options = f"strictness={strictness!r}", ["--strictness", repr(strictness)]
     python = (
         "from meanshiftpp import MeanShiftPP\n"
         "from meanshiftpp.stream import open_points\n\n"
         f"points = open_points({source.name!r}{selection}).read()\n"
-        f"labels = MeanShiftPP({'' if h is None else repr(h)}).fit_predict(points)"
+        f"labels = MeanShiftPP({parameters}).fit_predict(points)"
     )
     command = ["meanshiftpp", "cluster", source.name]
     if selection:
         command += ["--columns", ",".join(columns)]
-    command += [] if h is None else ["-b", ",".join(map(repr, h))]
-    command += ["-o", "labels.csv"]
+    command += [*options, "-o", "labels.csv"]
     return {"python": python, "cli": shlex.join(command)}

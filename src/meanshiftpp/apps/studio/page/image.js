@@ -2,7 +2,7 @@
 // labels for every move of a slider. This module colours the pixels.
 
 import { on, send } from "./wire.js";
-import { $, $$, codeBox, fit, hex, logSlider, make, percent, plural } from "./ui.js";
+import { $, $$, codeBox, fit, hex, logSlider, make, percent, plural, stopwatch } from "./ui.js";
 
 const LISTED = 60;
 const BANDWIDTHS = { lab: [0.75, 40], rgb: [2, 120], luv: [1, 50], hsv: [0.75, 40] };
@@ -12,8 +12,8 @@ export function imageView(host) {
   const photo = $(".photo", root), result = $(".result", root), divider = $(".divider", root);
   const paletteBox = $(".palette-view", root), list = $(".swatches", root);
   const pen = result.getContext("2d");
-  const showCode = codeBox($(".code", root));
-  let size = [0, 0], defaults = null, lastRequest = 0, painted = 0, inputs = new Map();
+  const showCode = codeBox($(".code", root)), watch = stopwatch(host.timings);
+  let size = [0, 0], defaults = null, lastRequest = 0, painted = 0;
   let pieces = new Map(); // number -> ids, with width and height
   let shown = null; // the result on the screen
   let seeds = []; // selected positions, each [x, y] from 0 to 1, which stay valid when labels change
@@ -42,7 +42,7 @@ export function imageView(host) {
     if (!size[0]) return;
     lastRequest += 1;
     root.dataset.requested = lastRequest;
-    if (event?.type === "input") inputs.set(lastRequest, event.timeStamp);
+    if (event?.type === "input") watch.start(lastRequest, event);
     send({ action: "show", id: lastRequest, final, cached: [...pieces.keys()], ...settings() });
   }
 
@@ -93,20 +93,8 @@ export function imageView(host) {
     root.dataset.answered = message.request;
     root.dataset.full = message.full;
     root.dataset.count = shown.n;
-    measure(message.request);
+    watch.stop(message.request);
   });
-
-  /** Record the time from a slider's event to the end of the frame that shows its effect. */
-  function measure(id) {
-    const start = inputs.get(id);
-    for (const key of inputs.keys()) if (key <= id) inputs.delete(key);
-    if (start === undefined) return;
-    requestAnimationFrame(() => {
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => host.timings.push({ id, ms: performance.now() - start });
-      port2.postMessage(0);
-    });
-  }
 
   // -- painting
 

@@ -1,18 +1,22 @@
-// The table view: points coloured by cluster, the curve of the sweep, and the bandwidth slider.
+// The table view: points coloured by cluster, their tree, the curve of the sweep, and the bandwidth slider.
 
 import { on, send } from "./wire.js";
-import { $, $$, codeBox, colourOf, logSlider, make, percent, plural, rgbOf, round, themeColour } from "./ui.js";
+import { treePanel } from "./tree.js";
+import { $, $$, codeBox, colourOf, logSlider, make, percent, plural, rgbOf, round, stopwatch, svgNode, themeColour } from "./ui.js";
 
 const LISTED = 60, COLOURED = 40; // clusters beyond COLOURED are grey
 const MARGIN = { left: 62, right: 20, top: 20, bottom: 46 };
 
+const clusterColour = (k) => (k < COLOURED ? colourOf(k) : themeColour("--soft"));
+
 export function tableView(host) {
   const root = $("#table"), stage = $(".stage", root), plot = $(".plot", root), canvas = $(".points", root);
-  const pen = canvas.getContext("2d"), svg = $(".curve svg", root), list = $(".swatches", root);
-  const showCode = codeBox($(".code", root));
+  const pen = canvas.getContext("2d", { willReadFrequently: true }), svg = $(".curve svg", root), list = $(".swatches", root);
+  const showCode = codeBox($(".code", root)), watch = stopwatch(host.timings);
+  const tree = treePanel($(".tree", root), { colourOf: clusterColour, onCut });
   const selects = [0, 1, 2].map((i) => $(`#column-${i}`));
   let lastRequest = 0, painted = 0, points = null, shown = null, turn = { yaw: 0.6, pitch: 0.35 };
-  const slider = logSlider($("#table-bandwidth"), { low: 1, high: 64, digits: 6, format: () => "", onChange: (final) => request(final) });
+  const slider = logSlider($("#table-bandwidth"), { low: 1, high: 64, digits: 6, format: () => "", onChange: request });
 
   // -- requests
 
@@ -21,9 +25,10 @@ export function tableView(host) {
   const bandwidth = () => (points && same(points.columns, columns()) && !slider.isAuto ? sides(slider.value()) : null);
   const same = (a, b) => a.length === b.length && a.every((each, i) => each === b[i]);
 
-  function request(final) {
+  function request(final, event) {
     lastRequest += 1;
-    send({ action: "show", view: "table", id: lastRequest, final, columns: columns(), bandwidth: bandwidth() });
+    watch.start(lastRequest, event);
+    send({ action: "show", view: "table", id: lastRequest, final, columns: columns(), bandwidth: bandwidth(), strictness: tree.strictness });
     if (points) refreshBandwidth();
   }
 
@@ -34,6 +39,7 @@ export function tableView(host) {
       for (const other of others) other.value = select.dataset.previous;
       selects.forEach((each) => { each.dataset.previous = each.value; });
       points = null;
+      tree.clear();
       request(true);
     };
   });
@@ -48,6 +54,7 @@ export function tableView(host) {
     });
     points = null; shown = null;
     plot.hidden = false;
+    tree.clear();
     request(true);
   }
 
@@ -55,12 +62,19 @@ export function tableView(host) {
     points = message;
     const multiples = message.multiples;
     slider.range(multiples[0], multiples[multiples.length - 1]);
-    const auto = Math.exp(message.auto.reduce((sum, h, i) => sum + Math.log(h / message.step[i]), 0) / message.auto.length);
-    points.autoMultiple = Math.min(Math.max(auto, multiples[0]), multiples[multiples.length - 1]);
-    slider.auto(points.autoMultiple);
+    setAuto(message.auto);
     refreshBandwidth();
     drawCurve();
   });
+
+  /** Move the slider to an automatic bandwidth. */
+  function setAuto(auto) {
+    const { multiples, step } = points;
+    const multiple = Math.exp(auto.reduce((sum, h, i) => sum + Math.log(h / step[i]), 0) / auto.length);
+    points.auto = auto;
+    points.autoMultiple = Math.min(Math.max(multiple, multiples[0]), multiples.at(-1));
+    slider.auto(points.autoMultiple);
+  }
 
   on("clusters", "table", (message) => {
     if (message.request < painted || !points) return;
@@ -69,9 +83,19 @@ export function tableView(host) {
     showCode(message.code);
     draw();
     drawList();
+    tree.show(message);
+    if (message.joined && slider.isAuto) { setAuto(message.bandwidth); refreshBandwidth(); }
     host.showStatus(status());
     root.dataset.answered = message.request;
     root.dataset.count = message.n;
+    watch.stop(message.request);
+  });
+
+  on("tree", "table", (message) => {
+    if (!points) return;
+    tree.draw(message);
+    drawAdvice();
+    root.dataset.stops = message.stops.length;
   });
 
   const currentMultiple = () => (slider.isAuto ? points.autoMultiple : slider.value());
@@ -80,7 +104,14 @@ export function tableView(host) {
     $("output", root).value = (slider.isAuto ? "auto  " : "") + h.map((side) => round(side, 3)).join(" × ");
     moveMark();
   }
-  $("#auto").onclick = () => { if (points) { slider.auto(points.autoMultiple); request(true); } };
+  $("#auto").onclick = () => tree.reset();
+
+  /** Show the clusters of another strictness, at its automatic bandwidth. */
+  function onCut(event) {
+    if (!points) return;
+    slider.auto(points.autoMultiple);
+    request(true, event);
+  }
 
   // -- the curve
 
@@ -91,14 +122,6 @@ export function tableView(host) {
   };
 
   function drawCurve() {
-    const node = (tag, props, text = "") => {
-      const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-      const { style: css = "", ...rest } = props;
-      for (const [name, value] of Object.entries(rest)) element.setAttribute(name, value);
-      element.style.cssText = css;
-      element.textContent = text;
-      return element;
-    };
     const largest = Math.max(2, ...points.large), bottom = CURVE.height - CURVE.bottom, room = bottom - CURVE.top;
     const up = (n) => bottom - (room * Math.log(Math.max(n, 1))) / Math.log(largest);
     const parts = [];
@@ -106,18 +129,18 @@ export function tableView(host) {
     points.stability.forEach((s, i) => {
       if (s === null) return;
       const high = room * Math.max(s, 0);
-      parts.push(node("rect", { x: xs[i] - wide, y: bottom - high, width: 2 * wide, height: high, rx: 1.5, style: `fill: var(--accent); opacity: ${i === points.best ? 0.75 : 0.28}` }));
+      parts.push(svgNode("rect", { x: xs[i] - wide, y: bottom - high, width: 2 * wide, height: high, rx: 1.5, style: `fill: var(--accent); opacity: ${i === points.best ? 0.75 : 0.28}` }));
     });
     for (const n of [1, 3, 10, 30, 100, 300, 1000].filter((n) => n <= largest)) {
-      parts.push(node("line", { x1: CURVE.left, x2: CURVE.width - CURVE.right, y1: up(n), y2: up(n), style: "stroke: var(--line)" }));
-      parts.push(node("text", { x: CURVE.left - 5, y: up(n) + 3.5, "text-anchor": "end" }, n));
+      parts.push(svgNode("line", { x1: CURVE.left, x2: CURVE.width - CURVE.right, y1: up(n), y2: up(n), style: "stroke: var(--line)" }));
+      parts.push(svgNode("text", { x: CURVE.left - 5, y: up(n) + 3.5, "text-anchor": "end" }, n));
     }
     const path = points.large.map((n, i) => `${i ? "L" : "M"}${xs[i].toFixed(1)} ${up(n).toFixed(1)}`).join("");
-    parts.push(node("path", { d: path, style: "fill: none; stroke: var(--ink); stroke-width: 1.8; stroke-linejoin: round" }));
-    points.large.forEach((n, i) => parts.push(node("circle", { cx: xs[i], cy: up(n), r: 2.6, style: "fill: var(--ink)" })));
+    parts.push(svgNode("path", { d: path, style: "fill: none; stroke: var(--ink); stroke-width: 1.8; stroke-linejoin: round" }));
+    points.large.forEach((n, i) => parts.push(svgNode("circle", { cx: xs[i], cy: up(n), r: 2.6, style: "fill: var(--ink)" })));
     [0, Math.floor(xs.length / 2), xs.length - 1].forEach((i, k) =>
-      parts.push(node("text", { x: xs[i], y: CURVE.height - 7, "text-anchor": ["middle", "middle", "end"][k] }, round(points.step[0] * points.multiples[i], 3))));
-    parts.push(node("line", { class: "mark", y1: CURVE.top - 6, y2: bottom, style: "stroke: var(--accent); stroke-width: 2" }));
+      parts.push(svgNode("text", { x: xs[i], y: CURVE.height - 7, "text-anchor": ["middle", "middle", "end"][k] }, round(points.step[0] * points.multiples[i], 3))));
+    parts.push(svgNode("line", { class: "mark", y1: CURVE.top - 6, y2: bottom, style: "stroke: var(--accent); stroke-width: 2" }));
     svg.replaceChildren(...parts);
     moveMark();
   }
@@ -157,7 +180,9 @@ export function tableView(host) {
   function draw() {
     const ratio = devicePixelRatio || 1, box = plot.getBoundingClientRect();
     if (!points || !shown || !box.width) return;
-    [canvas.width, canvas.height] = [Math.round(box.width * ratio), Math.round(box.height * ratio)];
+    const size = [Math.round(box.width * ratio), Math.round(box.height * ratio)];
+    if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
+    else pen.clearRect(0, 0, ...size);
     const area = {
       x: MARGIN.left * ratio, y: MARGIN.top * ratio,
       w: canvas.width - (MARGIN.left + MARGIN.right) * ratio, h: canvas.height - (MARGIN.top + MARGIN.bottom) * ratio, ratio,
@@ -190,22 +215,38 @@ export function tableView(host) {
     return all;
   };
 
-  function drawDots(area, project, is3d) {
-    const { positions } = points, d = points.columns.length, n = positions.length / d, colours = palette();
-    const data = pen.getImageData(0, 0, canvas.width, canvas.height), out = new Uint32Array(data.data.buffer);
-    const depth = is3d ? new Float32Array(out.length).fill(-9) : null;
-    const r = Math.max(1, Math.round(area.ratio * (n > 20000 ? 1 : n > 2000 ? 2 : 3.4)));
-    const disc = [];
-    for (let y = -r; y <= r; y++) for (let x = -r; x <= r; x++) if (x * x + y * y <= (r + 0.35) ** 2) disc.push([x, y]);
+  /** Return the pixel of each dot, -1 outside of the canvas, and its depth; stored until the view changes. */
+  let placed = {};
+  function placeDots(project, r) {
+    const key = [canvas.width, canvas.height, turn.yaw, turn.pitch, r].join();
+    if (placed.points === points && placed.key === key) return placed;
+    const { positions } = points, d = points.columns.length, n = positions.length / d;
+    placed = { points, key, pixel: new Int32Array(n), depth: new Float32Array(n) };
     const at = [0, 0, 0];
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < d; j++) at[j] = positions[d * i + j];
-      const [px, py, deep] = project(at), x = Math.round(px), y = Math.round(py), colour = colours[shown.labels[i]];
-      for (const [dx, dy] of disc) {
-        const u = x + dx, v = y + dy;
-        if (u < 0 || v < 0 || u >= canvas.width || v >= canvas.height) continue;
-        const p = v * canvas.width + u;
-        if (depth) { if (depth[p] > deep) continue; depth[p] = deep; }
+      const [px, py, deep] = project(at), x = Math.round(px), y = Math.round(py);
+      const inside = x >= r && y >= r && x < canvas.width - r && y < canvas.height - r;
+      placed.pixel[i] = inside ? y * canvas.width + x : -1;
+      placed.depth[i] = deep;
+    }
+    return placed;
+  }
+
+  function drawDots(area, project, is3d) {
+    const n = points.positions.length / points.columns.length, colours = palette(), { labels } = shown;
+    const data = pen.getImageData(0, 0, canvas.width, canvas.height), out = new Uint32Array(data.data.buffer);
+    const nearest = is3d ? new Float32Array(out.length).fill(-9) : null;
+    const r = Math.max(1, Math.round(area.ratio * (n > 20000 ? 1 : n > 2000 ? 2 : 3.4)));
+    const disc = [];
+    for (let y = -r; y <= r; y++) for (let x = -r; x <= r; x++) if (x * x + y * y <= (r + 0.35) ** 2) disc.push(y * canvas.width + x);
+    const { pixel, depth } = placeDots(project, r);
+    for (let i = 0; i < n; i++) {
+      if (pixel[i] < 0) continue;
+      const colour = colours[labels[i]];
+      for (let k = 0; k < disc.length; k++) {
+        const p = pixel[i] + disc[k];
+        if (nearest) { if (nearest[p] > depth[i]) continue; nearest[p] = depth[i]; }
         out[p] = colour;
       }
     }
@@ -309,7 +350,7 @@ export function tableView(host) {
       const r = area.ratio * (4 + 9 * Math.sqrt(shown.weights[k] / shown.weights[0]));
       pen.beginPath();
       pen.arc(x, y, r, 0, 7);
-      pen.fillStyle = k < COLOURED ? colourOf(k) : themeColour("--soft");
+      pen.fillStyle = clusterColour(k);
       pen.fill();
       pen.lineWidth = 2.5 * area.ratio;
       pen.strokeStyle = themeColour("--panel");
@@ -326,13 +367,18 @@ export function tableView(host) {
     const count = Math.min(shown.weights.length, LISTED), d = points.columns.length;
     const items = [...Array(count).keys()].map((k) => {
       const center = [...shown.centers.subarray(d * k, d * k + d)].map((c, j) => round(points.low[j] + c * (points.high[j] - points.low[j]), 3));
-      return make("li", {}, make("span", {}, make("i", { style: { background: k < COLOURED ? colourOf(k) : themeColour("--soft") } }),
+      return make("li", {}, make("span", {}, make("i", { style: { background: clusterColour(k) } }),
         make("b", { textContent: center.join(", ") }), make("em", { textContent: percent(shown.weights[k] / points.rows) })));
     });
     if (shown.n > count) items.push(make("li", { className: "more", textContent: `and ${(shown.n - count).toLocaleString("en")} more` }));
     list.replaceChildren(...items);
-    $(".count", root).textContent = plural(shown.n, shown.joined ? "significant cluster" : "cluster");
-    $(".advice", root).textContent = shown.advice;
+    $(".count", root).textContent = plural(shown.n, shown.joined && shown.strictness === 1 ? "significant cluster" : "cluster");
+    drawAdvice();
+  }
+
+  /** Show the next step for one significant cluster, once its tree is known. */
+  function drawAdvice() {
+    $(".advice", root).textContent = shown?.joined && shown.strictness === 1 ? tree.advice : "";
   }
 
   // -- rotation, redrawing and exports
@@ -354,7 +400,7 @@ export function tableView(host) {
   new ResizeObserver(() => requestAnimationFrame(draw)).observe(stage);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => requestAnimationFrame(draw));
   for (const button of $$("[data-export]", root)) {
-    button.onclick = () => shown && points && host.export({ view: "table", kind: button.dataset.export, columns: points.columns, bandwidth: shown.joined ? null : shown.bandwidth });
+    button.onclick = () => shown && points && host.export({ view: "table", kind: button.dataset.export, columns: points.columns, bandwidth: shown.joined ? null : shown.bandwidth, strictness: shown.strictness });
   }
 
   function status() {

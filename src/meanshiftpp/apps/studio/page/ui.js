@@ -102,6 +102,33 @@ export function fit(stage, box, size, margin = 28, below = () => 0) {
   return update;
 }
 
+/** Create an SVG element with attributes, a style and a text. */
+export function svgNode(tag, { style = "", ...attributes }, text = "") {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.style.cssText = style;
+  element.textContent = text;
+  return element;
+}
+
+/** Record the times from an event to the end of the frame that shows its effect, by request. */
+export function stopwatch(timings) {
+  const starts = new Map();
+  return {
+    start(id, event) { if (event) starts.set(id, event.timeStamp); },
+    stop(id) {
+      const start = starts.get(id);
+      for (const key of starts.keys()) if (key <= id) starts.delete(key);
+      if (start === undefined) return;
+      requestAnimationFrame(() => {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = () => timings.push({ id, ms: performance.now() - start });
+        port2.postMessage(0);
+      });
+    },
+  };
+}
+
 // Colours of clusters: the first few are chosen to be distinguishable, the rest go around the hue circle.
 const FIRST = ["#2f7fb8", "#e07b39", "#3f9b6b", "#c8506f", "#8a6fc4", "#b8982f", "#4fb3bf", "#a06a4b", "#7a9a3a", "#d48ac0", "#5f6f9f", "#cf5f4a"];
 export function colourOf(k) {

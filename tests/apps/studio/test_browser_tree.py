@@ -1,0 +1,214 @@
+"""The tree of the table view in a real Chromium: dragged, moved by keys, touched and exported."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+from tests.apps.studio.browser_page import BROWSER, TIMEOUT, count, download, drop, run_command
+
+from meanshiftpp import MeanShiftPP
+
+pytestmark = pytest.mark.skipif(
+    BROWSER is None,
+    reason="no Chromium on this machine: the browser tests of the studio DID NOT RUN",
+)
+TREE = "#table .tree svg"
+PIXELS = "() => document.querySelector('#table .points').toDataURL()"
+
+
+def open_table(page, path) -> None:
+    """Drop a table and wait until its tree is complete."""
+    drop(page, path)
+    page.wait_for_selector("#table[data-stops]")
+    page.wait_for_function("() => !document.querySelector('#busy').classList.contains('on')")
+    page.wait_for_timeout(600)  # the delay of the progress bar
+    page.wait_for_function("() => !document.querySelector('#busy').classList.contains('on')")
+
+
+def text(page) -> str:
+    return page.inner_text("#table .cut")
+
+
+def strictness(page) -> float:
+    return float(page.get_attribute(TREE, "aria-valuenow"))
+
+
+def wait_for_change(page, before: int) -> None:
+    page.wait_for_selector(f'#table:not([data-count="{before}"])')
+
+
+def assert_exports_equal(page, points) -> None:
+    """Compare the exported labels with those of the estimator at the strictness of the line."""
+    value = strictness(page)
+    page.locator("#table .cut", has_text=f"strictness {value:g}").wait_for()
+    labels = np.load(io.BytesIO(download(page, "#table [data-export=npy]")))
+    truth = MeanShiftPP(strictness=value).fit_predict(points)
+    np.testing.assert_array_equal(labels, truth)
+    assert count(page, "table") == truth.max() + 1
+
+
+def test_dragging_the_line_cuts_the_tree(page, table):
+    path, points = table
+    open_table(page, path)
+    assert text(page) == "3 clusters, strictness 1"
+    assert page.is_disabled("#reset-cut")
+    assert_exports_equal(page, points[:, :2])
+    before = page.evaluate(PIXELS)
+
+    box = page.locator(TREE).bounding_box()
+    x, middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, middle)
+    page.mouse.down()
+    page.mouse.move(x, box["y"] + box["height"] - 2, steps=5)
+    wait_for_change(page, 3)  # while the button is still pressed
+    assert count(page, "table") > 3
+    assert page.evaluate(PIXELS) != before
+    page.mouse.up()
+    assert re.fullmatch(r"\d+ clusters, strictness 0\.\d+", text(page))
+    assert_exports_equal(page, points[:, :2])
+    names = page.locator("#table .code pre").text_content()
+    assert f"MeanShiftPP(strictness={strictness(page)})" in names
+    run_command(page, "table", path.parent)
+    lines = (path.parent / "labels.csv").read_text().splitlines()
+    assert [int(line.rpartition(",")[2]) for line in lines[1:]] == MeanShiftPP(
+        strictness=strictness(page)
+    ).fit_predict(points[:, :2]).tolist()
+
+    page.mouse.move(x, middle)
+    page.mouse.down()
+    page.mouse.move(x, box["y"] + 2, steps=5)
+    page.wait_for_selector('#table[data-count="1"]')
+    page.mouse.up()
+    assert strictness(page) > 1
+    assert_exports_equal(page, points[:, :2])
+
+    page.locator(TREE).dblclick()
+    page.wait_for_selector('#table[data-count="3"]')
+    page.wait_for_function(f"() => {PIXELS[6:]} === `{before}`")
+    assert text(page) == "3 clusters, strictness 1"
+
+
+def test_line_can_be_dragged_again_and_again(page, table):
+    open_table(page, table[0])
+    box = page.locator(TREE).bounding_box()
+    x, middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    low, high = (float(page.get_attribute(TREE, f"aria-value{end}")) for end in ("min", "max"))
+    page.evaluate("() => addEventListener('selectstart', () => { window.selected = true; })")
+    for _ in range(3):
+        page.mouse.move(x, middle)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 40, box["y"] + 2, steps=9)
+        assert strictness(page) == high
+        page.mouse.move(x, box["y"] + box["height"] - 2, steps=9)
+        assert strictness(page) == low
+        page.mouse.up()
+        page.mouse.move(x, middle, steps=3)
+        assert strictness(page) == low
+    assert not page.evaluate("() => window.selected")  # the next drag would move the selection
+
+
+def test_keys_move_the_line(page, table):
+    path, points = table
+    open_table(page, path)
+    assert page.get_attribute(TREE, "role") == "slider"
+    low, high = (float(page.get_attribute(TREE, f"aria-value{end}")) for end in ("min", "max"))
+    assert low < strictness(page) == 1 < high
+    page.focus(TREE)
+    while count(page, "table") == 3:
+        page.keyboard.press("ArrowDown")
+        page.wait_for_timeout(100)
+        assert strictness(page) < 1
+    assert page.get_attribute(TREE, "aria-valuetext") == text(page)
+    assert_exports_equal(page, points[:, :2])
+    page.focus(TREE)
+    page.keyboard.press("End")
+    page.wait_for_selector('#table[data-count="1"]')
+    assert strictness(page) == high
+    page.keyboard.press("Home")
+    wait_for_change(page, 1)
+    assert strictness(page) == low
+    page.click("#reset-cut")
+    page.wait_for_selector('#table[data-count="3"]')
+    assert (strictness(page), page.is_disabled("#reset-cut")) == (1, True)
+
+
+def test_bandwidth_and_tree_take_turns(page, table):
+    path, points = table
+    open_table(page, path)
+    curve = page.locator("#table .curve svg").bounding_box()
+    page.mouse.click(curve["x"] + 0.12 * curve["width"], curve["y"] + 0.5 * curve["height"])
+    wait_for_change(page, 3)
+    assert text(page) == "Drag here for significant clusters"
+    assert page.locator(f"{TREE} .line").count() == 0
+    box = page.locator(TREE).bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 2)
+    page.wait_for_selector(f"{TREE} .line")
+    assert page.inner_text("#table .slider output").startswith("auto")
+    assert_exports_equal(page, points[:, :2])
+    page.click("#auto")
+    page.wait_for_selector('#table[data-count="3"]')
+    assert strictness(page) == 1
+    page.select_option("#column-2", "c")  # another tree
+    page.wait_for_function("() => document.querySelector('#table .cut').textContent !== ''")
+    assert text(page) == "3 clusters, strictness 1"
+    assert_exports_equal(page, points)
+
+
+def test_one_blob_has_no_significant_valley(page, tmp_path):
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    np.save(tmp_path / "blob.npy", X)
+    open_table(page, tmp_path / "blob.npy")
+    assert text(page) == "1 cluster, strictness 1: no significant valley"
+    assert page.inner_text("#table .advice").endswith("drag the line of the tree to see others")
+    page.focus(TREE)
+    page.keyboard.press("Home")
+    wait_for_change(page, 1)
+    assert page.inner_text("#table .advice") == ""
+    assert_exports_equal(page, X)
+
+    np.save(tmp_path / "pair.npy", X[:2])
+    page.evaluate("() => { delete document.querySelector('#table').dataset.stops; }")
+    open_table(page, tmp_path / "pair.npy")
+    assert text(page) == "1 cluster, strictness 1: no significant valley"
+    assert page.get_attribute(TREE, "aria-disabled") == "true"
+    assert page.locator(f"{TREE} *").count() == 0
+
+
+def test_an_error_leaves_the_tree_usable(page, table, tmp_path):
+    path, points = table
+    open_table(page, path)
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n3,nan\n")
+    drop(page, tmp_path / "bad.csv")
+    page.wait_for_selector("#error:not(:empty)")
+    page.evaluate("() => { delete document.querySelector('#table').dataset.stops; }")
+    open_table(page, path)
+    page.focus(TREE)
+    page.keyboard.press("Home")
+    wait_for_change(page, 3)
+    assert_exports_equal(page, points[:, :2])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+def test_tree_can_be_touched_on_every_screen(studio, browser, table, scheme, size):
+    width, height = size
+    viewport = {"width": width, "height": height}
+    page = browser.new_page(viewport=viewport, color_scheme=scheme, has_touch=True)
+    page.set_default_timeout(TIMEOUT)
+    page.goto(studio.url)
+    page.wait_for_selector("body[data-ready]")
+    open_table(page, table[0])
+    scrolls = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+    assert page.evaluate(scrolls) == [width, height]
+    for selector in ("#table .points", TREE, "#reset-cut", "#table .panel", "#open"):
+        box = page.locator(selector).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["y"] + box["height"] <= height
+        assert min(box["width"], box["height"]) >= 18
+    box = page.locator(TREE).bounding_box()
+    page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] - 2)
+    wait_for_change(page, 3)
+    assert strictness(page) < 1
+    page.close()
