@@ -91,8 +91,9 @@ def test_without_cupy_the_error_states_the_install_command(monkeypatch):
 @pytest.mark.parametrize(
     ("n_axes", "period", "reach", "supported"),
     [
-        (6, 0, 1, True),
-        (7, 0, 1, False),  # too many axes
+        (7, 0, 1, True),
+        (8, 0, 1, False),  # 6561 cells
+        (11, 0, 0, False),  # too many axes
         (2, 10, 1, False),  # a period
         (3, 0, 7, True),
         (3, 0, 8, False),  # 4913 cells
