@@ -106,6 +106,22 @@ def test_windows_that_the_kernels_support(fallback, n_axes, period, reach, suppo
     assert fallback.supports_windows(n_axes, periods, reach) == supported
 
 
+@pytest.mark.parametrize(
+    ("n_axes", "reach", "suits"),
+    [(6, 1, False), (7, 1, True), (10, 1, True), (11, 1, False), (8, 2, True), (10, 2, False)],
+)
+def test_windows_that_are_summed_by_buckets(cuda, n_axes, reach, suits):
+    buckets = import_module(f"{cuda.__name__}.buckets")
+    assert buckets.suits_buckets(n_axes, reach) == suits
+
+
+def test_cells_of_too_many_bits_have_no_buckets(cuda):
+    buckets = import_module(f"{cuda.__name__}.buckets")
+    low = [0] * 7
+    assert buckets.make_packing(low, [20] * 7, 1, 100).n_slots == 256
+    assert buckets.make_packing(low, [1] * 5 + [2**40, 2**30], 1, 100) is None
+
+
 def test_the_fallback_copies_every_array_of_the_result(fallback, monkeypatch):
     monkeypatch.setattr(fallback, "cp", SimpleNamespace(asarray=lambda array: array.tolist()))
     modes = fallback.run_on_host(host.seek_modes, CELLS, COUNTS, SUMS, NO_PERIOD, 1, 0.0, 9, 1)

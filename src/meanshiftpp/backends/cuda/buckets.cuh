@@ -56,7 +56,6 @@ __device__ inline void fill_place(const Arrays& arrays, const Packing& packing, 
         if (j >= packing.axes) word |= coordinate << packing.shift[j];
     }
     buckets.suffix[place] = word;
-    buckets.owner[place] = static_cast<u32>(i);
     for (int j = 0; j <= D; ++j) buckets.rows[place * kRowWords<D> + j] = arrays.rows[now][at * (D + 1) + j];
 }
 
@@ -90,93 +89,116 @@ struct Run {
     }
 };
 
-// The cells of a window that a warp has found. They are added up 32 at a time, one per lane.
+// Adds up the cells of a window. The lanes of a warp collect the places of 32 of them before each adds one.
+template <int D>
 struct Window {
-    u32 place[64];
+    u32* collected;  // in shared memory, room for 64
+    int lane;
+    u32 count = 0;
+    u64 sums[kRowWords<D>] = {};
 
-    // Returns the number of cells after each lane has added one or none.
-    __device__ u32 add(bool found, u32 at, u32 count, int lane) {
+    __device__ Window(u32* collected, int lane) : collected(collected), lane(lane) {}
+
+    // Adds the cell of each lane that found one.
+    __device__ void add(bool found, u32 place, const u64* rows) {
         const u32 votes = __ballot_sync(~0u, found);
-        if (found) place[count + __popc(votes & ((1u << lane) - 1))] = at;
+        if (found) collected[count + __popc(votes & ((1u << lane) - 1))] = place;
         __syncwarp();
-        return count + __popc(votes);
+        count += __popc(votes);
+        if (count < 32) return;
+        add_row(rows, collected[lane]);
+        const u32 rest = collected[lane + 32];
+        __syncwarp();
+        collected[lane] = rest;
+        __syncwarp();
+        count -= 32;
     }
 
-    // Removes the first 32 cells.
-    __device__ void remove(int lane) {
-        const u32 rest = place[lane + 32];
-        __syncwarp();
-        place[lane] = rest;
-        __syncwarp();
-    }
-};
-
-template <int D>
-__device__ inline void add_row(const u64* rows, u32 place, u64* sums) {
-    const ulonglong2* row =
-        reinterpret_cast<const ulonglong2*>(rows + static_cast<u64>(place) * kRowWords<D>);
-    for (int j = 0; j < kRowWords<D>; j += 2) {
-        const ulonglong2 two = row[j / 2];
-        sums[j] += two.x;
-        sums[j + 1] += two.y;
-    }
-}
-
-// OUT the window sums of all list entries, a warp for each.
-template <int D>
-__device__ inline void sum_buckets(const Arrays& arrays, const Packing& packing, u64 length, int reach) {
-    __shared__ Run runs[kWarps];
-    __shared__ Window windows[kWarps];
-    const Buckets& buckets = arrays.buckets;
-    const int lane = threadIdx.x % 32, side = 2 * reach + 1;
-    Run& run = runs[threadIdx.x / 32];
-    Window& window = windows[threadIdx.x / 32];
-    int near = 1;
-    for (int j = 0; j < packing.axes; ++j) near *= side;
-    const u64 guards = packing.guards, limit = 2 * reach * packing.ones | guards;
-    const u64 warps = static_cast<u64>(gridDim.x) * kWarps;
-    for (u64 at = blockIdx.x * kWarps + threadIdx.x / 32; at < length; at += warps) {
-        const u32 i = buckets.owner[at];
-        const u64 own = buckets.suffix[at] + reach * packing.ones | guards;
-        const u64 bucket = buckets.keys[buckets.slot[i]] - 1;
-        u64 sums[kRowWords<D>] = {};
-        u32 count = 0;
-        for (int first = 0; first < near; first += 32) {
-            u64 key = bucket, slot = kNone;
-            for (int j = static_cast<int>(packing.axes) - 1, rest = first + lane; j >= 0; --j) {
-                key += static_cast<u64>(static_cast<i64>(rest % side - reach)) * packing.stride[j];
-                rest /= side;
-            }
-            if (first + lane < near) slot = find_key(buckets.keys, packing.mask, key);
-            const bool found = slot != kNone;
-            const u32 places =
-                run.gather(found ? buckets.first[slot] : 0, found ? buckets.size[slot] : 0, lane);
-            for (u32 start = lane; start - lane < places; start += 32 * kAhead) {
-                u32 place[kAhead];
-                u64 suffix[kAhead];
-                for (int k = 0; k < kAhead; ++k) {
-                    const u32 number = start + 32 * k;
-                    place[k] = number < places ? run.place(number) : 0;
-                    suffix[k] = buckets.suffix[place[k]];
-                }
-                for (int k = 0; k < kAhead && start - lane + 32 * k < places; ++k) {
-                    const u64 above = own - suffix[k];            // guards are left where it is not too high
-                    const u64 below = limit - (above & ~guards);  // and here where it is not too low
-                    const bool inside = (above & below & guards) == guards;
-                    count = window.add(inside && start + 32 * k < places, place[k], count, lane);
-                    if (count < 32) continue;
-                    add_row<D>(buckets.rows, window.place[lane], sums);
-                    window.remove(lane);
-                    count -= 32;
-                }
-            }
-        }
-        if (lane < count) add_row<D>(buckets.rows, window.place[lane], sums);
+    // OUT the sum of all cells.
+    __device__ void finish(const u64* rows, u64* out) {
+        if (lane < count) add_row(rows, collected[lane]);
         __syncwarp();
         for (int j = 0; j <= D; ++j) {
             for (int step = 16; step > 0; step /= 2) sums[j] += __shfl_xor_sync(~0u, sums[j], step);
-            if (lane == 0) buckets.window[static_cast<u64>(i) * (D + 1) + j] = sums[j];
+            if (lane == 0) out[j] = sums[j];
         }
+    }
+
+    __device__ void add_row(const u64* rows, u32 place) {
+        const u64* row = rows + static_cast<u64>(place) * kRowWords<D>;
+        for (int j = 0; j < kRowWords<D>; j += 2) {
+            const ulonglong2 two = *reinterpret_cast<const ulonglong2*>(row + j);
+            sums[j] += two.x;
+            sums[j + 1] += two.y;
+        }
+    }
+};
+
+// The cells of a run that are within reach along the axes of the fields.
+struct Reach {
+    u64 guards, own, limit;
+    __device__ Reach(const Packing& packing, u64 suffix, int reach)
+        : guards(packing.guards),
+          own(suffix + reach * packing.ones | guards),
+          limit(2 * reach * packing.ones | guards) {}
+
+    __device__ bool holds(u64 suffix) const {
+        const u64 above = own - suffix;               // a guard is left unless the field is too high
+        const u64 below = limit - (above & ~guards);  // and here unless it is too low
+        return (above & below & guards) == guards;
+    }
+
+    template <int D>
+    __device__ void add(const Run& run, u32 places, const Buckets& buckets, Window<D>& window) const {
+        for (u32 start = 0; start < places; start += 32 * kAhead) {
+            u32 place[kAhead];
+            u64 suffix[kAhead];
+            for (int k = 0; k < kAhead; ++k) {
+                const u32 number = start + 32 * k + window.lane;
+                place[k] = number < places ? run.place(number) : 0;
+                suffix[k] = buckets.suffix[place[k]];
+            }
+            for (int k = 0; k < kAhead && start + 32 * k < places; ++k)
+                window.add(holds(suffix[k]) && start + 32 * k + window.lane < places, place[k], buckets.rows);
+        }
+    }
+};
+
+// The key of the w-th bucket within reach of a bucket.
+__device__ inline u64 near_bucket(u64 key, int w, int reach, const Packing& packing) {
+    const int side = 2 * reach + 1;
+    for (int j = static_cast<int>(packing.axes) - 1, rest = w; j >= 0; --j) {
+        key += static_cast<u64>(static_cast<i64>(rest % side - reach)) * packing.stride[j];
+        rest /= side;
+    }
+    return key;
+}
+
+// OUT the window sums of all list entries, a warp for each. Neighbours in the list are done at the same time;
+// in the first step, which has the most cells, they are neighbours in space and share most of their windows.
+template <int D>
+__device__ inline void sum_buckets(const Arrays& arrays, const Packing& packing, u64 length, int reach) {
+    __shared__ Run runs[kWarps];
+    __shared__ u32 collected[kWarps][64];
+    const Buckets& buckets = arrays.buckets;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    int n_near = 1;
+    for (int j = 0; j < packing.axes; ++j) n_near *= 2 * reach + 1;
+    const u64 warps = static_cast<u64>(gridDim.x) * kWarps;
+    for (u64 i = blockIdx.x * kWarps + warp; i < length; i += warps) {
+        const u32 home = buckets.slot[i];
+        const u64 bucket = buckets.keys[home] - 1;
+        const Reach within(packing, buckets.suffix[buckets.first[home] + buckets.number[i]], reach);
+        Window<D> window(collected[warp], lane);
+        for (int w = lane; w - lane < n_near; w += 32) {
+            const u64 key = near_bucket(bucket, w, reach, packing);
+            const u64 slot = w < n_near ? find_key(buckets.keys, packing.mask, key) : kNone;
+            const bool found = slot != kNone;
+            const u32 places =
+                runs[warp].gather(found ? buckets.first[slot] : 0, found ? buckets.size[slot] : 0, lane);
+            within.add(runs[warp], places, buckets, window);
+        }
+        window.finish(buckets.rows, buckets.window + i * (D + 1));
     }
 }
 

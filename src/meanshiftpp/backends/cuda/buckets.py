@@ -23,14 +23,14 @@ class Packing:
     struct: NDArray[Any]  # struct Packing
     n_slots: int  # of the hash table of buckets
 
-    N_ARRAYS: ClassVar = 9  # of struct Buckets
+    N_ARRAYS: ClassVar = 8  # of struct Buckets
     NONE: ClassVar = as_struct([], 5 + 2 * MAX_AXES, np.uint64)  # for other searches
 
     def sizes(self, m: int, d: int) -> list[int]:
         """Return the words of the arrays of struct Buckets, for m cells of d axes."""
         slots, half = self.n_slots, -(-m // 2)
         row = (d + 2) // 2 * 2
-        return [slots, slots // 2, slots // 2, half, half, m, half, m * row, m * (d + 1)]
+        return [slots, slots // 2, slots // 2, half, half, m, m * row, m * (d + 1)]
 
 
 def bucket_axes(n_axes: int, reach: int) -> int:

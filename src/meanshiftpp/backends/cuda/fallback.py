@@ -1,8 +1,8 @@
 """The cases that the kernels do not cover: the host does them, with a copy there and back.
 
-Binning and merging run on the GPU in all cases. The search and the queries number cells by a key
-and visit each cell of a window; `supports_windows` states which windows they cover. For the others
-the host is faster, because its cost follows the occupied cells.
+Binning and merging run on the GPU, except for a few points outside the box of the others. The
+search and the queries number cells by a key and visit each cell of a window; `supports_windows`
+states which windows they cover. The search covers more by buckets; see `buckets.suits_buckets`.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from meanshiftpp.backends.protocol import Cells, Counts, FoundModes, Integers, S
 _BATCH_STEPS = 256  # steps in a launch; Ctrl-C works between launches
 _FEW_MODES = 1024  # up to this many are ranked by comparing each with all others
 _STATE_WORDS = 15  # 64-bit words of struct State in state.cuh
+_BUCKET_BYTES = 140  # per cell and axis, at most, of a search by buckets
 _WAYS = ("dense", "hash", "buckets")  # in the order of the enum in search.cu
 _KERNELS = Kernels("search.cu")
 
@@ -65,8 +66,8 @@ class _Plan(NamedTuple):
 def _make_plan(cells: Array, counts: Array, cells_per_period: Integers, reach: int) -> _Plan | None:
     """Plan the search of a grid; None for a case of the host.
 
-    These are windows that the kernels do not support, boxes with too many cells for keys, and a
-    total weight that leaves too few bits for positions.
+    These are windows that the kernels do not support, boxes with too many cells for keys, buckets
+    that take too much memory, and a total weight that leaves too few bits for positions.
     """
     m, d = cells.shape
     few_cells = supports_windows(d, cells_per_period, reach)
@@ -78,6 +79,8 @@ def _make_plan(cells: Array, counts: Array, cells_per_period: Integers, reach: i
     layout, n_keys = make_layout(low, high, reach)
     bits = min(OFFSET_BITS, WINDOW_SUM_BITS - (2 * reach + 1).bit_length() - total.bit_length())
     if layout is None or bits < TIE_BITS:
+        return None
+    if by_buckets and not fits_in_memory(_BUCKET_BYTES * m * d):
         return None
     packing = make_packing(low, high, reach, m) if by_buckets else None
     if packing is None and not few_cells:

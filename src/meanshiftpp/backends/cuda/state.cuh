@@ -26,7 +26,6 @@ struct Buckets {
     u32 *size, *first;   // per slot of it: the number of cells, and the first place
     u32 *slot, *number;  // per list entry: its bucket, and its number there
     u64* suffix;         // per place: the other axes of the cell, packed
-    u32* owner;          // per place: the list entry
     u64* rows;           // per place: the row
     u64* window;         // per list entry: the sum of its window
 };
