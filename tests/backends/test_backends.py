@@ -91,8 +91,9 @@ def test_without_cupy_the_error_states_the_install_command(monkeypatch):
 @pytest.mark.parametrize(
     ("n_axes", "period", "reach", "supported"),
     [
-        (6, 0, 1, True),
-        (7, 0, 1, False),  # too many axes
+        (7, 0, 1, True),
+        (8, 0, 1, False),  # 6561 cells
+        (11, 0, 0, False),  # too many axes
         (2, 10, 1, False),  # a period
         (3, 0, 7, True),
         (3, 0, 8, False),  # 4913 cells
@@ -103,6 +104,22 @@ def test_windows_that_the_kernels_support(fallback, n_axes, period, reach, suppo
     periods = np.zeros(n_axes, np.int64)
     periods[-1] = period
     assert fallback.supports_windows(n_axes, periods, reach) == supported
+
+
+@pytest.mark.parametrize(
+    ("n_axes", "reach", "suits"),
+    [(6, 1, False), (7, 1, True), (10, 1, True), (11, 1, False), (8, 2, True), (10, 2, False)],
+)
+def test_windows_that_are_summed_by_buckets(cuda, n_axes, reach, suits):
+    buckets = import_module(f"{cuda.__name__}.buckets")
+    assert buckets.suits_buckets(n_axes, reach) == suits
+
+
+def test_cells_of_too_many_bits_have_no_buckets(cuda):
+    buckets = import_module(f"{cuda.__name__}.buckets")
+    low = [0] * 7
+    assert buckets.make_packing(low, [20] * 7, 1, 100).n_slots == 256
+    assert buckets.make_packing(low, [1] * 5 + [2**40, 2**30], 1, 100) is None
 
 
 def test_the_fallback_copies_every_array_of_the_result(fallback, monkeypatch):

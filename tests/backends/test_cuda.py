@@ -18,7 +18,7 @@ pytestmark = needs_gpu
 @pytest.mark.parametrize(
     ("d", "dtype"),
     [
-        *product(range(1, 9), ["float32", "float64", "uint8", "int64"]),
+        *product(range(1, 12), ["float32", "float64", "uint8", "int64"]),
         *product([3], ["bool", "int8", "uint16", "int16", "uint32", "int32", "uint64", "float16"]),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_total_weight_that_is_too_large_raises_the_same_error_as_on_the_cpu():
 
 
 @pytest.mark.parametrize(
-    ("d", "period", "reach"), [(3, 0, 1), (2, 0, 3), (2, 40, 1), (3, 0, 8), (7, 0, 1)]
+    ("d", "period", "reach"), [(3, 0, 1), (7, 0, 1), (2, 0, 3), (2, 40, 1), (3, 0, 8), (11, 0, 1)]
 )
 def test_backend_functions_return_the_arrays_of_the_host(d, period, reach):
     """The types are compared, too; the last three cases are done by the host's fallback."""

@@ -15,17 +15,18 @@ FOLDER = Path(meanshiftpp.__file__).parent / "backends" / "cuda"
 TYPES = ("float", "double", "unsigned char", "long long")
 KERNELS = {  # some instances of each template: all of them would take minutes to compile
     "box": [
-        f"{name}<{t}, {d}>" for name in ("sample_box", "keys_of") for t in TYPES for d in (1, 6)
+        f"{name}<{t}, {d}>" for name in ("sample_box", "keys_of") for t in TYPES for d in (1, 10)
     ],
     "binning": [
-        *(f"bin_global<{t}, {d}, {k}>" for t in TYPES for d in (1, 6) for k in range(3)),
-        *(f"bin_cached<{t}, {d}>" for t in TYPES for d in (1, 3, 6)),
+        *(f"bin_global<{t}, {d}, {k}>" for t in TYPES for d in (1, 10) for k in range(3)),
+        *(f"bin_cached<{t}, {d}>" for t in TYPES for d in (1, 3, 10)),
     ],
     "wide": [f"{name}<{t}>" for name in ("cells_of", "add_points") for t in TYPES],
     "table": ["count_rows", "list_rows", "collect", "spread", "take"],
-    "cells": ["merge_rows", "extent_of"],
+    "cells": ["merge_rows", "locate", "move_rows", "extent_of"],
     "search": [
-        *(f"search<{d}, {h}, {r}>" for d in (1, 3, 6) for h in (0, 1) for r in (0, 1)),
+        *(f"search<{d}, {way}, {r}>" for d in (1, 3, 6) for way in (0, 1) for r in (0, 1)),
+        *(f"search<{d}, 2, 0>" for d in (7, 10)),
         *(f"{name}<3, {h}>" for name in ("start_search", "list_modes") for h in (0, 1)),
         *(f"write_modes<3, {h}>" for h in (0, 1)),
         "label_cells",
@@ -96,5 +97,5 @@ def test_the_options_define_every_limit_that_the_sources_use(launch):
     used = set(re.findall(r"\bMSPP_(\w+)", text)) - {""}
     defined = dict(re.findall(r"-DMSPP_(\w+)=(\d+)", " ".join(launch.OPTIONS)))
     assert {name: int(value) for name, value in defined.items()} == {
-        name: getattr(_kernel, name) for name in used
+        name: getattr(launch if name == "MAX_AXES" else _kernel, name) for name in used
     }

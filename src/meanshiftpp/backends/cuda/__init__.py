@@ -10,7 +10,11 @@ Each point is added to a row of sums, by one of the strategies of the CPU:
 - dense: a table of all cells in the box of the data;
 - hash: a hash table, if the box is too large;
 - sorted: if most points are alone in their cell;
-- wide: without keys, for more than six features and for points outside the box.
+- wide: without keys, for more than ten features and for many points outside the box. The host
+  bins the points outside the box if they are few.
+
+The search looks up each cell of a window. From seven features on, it sums windows over buckets of
+cells that agree along the first axes (`buckets`), because most cells of a window are empty.
 
 The results are bit-identical. `fallback` states which cases are left to the host.
 """

@@ -29,13 +29,13 @@ template <class T, int D, int STRATEGY>
 __global__ void bin_global(const T* points, i64 n, i64 row_stride, i64 column_stride, Numbers numbers,
                            const u64* weights, u64* keys, u64 mask, u64* table, i32* ids, i64* outside,
                            i64 capacity, Report* report) {
-    const Box<D> box(numbers);
+    const Box<D, u64> box(numbers);
     for (i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x; i < n;
          i += static_cast<i64>(gridDim.x) * blockDim.x) {
         T point[D];
         u64 at, offset[D];
         load<T, D>(points, i, row_stride, column_stride, point);
-        if (!split<T, D>(point, box, at, offset)) {
+        if (!split(point, box, at, offset)) {
             const i32 id = list_outside(i, outside, capacity, report);
             if (ids) ids[i] = id;
             continue;
@@ -52,14 +52,14 @@ __global__ void bin_global(const T* points, i64 n, i64 row_stride, i64 column_st
     }
 }
 
-constexpr int kHalfBits = kOffsetBits / 2;
-
-// A block's sums in shared memory, of the cells it met first. Offsets are summed in two halves of 16 bits,
-// each in a 32-bit sum.
+// A block's sums in shared memory, of the cells it met first. A sum of offsets is a word and the number of
+// its overflows; the count and these numbers are halves of words, which leaves fewer words to add to.
 template <int D>
 struct Cached {
+    static constexpr int kHalf = 16, kWords = D + (D + 2) / 2;
+    static_assert(kOffsetBits == 32, "an offset is a word, or its overflow");
     u32* tags;  // key + 1; 0: free
-    u32* sums;  // field by field: count, then low and high half for each axis
+    u32* sums;  // field by field: D sums, then the count and D overflows in halves
     int entries;
 
     // OUT the entry of a key, one of two neighbours; false if other keys have both.
@@ -75,28 +75,31 @@ struct Cached {
     }
 
     __device__ void add(u32 at, const u64* offset) const {
-        constexpr u32 kLowHalf = (1u << kHalfBits) - 1;
-        atomicAdd(sums + at, 1u);
+        u32 halves[kWords - D] = {1};
         for (int j = 0; j < D; ++j) {
-            atomicAdd(sums + (2 * j + 1) * entries + at, static_cast<u32>(offset[j]) & kLowHalf);
-            atomicAdd(sums + (2 * j + 2) * entries + at, static_cast<u32>(offset[j] >> kHalfBits));
+            const u32 word = static_cast<u32>(offset[j]), before = atomicAdd(sums + j * entries + at, word);
+            const u32 overflows = static_cast<u32>(offset[j] >> 32) + (before + word < before);
+            halves[(j + 1) / 2] += overflows << (j + 1) % 2 * kHalf;
         }
+        for (int k = 0; k < kWords - D; ++k)
+            if (halves[k]) atomicAdd(sums + (D + k) * entries + at, halves[k]);
     }
 
-    // Adds all sums to the table and clears them; called by the whole block.
-    __device__ void flush(u64* table) const {
+    __device__ u64 half(int k, int at) const {
+        return sums[(D + k / 2) * entries + at] >> k % 2 * kHalf & ((1u << kHalf) - 1);
+    }
+
+    // Adds the sums of all cells with at least this count to the table and clears them; called by the whole
+    // block.
+    __device__ void flush(u64 least, u64* table) const {
         for (int at = threadIdx.x; at < entries; at += blockDim.x) {
-            const u32 count = sums[at];
-            if (count == 0) continue;
+            const u64 count = half(0, at);
+            if (count < least) continue;
             u64* row = table + static_cast<u64>(tags[at] - 1) * (D + 1);
-            atomicAdd(row, static_cast<u64>(count));
-            sums[at] = 0;
-            for (int j = 0; j < D; ++j) {
-                u32* low = sums + (2 * j + 1) * entries + at;
-                u32* high = low + entries;
-                atomicAdd(row + 1 + j, *low + (static_cast<u64>(*high) << kHalfBits));
-                *low = *high = 0;
-            }
+            atomicAdd(row, count);
+            for (int j = 0; j < D; ++j)
+                atomicAdd(row + 1 + j, sums[j * entries + at] + (half(j + 1, at) << 32));
+            for (int k = 0; k < kWords; ++k) sums[k * entries + at] = 0;
         }
     }
 };
@@ -107,12 +110,13 @@ template <class T, int D>
 __global__ void __launch_bounds__(1024, 1)
     bin_cached(const T* points, i64 n, i64 row_stride, i64 column_stride, Numbers numbers, u64* table,
                i32* ids, i64* outside, i64 capacity, Report* report, int entries) {
-    constexpr int kEach = 4;     // points that a thread holds at a time
-    constexpr int kRounds = 15;  // of kEach * 1024 points: fewer than 2^16 between two flushes
+    constexpr int kEach = 4;    // points that a thread holds at a time
+    constexpr int kRounds = 7;  // of kEach * 1024 points: fewer than kHeavy between two flushes
+    constexpr u64 kHeavy = 1ull << (Cached<D>::kHalf - 1);
     extern __shared__ u32 shared[];
     const Cached<D> cached{shared, shared + entries, entries};
-    const Box<D> box(numbers);
-    for (int k = threadIdx.x; k < entries * (2 * D + 2); k += blockDim.x) shared[k] = 0;
+    const Box<D, u32> box(numbers);
+    for (int k = threadIdx.x; k < entries * (1 + Cached<D>::kWords); k += blockDim.x) shared[k] = 0;
     __syncthreads();
     const i64 tile = static_cast<i64>(blockDim.x) * kEach, tiles = (n + tile - 1) / tile;
     int rounds = 0;
@@ -125,24 +129,25 @@ __global__ void __launch_bounds__(1024, 1)
         for (int e = 0; e < kEach; ++e) {
             const i64 i = t * tile + e * blockDim.x + threadIdx.x;
             if (i >= n) break;
-            u64 key, offset[D];
+            u64 offset[D];
             i32 id;
-            u32 at;
-            if (!split<T, D>(point[e], box, key, offset)) {
+            u32 key, at;
+            if (!split(point[e], box, key, offset)) {
                 id = list_outside(i, outside, capacity, report);
             } else {
                 id = static_cast<i32>(key);
-                if (cached.find(static_cast<u32>(key), at))
+                if (cached.find(key, at))
                     cached.add(at, offset);
                 else
                     add_to_row<D>(table, key, 1, offset);
             }
             if (ids) ids[i] = id;
         }
-        if (++rounds == kRounds || t + gridDim.x >= tiles) {
+        const bool last = t + gridDim.x >= tiles;
+        if (++rounds == kRounds || last) {
             rounds = 0;
             __syncthreads();
-            cached.flush(table);
+            cached.flush(last ? 1 : kHeavy, table);
             __syncthreads();
         }
     }

@@ -9,12 +9,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._kernel import COUNT_LIMIT, MAX_KEY_AXES
+from meanshiftpp._kernel import COUNT_LIMIT
 from meanshiftpp._support.devices import current_device
 from meanshiftpp.backends.cuda.box import SAMPLE, Box, complete_box, keys_of, sampled_box
-from meanshiftpp.backends.cuda.cells import merge
-from meanshiftpp.backends.cuda.fallback import raise_host_error
+from meanshiftpp.backends.cuda.cells import insert, merge
+from meanshiftpp.backends.cuda.fallback import bin_on_host, raise_host_error
 from meanshiftpp.backends.cuda.launch import (
+    MAX_AXES,
     NULL,
     Array,
     Kernels,
@@ -30,10 +31,14 @@ from meanshiftpp.backends.cuda.wide import bin_wide, check_exact
 from meanshiftpp.backends.protocol import Binned, Counts, Floats, Labels, Points
 
 _CACHED_ROWS = 1 << 17  # tables up to this size gain from sums in shared memory
+_FEW_OUTSIDE = 1 << 12  # points outside the box that the host bins: faster than the launches
 _MAX_ID = 2**31 - 1  # a row of a table is an int32 id
 _WITH_TABLE = ("dense", "hash", "sorted")  # in the order of the enum in binning.cu
 _STRATEGIES = ("auto", *_WITH_TABLE, "wide")
 _KERNELS = Kernels("binning.cu")
+
+_Grid = tuple[Array, Array, Array]  # cells, counts, sums
+_Added = tuple[Array, Array, Array, Array, Array]  # new positions, cells of points, the grid
 
 
 def bin_points(
@@ -82,7 +87,7 @@ def _bin(
 ) -> Binned:
     n, d = points.shape
     box = None
-    if n and d <= MAX_KEY_AXES and strategy != "wide":
+    if n and d <= MAX_AXES and strategy != "wide":
         box = sampled_box(points, cell_size)
     while box is not None:
         chosen = _choose(points, box) if strategy == "auto" else strategy
@@ -160,7 +165,7 @@ def _fill(
 
 def _bin_cached(points: Array, common: Any, sums: Array, rest: Any) -> None:
     d = points.shape[1]
-    info, entry = device_info(), 4 * (2 * d + 2)  # bytes of an entry of struct Cached
+    info, entry = device_info(), 4 * (1 + d + (d + 2) // 2)  # bytes of an entry of struct Cached
     entries = min(info.shared_bytes // entry, 2 * len(sums) + 64) // 2 * 2
     blocks = min(info.processors, -(-len(points) // 2048))
     name = f"bin_cached<{type_of(points)}, {d}>"
@@ -177,24 +182,41 @@ def _collect(
 ) -> Binned:
     """Return the grid of a table's occupied rows and of the points outside the box."""
     cells, counts, sums, assignment = table.collect(box)
-    m, outside = table.n_occupied, table.outside
+    outside = table.outside
     if not len(outside):
         return Binned(cells, counts, sums, assignment)
-    w = None if weights is None else weights[outside]
+    grid = (cells, counts, sums)
+    if len(outside) <= _FEW_OUTSIDE and weights is None:
+        position, cell_outside, cells, counts, sums = _add_few(points, cell_size, outside, grid)
+    else:
+        added = _add_many(points, cell_size, weights, outside, grid)
+        position, cell_outside, cells, counts, sums = added
+    assignment = replace(
+        assignment, n_cells=len(counts), cell_of_row=position, cell_outside=cell_outside
+    )
+    return Binned(cells, counts, sums, assignment)
+
+
+def _add_few(points: Array, cell_size: NDArray[np.float64], outside: Array, grid: _Grid) -> _Added:
+    """Add points outside the box, binned by the host."""
+    others, cell_of_point = bin_on_host(points, cell_size, outside.get())
+    position, position_of_other, *grown = insert(*grid, others)
+    return position, cp.asarray(position_of_other[cell_of_point]), *grown
+
+
+def _add_many(
+    points: Array,
+    cell_size: NDArray[np.float64],
+    weights: Array | None,
+    outside: Array,
+    grid: _Grid,
+) -> _Added:
+    """Add points outside the box, binned without keys."""
+    m, w = len(grid[0]), None if weights is None else weights[outside]
     ids = cp.empty(len(outside), cp.int32)
     others = bin_wide(points[outside], cell_size, w, ids, rows=outside)
-    position, cells, counts, sums = merge(
-        cp.concatenate([cells, others.cells]),
-        cp.concatenate([counts, others.counts]),
-        cp.concatenate([sums, others.sums]),
-    )
+    position, *grown = merge(*map(cp.concatenate, zip(grid, others[:3], strict=True)))
     labels = cp.empty(len(outside), cp.int32)
     others.assignment.take(cp.arange(len(position) - m, dtype=cp.int32), ids, labels)
     cell_of_other = cp.concatenate([position[m:], cp.full(1, -1, cp.int32)])
-    assignment = replace(
-        assignment,
-        n_cells=len(counts),
-        cell_of_row=position[:m],
-        cell_outside=cell_of_other[labels],  # -1 picks the last
-    )
-    return Binned(cells, counts, sums, assignment)
+    return position[:m], cell_of_other[labels], *grown  # -1 picks the last

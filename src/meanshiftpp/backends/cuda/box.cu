@@ -51,12 +51,12 @@ __global__ void __launch_bounds__(1024, 1)
 template <class T, int D>
 __global__ void keys_of(const T* points, i64 n, i64 row_stride, i64 column_stride, Numbers numbers,
                         u64* keys) {
-    const Box<D> box(numbers);
+    const Box<D, u64> box(numbers);
     for (i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x; i < n;
          i += static_cast<i64>(gridDim.x) * blockDim.x) {
         T point[D];
-        u64 offset[D];
+        u64 key, offset[D];
         load<T, D>(points, i, row_stride, column_stride, point);
-        split<T, D>(point, box, keys[i], offset);
+        keys[i] = split(point, box, key, offset) ? key : kNone;
     }
 }

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._kernel import MAX_CELL, MAX_EXACT, MAX_KEY_AXES
+from meanshiftpp._kernel import MAX_CELL
 from meanshiftpp.backends.cuda.launch import (
+    MAX_AXES,
+    MAX_KEYS,
     Array,
     Kernels,
     as_struct,
@@ -20,6 +23,8 @@ from meanshiftpp.backends.cuda.launch import (
 )
 
 SAMPLE = 1 << 14  # points in the sample that gives the box
+_LEAST_SIZE = 2.0**-500  # of a cell whose inverse and remainders do not underflow
+_SMALL_BOX = 1 << 14  # cells of a box that is made twice as long as that of the sample
 _KERNELS = Kernels("box.cu")
 
 
@@ -27,7 +32,7 @@ _KERNELS = Kernels("box.cu")
 class Box:
     """A box of cells, numbered in mixed radix, the last axis fastest."""
 
-    numbers: NDArray[Any]  # struct Numbers: cell sizes, lows, extents, strides
+    numbers: NDArray[Any]  # struct Numbers: cell sizes, lows, extents
     n_cells: int
     complete: bool  # it holds every finite point, not only the sample
 
@@ -45,11 +50,14 @@ def sampled_box(points: Array, cell_size: NDArray[np.float64]) -> Box | None:
     args = (*points_args(points), numbers, np.int64(step), ends)
     _KERNELS.launch(name, 1, *args, threads=1024)
     low, high = ends.get().tolist()
-    if step > 1:
-        for j in range(d):
-            margin = max(1.0, (high[j] - low[j]) // 8)
-            low[j], high[j] = low[j] - margin, high[j] + margin
-    return _make_box(cell_size, low, high, step == 1)
+    if step == 1:
+        return _make_box(cell_size, low, high, True)
+    extents = [b - a for a, b in zip(low, high, strict=True)]
+    part = 2 if math.prod(2 * extent + 3 for extent in extents) <= _SMALL_BOX else 8
+    for j, extent in enumerate(extents):
+        margin = max(1.0, extent // part)
+        low[j], high[j] = low[j] - margin, high[j] + margin
+    return _make_box(cell_size, low, high, False)
 
 
 def complete_box(points: Array, cell_size: NDArray[np.float64]) -> Box | None:
@@ -67,18 +75,14 @@ def _make_box(
     if max(map(abs, low + high)) >= MAX_CELL:
         return None
     extents = [b - a + 1 for a, b in zip(low, high, strict=True)]
-    n_cells, strides = 1, []
-    for extent in reversed(extents):
-        strides.append(float(n_cells))
-        n_cells *= int(extent)
-    if n_cells >= MAX_EXACT:  # the kernels add up keys as doubles
+    n_cells = math.prod(map(int, extents))
+    if n_cells >= MAX_KEYS or not all(_LEAST_SIZE < h < 1 / _LEAST_SIZE for h in cell_size):
         return None
-    numbers = [*cell_size.tolist(), *low, *extents, *reversed(strides)]
-    return Box(_numbers(numbers), n_cells, complete)
+    return Box(_numbers([*cell_size.tolist(), *low, *extents]), n_cells, complete)
 
 
 def _numbers(values: Any) -> NDArray[Any]:
-    return as_struct(values, 4 * MAX_KEY_AXES, np.float64)
+    return as_struct(values, 3 * MAX_AXES, np.float64)
 
 
 def keys_of(points: Array, box: Box) -> Array:

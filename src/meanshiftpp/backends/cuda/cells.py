@@ -7,9 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._kernel import MAX_KEY_AXES
 from meanshiftpp._support.devices import current_device
 from meanshiftpp.backends.cuda.launch import (
+    MAX_AXES,
+    MAX_KEYS,
     NULL,
     Array,
     Kernels,
@@ -17,10 +18,9 @@ from meanshiftpp.backends.cuda.launch import (
     cp,
     many_blocks,
 )
-from meanshiftpp.backends.protocol import Cells, Counts, Merged, Sums
+from meanshiftpp.backends.protocol import Binned, Cells, Counts, Merged, Sums
 
 _MIDDLE = 1 << 63  # the kernel's number for cell 0
-_MAX_KEYS = 1 << 63  # keys are 64-bit, and a hash table stores them plus one
 _KERNELS = Kernels("cells.cu")
 
 
@@ -36,11 +36,39 @@ def merge(cells: Array, counts: Array, sums: Array) -> tuple[Array, Array, Array
     """Return the new position of each row (int32), and the merged cells, counts and sums."""
     m, d = cells.shape
     position, first = rank(cells)
-    to_counts = cp.zeros(len(first), cp.uint64)
-    to_cells, to_sums = cp.zeros((len(first), d), cp.int64), cp.zeros((len(first), d), cp.uint64)
-    args = (position, cells, counts, sums, np.int64(m), np.int32(d), to_cells, to_counts, to_sums)
+    grid = (cp.empty((len(first), d), cp.int64), *_zeros(len(first), d))
+    args = (position, cells, counts, sums, np.int64(m), np.int32(d), *grid)
     _KERNELS.launch("merge_rows", m, *args)
-    return position, to_cells, to_counts, to_sums
+    return position, *grid
+
+
+def _zeros(m: int, d: int) -> tuple[Array, Array]:
+    return cp.zeros(m, cp.uint64), cp.zeros((m, d), cp.uint64)
+
+
+def insert(
+    cells: Array, counts: Array, sums: Array, others: Binned
+) -> tuple[Array, NDArray[np.int32], Array, Array, Array]:
+    """Add the few rows of a host's grid to the sorted rows of another.
+
+    Return the new positions (int32) of the rows and of the others, and the cells, counts and sums.
+    """
+    (m, d), k = cells.shape, len(others.counts)
+    places = cp.empty(k, cp.int64)
+    other_cells = cp.asarray(others.cells)
+    sizes = (np.int64(m), np.int32(d))
+    _KERNELS.launch("locate", k, cells, *sizes, other_cells, np.int64(k), places)
+    below, found = np.divmod(places.get(), 2)
+    new = 1 - found
+    at = (below + np.cumsum(new) - new).astype(np.int32)
+    inserted = cp.asarray(below[new == 1])
+    n_rows, position = m + len(inserted), cp.empty(m, cp.int32)
+    grid = (cp.empty((n_rows, d), cp.int64), *_zeros(n_rows, d))
+    args = (cells, counts, sums, *sizes, inserted, np.int64(len(inserted)))
+    _KERNELS.launch("move_rows", m, *args, position, *grid)
+    rows = (cp.asarray(at), other_cells, cp.asarray(others.counts), cp.asarray(others.sums))
+    _KERNELS.launch("merge_rows", k, *rows, np.int64(k), np.int32(d), *grid)
+    return position, at, *grid
 
 
 def rank(cells: Array) -> tuple[Array, Array]:
@@ -76,11 +104,11 @@ def make_layout(
 ) -> tuple[NDArray[np.int64] | None, int]:
     """Return struct Layout of a box with a margin around it, and its number of cells.
 
-    The layout is None if the cells are too many for keys. The box has at most MAX_KEY_AXES axes.
+    The layout is None if the cells are too many for keys. The box has at most MAX_AXES axes.
     """
     sides = [b - a + 1 + 2 * margin for a, b in zip(low, high, strict=True)]
     n_cells = math.prod(sides)
-    if n_cells >= _MAX_KEYS:
+    if n_cells >= MAX_KEYS:
         return None, n_cells
     strides = [math.prod(sides[j + 1 :]) for j in range(len(sides))]
-    return as_struct([*strides, *low], 2 * MAX_KEY_AXES, np.int64), n_cells
+    return as_struct([*strides, *low], 2 * MAX_AXES, np.int64), n_cells

@@ -1,8 +1,8 @@
 """The cases that the kernels do not cover: the host does them, with a copy there and back.
 
-Binning and merging run on the GPU in all cases. The search and the queries number cells by a key
-and visit each cell of a window; `supports_windows` states which windows they cover. For the others
-the host is faster, because its cost follows the occupied cells.
+Binning and merging run on the GPU, except for a few points outside the box of the others. The
+search and the queries number cells by a key and visit each cell of a window; `supports_windows`
+states which windows they cover. The search covers more by buckets; see `buckets.suits_buckets`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, NoReturn, TypeVar, TypeVarTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._kernel import MAX_KEY_AXES
 from meanshiftpp._support.devices import to_host
 from meanshiftpp.backends import host
-from meanshiftpp.backends.cuda.launch import Array, cp
+from meanshiftpp.backends.cuda.launch import MAX_AXES, Array, cp
+from meanshiftpp.backends.protocol import Binned
 from meanshiftpp.errors import InvalidInputError
 
 MAX_WINDOW_CELLS = 4096
@@ -28,7 +28,7 @@ _Result = TypeVar("_Result")
 def supports_windows(n_axes: int, cells_per_period: NDArray[np.int64], reach: int) -> bool:
     """Return whether the kernels cover such windows: few axes, no period, not too many cells."""
     return (
-        n_axes <= MAX_KEY_AXES
+        n_axes <= MAX_AXES
         and not cells_per_period.any()
         and (2 * reach + 1) ** n_axes <= MAX_WINDOW_CELLS
     )
@@ -44,6 +44,23 @@ def _to_gpu(value: Any) -> Any:
     if isinstance(value, tuple):  # a named tuple
         return type(value)(*map(_to_gpu, value))
     return cp.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def bin_on_host(
+    points: Array, cell_size: NDArray[np.float64], rows: NDArray[np.int64]
+) -> tuple[Binned, NDArray[np.int32]]:
+    """Bin some rows of X, and return the cell of each; an error states the first bad row of X."""
+    order = np.argsort(rows)
+    chosen = to_host(points[cp.asarray(rows[order])])
+    ids, labels = np.empty((2, len(rows)), np.int32)
+    try:
+        binned = host.bin_points(chosen, cell_size, None, ids, 1)
+    except InvalidInputError as error:
+        row = None if error.row is None else int(rows[order[error.row]])
+        raise InvalidInputError(error.problem, row=row, column=error.column) from None
+    binned.assignment.take(np.arange(len(binned.counts), dtype=np.int32), ids, ids)
+    labels[order] = ids
+    return binned, labels
 
 
 def raise_host_error(

@@ -20,11 +20,14 @@ Array = Any  # a CuPy array
 NULL = np.uint64(0)
 OVERFLOW = "internal error: a hash table of cells overflowed; please report this"
 
-_LIMITS = ("OFFSET_BITS", "TIE_BITS", "MAX_CELL", "MAX_KEY_AXES")  # those that numbers.cuh needs
+MAX_AXES = 10  # cells of up to this many axes are numbered by a key
+MAX_KEYS = 1 << 63  # keys are 64-bit, and a hash table stores them plus one
+_LIMITS = ("OFFSET_BITS", "TIE_BITS", "MAX_CELL")  # those of the host that numbers.cuh needs
 OPTIONS = (
     "--std=c++17",
     "--fmad=false",
     *(f"-DMSPP_{name}={getattr(_kernel, name)}" for name in _LIMITS),
+    f"-DMSPP_MAX_AXES={MAX_AXES}",
 )
 
 _TYPES = {
@@ -65,7 +68,8 @@ class Kernels:
             )
             kernel = module.get_function(name)
             if shared:  # the device's maximum, so that no launch lowers the limit of another
-                kernel.max_dynamic_shared_size_bytes = device_info().shared_bytes
+                most = device_info().shared_bytes - kernel.shared_size_bytes
+                kernel.max_dynamic_shared_size_bytes = most
             self._compiled[key] = kernel
         return self._compiled[key]
 
@@ -115,9 +119,8 @@ def fits_in_memory(size: int) -> bool:
 
 def as_struct(numbers: Iterable[Any], size: int, dtype: Any) -> NDArray[Any]:
     """Pack numbers into a struct of `size` members, to be passed by value; the rest is 0."""
-    members = np.zeros(size, dtype)
     values = list(numbers)
-    members[: len(values)] = values
+    members = np.array(values + [0] * (size - len(values)), dtype)
     return members.view(f"V{members.nbytes}")
 
 

@@ -11,37 +11,38 @@ typedef unsigned long long u64;
 typedef int i32;
 typedef unsigned int u32;
 
-// The limits of src/kernel/base/limits.hpp: launch.py defines MSPP_* from `_kernel`.
+// launch.py defines MSPP_*: the limits of src/kernel/base/limits.hpp, and the number of axes of these
+// kernels.
 constexpr int kOffsetBits = MSPP_OFFSET_BITS;
 constexpr int kTieBits = MSPP_TIE_BITS;
-constexpr int kMaxKeyAxes = MSPP_MAX_KEY_AXES;
+constexpr int kMaxAxes = MSPP_MAX_AXES;
 constexpr double kMaxCell = MSPP_MAX_CELL;
 
 constexpr double kOffsetMagic = 1ull << (52 - kOffsetBits);  // its ulp is one unit of offset
 constexpr double kTie = 1.0 / (1ull << kTieBits);            // in cells
 constexpr u64 kNone = ~0ull;                                 // not a key, not a row
 
-// Structs that the host passes by value. For points: cell sizes, lows, extents and strides of a box, D of
-// each; for cells: strides and lows.
+// Structs that the host passes by value. For points: cell sizes, lows and extents of a box, D of each; for
+// cells: strides and lows.
 struct Numbers {
-    double of[4 * kMaxKeyAxes];
+    double of[3 * kMaxAxes];
 };
 struct Layout {
-    i64 of[2 * kMaxKeyAxes];
+    i64 of[2 * kMaxAxes];
 };
 
-template <int D>
+// A box whose keys are of type K.
+template <int D, class K>
 struct Box {
-    double cell_size[D], inverse[D];  // inverse: 0 if `quotient` has to divide
-    double low[D], extent[D], stride[D];
+    double cell_size[D], inverse[D];
+    double shift[D];  // a cell of the box plus this is 2^52 or more, where doubles are integers
+    K extent[D];
     __device__ explicit Box(const Numbers& from) {
         for (int j = 0; j < D; ++j) {
-            const double h = from.of[j];
-            cell_size[j] = h;
-            inverse[j] = h > 0x1p-500 && h < 0x1p500 ? 1.0 / h : 0.0;
-            low[j] = from.of[D + j];
-            extent[j] = from.of[2 * D + j];
-            stride[j] = from.of[3 * D + j];
+            cell_size[j] = from.of[j];
+            inverse[j] = 1.0 / from.of[j];
+            shift[j] = 0x1p52 - from.of[D + j];
+            extent[j] = static_cast<K>(from.of[2 * D + j]);
         }
     }
 };
@@ -75,12 +76,12 @@ __device__ inline double quotient(T value, double cell_size) {
 
 // The same from inverse, the correctly rounded 1 / cell_size: the first correction makes the product
 // faithful, the second makes a faithful quotient the correctly rounded one (Markstein). Numbers so small that
-// a remainder would underflow are divided, and so is everything where inverse is 0.
+// a remainder would underflow are divided; box.py accepts no cell size for which others would.
 template <class T>
 __device__ inline double quotient(T value, double cell_size, double inverse) {
     const double x = widen(value);
     const bool tiny = sizeof(T) == 8 && fabs(x) < 0x1p-400 && x != 0;
-    if (inverse == 0 || tiny) return x / cell_size;
+    if (tiny) return x / cell_size;
     const double product = x * inverse;
     const double q = __fma_rn(__fma_rn(-product, cell_size, x), inverse, product);
     return __fma_rn(__fma_rn(-q, cell_size, x), inverse, q);
@@ -92,9 +93,11 @@ __device__ inline bool has_cell(double q) { return fabs(q) < kMaxCell; }
 __device__ inline double cell_of(double q) { return floor(q); }
 
 // The offset as fixed point, rounded to nearest, ties to even: the addition itself rounds.
-__device__ inline u64 offset_of(double q) {
-    return __double_as_longlong(q - cell_of(q) + kOffsetMagic) - __double_as_longlong(kOffsetMagic);
+__device__ inline u64 offset_in_cell(double fraction) {
+    return __double_as_longlong(fraction + kOffsetMagic) - __double_as_longlong(kOffsetMagic);
 }
+
+__device__ inline u64 offset_of(double q) { return offset_in_cell(q - cell_of(q)); }
 
 // The tie rule: the cell of a mean y is floor(y + kTie). Positions of a search, which are fixed point of
 // `bits` bits, carry this from the start.
@@ -102,19 +105,20 @@ __device__ inline u64 tie_of(int bits) { return 1ull << (bits - kTieBits); }
 
 // -- Keys -----------------------------------------------------------------------------------------------
 
-// OUT the key of a point and its offsets; false if the point is outside the box or not finite.
-template <class T, int D>
-__device__ inline bool split(const T* point, const Box<D>& box, u64& key, u64* offset) {
+// OUT the key of a point and its offsets; false if the point is outside the box or not finite. Rounding down
+// at 2^52 gives the cell, and the bits of that number count from the low end of the box.
+template <class T, int D, class K>
+__device__ inline bool split(const T* point, const Box<D, K>& box, K& key, u64* offset) {
     bool inside = true;
-    double sum = 0;
+    key = 0;
     for (int j = 0; j < D; ++j) {
         const double q = quotient(point[j], box.cell_size[j], box.inverse[j]);
-        const double in_box = cell_of(q) - box.low[j];
-        inside = inside && in_box >= 0 && in_box < box.extent[j];
-        offset[j] = offset_of(q);
-        sum += in_box * box.stride[j];
+        const double shifted = __dadd_rd(q, box.shift[j]), cell = shifted - box.shift[j];
+        const u64 in_box = __double_as_longlong(shifted) - __double_as_longlong(0x1p52);
+        inside = inside && in_box < box.extent[j];
+        offset[j] = offset_in_cell(q - cell);
+        key = key * box.extent[j] + static_cast<K>(in_box);
     }
-    key = inside ? static_cast<u64>(sum) : kNone;
     return inside;
 }
 

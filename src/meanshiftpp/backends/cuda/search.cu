@@ -4,50 +4,10 @@
 // Two tables of rows (count, then sums of absolute positions modulo 2^64) hold this step's cells and the next
 // step's. A list holds the occupied rows, so that the cost follows the number of cells that are left.
 
-#include "hash.cuh"
+#include "buckets.cuh"
 
-// Displacements of a step, in units of tol / 2^32, as in src/kernel/seek/movement.hpp.
-struct Tally {
-    u64 bound, moved;
-    u32 bound_exceeds, moved_exceeds, in_motion, unused;
-};
-
-// search.py reads it by the position of its members.
-struct State {
-    u64 barrier;         // arrivals so far
-    u64 length[2];       // occupied rows of either table
-    u64 before;          // occupied rows of the previous step; 0 in the first step
-    Tally tally[2];      // of this step, and of the next
-    u32 steps, now;      // steps so far; which table is this step's
-    u32 done, overflow;  // overflow: a hash table was too small, and the result is invalid
-};
-static_assert(sizeof(State) == 14 * sizeof(u64), "search.py allocates 14 words");
-
-// The arrays of a search, as search.py lays them out.
-struct Arrays {
-    u64 *keys[2], *rows[2];  // keys only if HASH
-    u64* list[2];            // occupied rows
-    u32* group[2];           // per list entry: the group that represents everything merged there
-    u64* position[2];        // per list entry and axis: its new position; of this step and the previous one
-    u64* weight[2];          // per list entry: its count
-    u32* arrived;            // per list entry of the previous step: its entry in this step
-    u64* target;             // per list entry: the key it moves to, then the row
-    u32* entry;              // per row of the next table: its list entry
-    u32* parent;             // per group: the group it merged into, or itself
-};
-
-__device__ inline void barrier(State* state) {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        const u64 ticket = atomicAdd(&state->barrier, 1ull);
-        const u64 all = (ticket / gridDim.x + 1) * gridDim.x;
-        while (*reinterpret_cast<volatile u64*>(&state->barrier) < all) {
-        }
-        __threadfence();
-    }
-    __syncthreads();
-}
+// Where the rows of cells are, and how windows are summed: by looking up each cell, or by buckets.
+enum { DENSE, HASH, BUCKETS };
 
 __device__ inline void add_movement(double distance, double tol, u64* parts, u32* exceeds) {
     if (distance >= tol) {
@@ -57,19 +17,13 @@ __device__ inline void add_movement(double distance, double tol, u64* parts, u32
     }
 }
 
-// Reads from memory, because other blocks write the value.
-template <class T>
-__device__ inline T fresh(const T& value) {
-    return *static_cast<const volatile T*>(&value);
-}
-
 // a / b; a 32-bit division is faster.
 __device__ inline u64 divide(u64 a, u64 b) {
     return (a | b) >> 32 ? a / b : static_cast<u32>(a) / static_cast<u32>(b);
 }
 
 // OUT the sums over the window around a key. REACH is `reach` if it is known at compile time, else 0.
-template <int D, bool HASH, int REACH>
+template <int D, bool HASHED, int REACH>
 __device__ inline void window_sums(const u64* keys, const u64* rows, u64 mask, u64 key, const u64* stride,
                                    int reach, u64* sums) {
     const int r = REACH ? REACH : reach, side = 2 * r + 1;
@@ -83,21 +37,25 @@ __device__ inline void window_sums(const u64* keys, const u64* rows, u64 mask, u
             rest /= side;
         }
         for (int k = 0; k < side; ++k) {
-            const u64 at = HASH ? find_key(keys, mask, row_key + k) : row_key + k;
-            if (HASH && at == kNone) continue;
+            const u64 at = HASHED ? find_key(keys, mask, row_key + k) : row_key + k;
+            if (HASHED && at == kNone) continue;
             for (int j = 0; j <= D; ++j) sums[j] += rows[at * (D + 1) + j];
         }
     }
 }
 
 // OUT the target of an occupied cell: the mean of its window.
-template <int D, bool HASH, int REACH>
+template <int D, int WAY, int REACH>
 __device__ inline void shift(const Arrays& arrays, Tally& tally, int now, u64 i, u64 mask, const u64* stride,
                              int reach, int bits, double tol) {
     const u64* rows = arrays.rows[now];
-    const u64 at = arrays.list[now][i], key = HASH ? arrays.keys[now][at] - 1 : at;
+    const u64 at = arrays.list[now][i], key = WAY != DENSE ? arrays.keys[now][at] - 1 : at;
+    const bool exceeds = fresh(tally.bound_exceeds);  // read early, because the answer takes a while
     u64 sums[D + 1] = {};
-    window_sums<D, HASH, REACH>(arrays.keys[now], rows, mask, key, stride, reach, sums);
+    if constexpr (WAY == BUCKETS)
+        for (int j = 0; j <= D; ++j) sums[j] = arrays.buckets.window[i * (D + 1) + j];
+    else
+        window_sums<D, WAY == HASH, REACH>(arrays.keys[now], rows, mask, key, stride, reach, sums);
     const u64* own = rows + at * (D + 1);
     const u64 n = sums[0], count = own[0];
     u64 motion = n - count, to = 0,
@@ -119,17 +77,17 @@ __device__ inline void shift(const Arrays& arrays, Tally& tally, int now, u64 i,
     arrays.target[i] = to;
     arrays.weight[now][i] = count;
     if (motion) tally.in_motion = 1;
-    if (!fresh(tally.bound_exceeds))
+    if (!exceeds)
         add_movement(static_cast<double>(count) * sqrt(square) * ldexp(1.0, -bits), tol, &tally.bound,
                      &tally.bound_exceeds);
 }
 
 // Adds a list entry to its target in the next table; the first one there makes the target's list entry.
-template <int D, bool HASH>
+template <int D, bool HASHED>
 __device__ inline void move_to_target(State* state, const Arrays& arrays, int now, u64 i, u64 mask) {
     const u64 key = arrays.target[i], n = arrays.weight[now][i];
-    const u64 to = HASH ? insert_key(arrays.keys[1 - now], mask, key) : key;
-    if (HASH && to == kNone) {
+    const u64 to = HASHED ? insert_key(arrays.keys[1 - now], mask, key) : key;
+    if (HASHED && to == kNone) {
         state->overflow = 1;
         return;
     }
@@ -144,7 +102,7 @@ __device__ inline void move_to_target(State* state, const Arrays& arrays, int no
 }
 
 // After all entries have moved: links the groups that merged, and clears the row that the entry left.
-template <int D, bool HASH>
+template <int D, bool HASHED>
 __device__ inline void link_and_clear(const Arrays& arrays, int now, u64 i) {
     const u32 entry = arrays.entry[arrays.target[i]], own = arrays.group[now][i];
     const u32 merged = arrays.group[1 - now][entry];
@@ -152,7 +110,7 @@ __device__ inline void link_and_clear(const Arrays& arrays, int now, u64 i) {
     if (merged != own) arrays.parent[own] = merged;
     const u64 at = arrays.list[now][i];
     for (int j = 0; j <= D; ++j) arrays.rows[now][at * (D + 1) + j] = 0;
-    if (HASH) arrays.keys[now][at] = 0;
+    if (HASHED) arrays.keys[now][at] = 0;
 }
 
 // Adds the distance that a group of the previous step moves in this one; see src/kernel/seek/step.hpp.
@@ -171,10 +129,11 @@ __device__ inline void count_movement(const Arrays& arrays, Tally& tally, int no
 }
 
 // Takes steps until step number `until`, or until the search is done.
-template <int D, bool HASH, int REACH>
+template <int D, int WAY, int REACH>
 __global__ void __launch_bounds__(256, 3)
-    search(State* state, const __grid_constant__ Arrays arrays, u64 mask, Layout layout, int reach, int bits,
-           double tol, u32 until) {
+    search(State* state, const __grid_constant__ Arrays arrays, u64 mask,
+           const __grid_constant__ Packing packing, const __grid_constant__ Layout layout, int reach,
+           int bits, double tol, u32 until) {
     u64 stride[D];
     for (int j = 0; j < D; ++j) stride[j] = static_cast<u64>(layout.of[j]);
     const u64 first = blockIdx.x * static_cast<u64>(blockDim.x) + threadIdx.x;
@@ -184,8 +143,12 @@ __global__ void __launch_bounds__(256, 3)
     bool done = false;
     while (true) {
         Tally& tally = state->tally[steps % 2];
+        if constexpr (WAY == BUCKETS) {
+            sum_windows<D>(state, arrays, packing, stride, now, length, reach);
+            if (fresh(state->overflow)) break;
+        }
         for (u64 i = first; i < length; i += step)
-            shift<D, HASH, REACH>(arrays, tally, now, i, mask, stride, reach, bits, tol);
+            shift<D, WAY, REACH>(arrays, tally, now, i, mask, stride, reach, bits, tol);
         barrier(state);
 
         done = !fresh(tally.in_motion);
@@ -195,14 +158,15 @@ __global__ void __launch_bounds__(256, 3)
             done = !fresh(tally.moved_exceeds) && fresh(tally.moved) >> 32 == 0;
         }
 
-        for (u64 i = first; i < length; i += step) move_to_target<D, HASH>(state, arrays, now, i, mask);
+        for (u64 i = first; i < length; i += step)
+            move_to_target<D, WAY != DENSE>(state, arrays, now, i, mask);
         if (first == 0) {
             state->length[now] = 0;  // every thread has read it
             state->tally[(steps + 1) % 2] = Tally{};
         }
         barrier(state);
 
-        for (u64 i = first; i < length; i += step) link_and_clear<D, HASH>(arrays, now, i);
+        for (u64 i = first; i < length; i += step) link_and_clear<D, WAY != DENSE>(arrays, now, i);
         now = 1 - now;
         before = length;
         length = fresh(state->length[now]);
@@ -218,7 +182,7 @@ __global__ void __launch_bounds__(256, 3)
 }
 
 // OUT the first state: rows, list and groups of a grid. IN layout: D strides, D lows.
-template <int D, bool HASH>
+template <int D, bool HASHED>
 __global__ void start_search(const i64* cells, const u64* counts, const u64* sums, i64 m,
                              const __grid_constant__ Arrays arrays, u64 mask, Layout layout, int reach,
                              int bits, State* state) {
@@ -226,8 +190,8 @@ __global__ void start_search(const i64* cells, const u64* counts, const u64* sum
     if (i == 0) state->length[0] = static_cast<u64>(m);
     if (i >= m) return;
     const u64 key = key_of<D>(cells + i * D, layout, reach);
-    const u64 at = HASH ? insert_key(arrays.keys[0], mask, key) : key;
-    if (HASH && at == kNone) {
+    const u64 at = HASHED ? insert_key(arrays.keys[0], mask, key) : key;
+    if (HASHED && at == kNone) {
         state->overflow = 1;
         return;
     }
@@ -245,34 +209,34 @@ __global__ void start_search(const i64* cells, const u64* counts, const u64* sum
 }
 
 // OUT the key and the count of a mode, by which modes are ranked.
-template <int D, bool HASH>
+template <int D, bool HASHED>
 __device__ inline void read_mode(const Arrays& arrays, int now, i64 i, u64& key, u64& count) {
     const u64 at = arrays.list[now][i];
-    key = HASH ? arrays.keys[now][at] - 1 : at;
+    key = HASHED ? arrays.keys[now][at] - 1 : at;
     count = arrays.rows[now][at * (D + 1)];
 }
 
-template <int D, bool HASH>
+template <int D, bool HASHED>
 __global__ void list_modes(const __grid_constant__ Arrays arrays, int now, i64 k, u64* keys, u64* counts) {
     const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
-    if (i < k) read_mode<D, HASH>(arrays, now, i, keys[i], counts[i]);
+    if (i < k) read_mode<D, HASHED>(arrays, now, i, keys[i], counts[i]);
 }
 
 // OUT per mode: its weight, its cell and its position in that cell; per group: its label. The heaviest mode
 // is first, of equals the first in cell order. IN the rank of each list entry; if `ranks` is null, the modes
 // are few and each is compared with all others.
-template <int D, bool HASH>
+template <int D, bool HASHED>
 __global__ void write_modes(const __grid_constant__ Arrays arrays, int now, i64 k, Layout layout, int reach,
                             int bits, const i64* ranks, double* weights, i64* cells, double* fractions,
                             i32* label_of_group) {
     const i64 i = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
     if (i >= k) return;
     u64 key, count;
-    read_mode<D, HASH>(arrays, now, i, key, count);
+    read_mode<D, HASHED>(arrays, now, i, key, count);
     i64 rank = ranks ? ranks[i] : 0;
     for (i64 other = 0; !ranks && other < k; ++other) {
         u64 other_key, other_count;
-        read_mode<D, HASH>(arrays, now, other, other_key, other_count);
+        read_mode<D, HASHED>(arrays, now, other, other_key, other_count);
         rank += other_count > count || (other_count == count && other_key < key);
     }
     const u64* row = arrays.rows[now] + arrays.list[now][i] * (D + 1);

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from meanshiftpp._kernel import OFFSET_BITS, TIE_BITS, WINDOW_SUM_BITS
 from meanshiftpp._support.devices import current_device
 from meanshiftpp.backends import host
+from meanshiftpp.backends.cuda.buckets import Packing, make_packing, suits_buckets
 from meanshiftpp.backends.cuda.cells import extent, make_layout
 from meanshiftpp.backends.cuda.fallback import run_on_host, supports_windows
 from meanshiftpp.backends.cuda.launch import (
@@ -27,7 +28,9 @@ from meanshiftpp.backends.protocol import Cells, Counts, FoundModes, Integers, S
 
 _BATCH_STEPS = 256  # steps in a launch; Ctrl-C works between launches
 _FEW_MODES = 1024  # up to this many are ranked by comparing each with all others
-_STATE_WORDS = 14  # 64-bit words of struct State in search.cu
+_STATE_WORDS = 15  # 64-bit words of struct State in state.cuh
+_BUCKET_BYTES = 140  # per cell and axis, at most, of a search by buckets
+_WAYS = ("dense", "hash", "buckets")  # in the order of the enum in search.cu
 _KERNELS = Kernels("search.cu")
 
 
@@ -57,23 +60,32 @@ class _Plan(NamedTuple):
     layout: NDArray[np.int64]  # struct Layout
     n_keys: int
     bits: int  # of a position in its cell
+    packing: Packing | None  # if windows are summed by buckets
 
 
 def _make_plan(cells: Array, counts: Array, cells_per_period: Integers, reach: int) -> _Plan | None:
     """Plan the search of a grid; None for a case of the host.
 
-    These are windows that the kernels do not support, boxes with too many cells for keys, and a
-    total weight that leaves too few bits for positions.
+    These are windows that the kernels do not support, boxes with too many cells for keys, buckets
+    that take too much memory, and a total weight that leaves too few bits for positions.
     """
-    if not supports_windows(cells.shape[1], cells_per_period, reach):
+    m, d = cells.shape
+    few_cells = supports_windows(d, cells_per_period, reach)
+    by_buckets = suits_buckets(d, reach) and not cells_per_period.any()
+    if not few_cells and not by_buckets:
         return None
     low, high, total = extent(cells, counts)
-    # The tie rule may lead one cell beyond the highest.
-    layout, n_keys = make_layout(low, [cell + 1 for cell in high], reach)
+    high = [cell + 1 for cell in high]  # the tie rule may lead one cell beyond the highest
+    layout, n_keys = make_layout(low, high, reach)
     bits = min(OFFSET_BITS, WINDOW_SUM_BITS - (2 * reach + 1).bit_length() - total.bit_length())
     if layout is None or bits < TIE_BITS:
         return None
-    return _Plan(reach, layout, n_keys, bits)
+    if by_buckets and not fits_in_memory(_BUCKET_BYTES * m * d):
+        return None
+    packing = make_packing(low, high, reach, m) if by_buckets else None
+    if packing is None and not few_cells:
+        return None
+    return _Plan(reach, layout, n_keys, bits, packing)
 
 
 class _Search:
@@ -82,53 +94,69 @@ class _Search:
     def __init__(self, cells: Array, counts: Array, sums: Array, plan: _Plan) -> None:
         self.m, self.d = cells.shape
         self.plan = plan
-        bytes_per_row = 16 * (self.d + 1)  # in both tables
-        sparse = plan.n_keys > max(1 << 16, 64 * self.m)
-        self.hashed = sparse or not fits_in_memory(bytes_per_row * plan.n_keys)
-        n_rows = 1 << max(10, (4 * self.m - 1).bit_length()) if self.hashed else plan.n_keys
-        self.mask = n_rows - 1
-        self._allocate(n_rows)
+        self.way, self.n_rows = self._choose_table()
+        self._allocate()
         self._start(cells, counts, sums)
 
-    def _allocate(self, n_rows: int) -> None:
+    def _choose_table(self) -> tuple[str, int]:
+        """Return where rows are and how windows are summed, and the number of rows."""
+        m, n_keys = self.m, self.plan.n_keys
+        if self.plan.packing:
+            return "buckets", 1 << (2 * m - 1).bit_length()
+        bytes_per_row = 16 * (self.d + 1)  # in both tables
+        if n_keys <= max(1 << 16, 64 * m) and fits_in_memory(bytes_per_row * n_keys):
+            return "dense", n_keys
+        return "hash", 1 << max(10, (4 * m - 1).bit_length())
+
+    def _allocate(self) -> None:
         """Allocate struct State and the arrays of struct Arrays in one zeroed block of memory."""
-        m, d = self.m, self.d
+        m, d, n_rows = self.m, self.d, self.n_rows
         half = -(-m // 2)  # words of m 32-bit numbers
-        keys = n_rows if self.hashed else 0
+        keys = 0 if self.way == "dense" else n_rows
         pairs = [keys, n_rows * (d + 1), m, half, m * d, m]  # keys, rows, list, group, ...
         sizes = [_STATE_WORDS, *(size for size in pairs for _ in range(2))]
-        sizes += [half, m, -(-n_rows // 2), half]  # arrived, target, entry, parent
-        *starts, end = accumulate(sizes)
+        sizes += [half, m, -(-n_rows // 2)]  # arrived, target, entry
+        packing = self.plan.packing
+        sizes += packing.sizes(m, d) if packing else [0] * Packing.N_ARRAYS
+        sizes += [half]  # parent
+        *starts, end = accumulate(size + size % 2 for size in sizes)  # each starts at 16 bytes
         self.memory = cp.zeros(end, cp.uint64)
         self.state, self.parent = self.memory[:_STATE_WORDS], self.memory[starts[-1] :]
         first = self.memory.data.ptr
         self.arrays = as_struct((first + 8 * start for start in starts), len(starts), np.uint64)
 
     def _name(self, kernel: str) -> str:
-        return f"{kernel}<{self.d}, {'true' if self.hashed else 'false'}>"
+        return f"{kernel}<{self.d}, {'false' if self.way == 'dense' else 'true'}>"
+
+    def _mask(self) -> np.uint64:
+        return np.uint64(self.n_rows - 1)
 
     def _numbers(self) -> tuple[Any, ...]:
         return self.plan.layout, np.int32(self.plan.reach), np.int32(self.plan.bits)
 
     def _start(self, cells: Array, counts: Array, sums: Array) -> None:
         grid = (*map(cp.ascontiguousarray, (cells, counts, sums)), np.int64(self.m))
-        args = (*grid, self.arrays, np.uint64(self.mask), *self._numbers(), self.state)
+        args = (*grid, self.arrays, self._mask(), *self._numbers(), self.state)
         _KERNELS.launch(self._name("start_search"), self.m, *args)
+
+    def _launch(self, tol: float, until: int) -> None:
+        """Take steps until a given one, or until the search is done."""
+        fixed_reach = 1 if self.plan.reach == 1 and self.way != "buckets" else 0  # 0: at run time
+        name = f"search<{self.d}, {_WAYS.index(self.way)}, {fixed_reach}>"
+        kernel = _KERNELS.get(name, cooperative=True)
+        packing = self.plan.packing.struct if self.plan.packing else Packing.NONE
+        args = (self.state, self.arrays, self._mask(), packing, *self._numbers())
+        cells_per_block = 8 if self.way == "buckets" else 128
+        blocks = min(3 * device_info().processors, -(-self.m // cells_per_block))
+        kernel((blocks,), (256,), (*args, np.float64(tol), np.uint32(until)))
 
     def run(self, tol: float, max_iter: int) -> FoundModes:
         """Run launches of _BATCH_STEPS steps until the search is done."""
-        fixed_reach = 1 if self.plan.reach == 1 else 0  # 0: known at run time only
-        name = self._name("search").replace(">", f", {fixed_reach}>")
-        kernel = _KERNELS.get(name, cooperative=True)
-        blocks = min(3 * device_info().processors, -(-self.m // 128))
         steps, done = 0, 0
         while steps < max_iter and not done:
-            until = min(max_iter, steps + _BATCH_STEPS)
-            mask, tolerance = np.uint64(self.mask), np.float64(tol)
-            args = (self.state, self.arrays, mask, *self._numbers(), tolerance, np.uint32(until))
-            kernel((blocks,), (256,), args)
+            self._launch(tol, min(max_iter, steps + _BATCH_STEPS))
             state = self.state.get()
-            steps, now, done, overflow = (int(k) for k in state[-2:].view(np.uint32))
+            steps, now, done, overflow = (int(k) for k in state[12:14].view(np.uint32))
             if overflow:
                 raise RuntimeError(OVERFLOW)
         return self._modes(now, int(state[1 + now]), steps, bool(done))

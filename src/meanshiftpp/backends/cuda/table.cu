@@ -20,10 +20,10 @@ __global__ void count_rows(const u64* table, i64 rows, int d, u64* counts) {
 __device__ inline void write_cell(u64 key, const u64* row, i64 at, int d, const Numbers& box, i64* cells,
                                   u64* counts, u64* sums) {
     counts[at] = row[0];
-    for (int j = 0; j < d; ++j) {
-        const u64 stride = static_cast<u64>(box.of[3 * d + j]);
-        cells[at * d + j] = static_cast<i64>(box.of[d + j]) + static_cast<i64>(key / stride);
-        key %= stride;
+    for (int j = d - 1; j >= 0; --j) {
+        const u64 extent = static_cast<u64>(box.of[2 * d + j]);
+        cells[at * d + j] = static_cast<i64>(box.of[d + j]) + static_cast<i64>(key % extent);
+        key /= extent;
         sums[at * d + j] = row[1 + j];
     }
 }
