@@ -31,7 +31,7 @@ struct ByteTables {
 };
 
 // Numbers in a row of a dense table for bytes: count and sums, padded so that a row is one vector.
-constexpr int byte_row_width(int d) { return d == 1 ? 2 : d <= 3 ? 4 : 8; }
+constexpr int byte_row_width(int d) { return d == 1 ? 2 : d <= 3 ? 4 : d <= 7 ? 8 : 16; }
 
 // IN points (n, d), contiguous; OUT keys (n,), offsets (n, d). Returns false if a point is outside the box or
 // not finite; the key and offsets of such a point are undefined. Keys are below 2^53, and exact.

@@ -150,25 +150,13 @@ class Keys<0> {
 
 // Calls fn(std::integral_constant<int, D>) with D = d if 64-bit keys can hold the cells of the box, else with
 // D = 0.
-template <class Fn>
+template <int D = 1, class Fn>
 auto with_keys(const Box& box, Fn&& fn) {
-    static_assert(kMaxKeyAxes == 6);
-    switch (box.key_bits() <= 64 ? box.low.size() : 0) {
-        case 1:
-            return fn(std::integral_constant<int, 1>{});
-        case 2:
-            return fn(std::integral_constant<int, 2>{});
-        case 3:
-            return fn(std::integral_constant<int, 3>{});
-        case 4:
-            return fn(std::integral_constant<int, 4>{});
-        case 5:
-            return fn(std::integral_constant<int, 5>{});
-        case 6:
-            return fn(std::integral_constant<int, 6>{});
-        default:
-            return fn(std::integral_constant<int, 0>{});
-    }
+    if (box.low.size() == D && box.key_bits() <= 64) return fn(std::integral_constant<int, D>{});
+    if constexpr (D < kMaxKeyAxes)
+        return with_keys<D + 1>(box, fn);
+    else
+        return fn(std::integral_constant<int, 0>{});
 }
 
 template <int D>

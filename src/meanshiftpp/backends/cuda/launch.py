@@ -20,7 +20,7 @@ Array = Any  # a CuPy array
 NULL = np.uint64(0)
 OVERFLOW = "internal error: a hash table of cells overflowed; please report this"
 
-MAX_AXES = 10  # cells of up to this many axes are numbered by a key
+MAX_AXES = _kernel.MAX_KEY_AXES
 MAX_KEYS = 1 << 63  # keys are 64-bit, and a hash table stores them plus one
 _LIMITS = ("OFFSET_BITS", "TIE_BITS", "MAX_CELL")  # those of the host that numbers.cuh needs
 OPTIONS = (
