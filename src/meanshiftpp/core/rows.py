@@ -34,15 +34,12 @@ def empty_rows(n_features: int) -> Rows:
     )
 
 
-def merge_rows(parts: Iterable[Rows], result: str = "the sum") -> Rows:
-    """Sort the rows of several grids and add up those of the same cell.
-
-    `result` names the grid in the error that is raised if a cell becomes too heavy to be exact.
-    """
+def merge_rows(parts: Iterable[Rows]) -> Rows:
+    """Sort the rows of several grids and add up those of the same cell."""
     cells, counts, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
     merged = backend_of(cells).merge_cells(cells, counts, sums)
     rows = Rows(merged.cells, merged.counts, merged.sums)
-    check_counts(rows.counts, result)
+    check_counts(rows.counts, "the sum")
     return rows
 
 
