@@ -96,6 +96,8 @@ class Sweep:
         The bandwidth of which all others are multiples.
     multiples : ndarray of shape (n_bandwidths,), int64
         ``bandwidths`` in steps.
+    sample : PointSample or None
+        The points on which clusterings are compared; None compares them on the cells of `base`.
 
     Examples
     --------
@@ -115,7 +117,7 @@ class Sweep:
     step: NDArray[np.float64]
     multiples: NDArray[np.int64]
     modes: list[Modes]
-    sample: PointSample | None = None  # None compares clusterings on the cells of `base`
+    sample: PointSample | None = None
 
     @property
     def bandwidths(self) -> NDArray[np.float64]:
