@@ -9,7 +9,6 @@ from meanshiftpp import Grid, select_bandwidth, sweep
 from meanshiftpp._support.checks import as_weights
 from meanshiftpp.bandwidth import occupancy
 from meanshiftpp.bandwidth.occupancy import (
-    COUNTED_ROWS,
     FREE_CELLS,
     MOST_CELLS,
     SAMPLE_ROWS,
@@ -39,7 +38,7 @@ def test_a_sample_is_a_copy_with_weights():
 
 @pytest.mark.parametrize("h", [0.01, 0.1, 1.0, 9.0])
 def test_all_rows_are_counted_exactly(h):
-    X = np.random.default_rng(0).normal(size=(COUNTED_ROWS // 4, 2))
+    X = np.random.default_rng(0).normal(size=(SAMPLE_ROWS // 4, 2))
     expected = len(Grid.from_points(X, h))
     assert round(PointSample.of(X, None).estimate_cells(size(h, 2))) == expected
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 from meanshiftpp.core.grid import Grid
 
+POINT_COST = 2  # of a point in a binning to many cells
 CELL_COST = 80  # of a cell in a binning, in addition to the points
 COARSEN_COST = 5  # of a cell of the grid that is coarsened
 LARGE = 1 << 20  # points from which the step is considered
@@ -39,9 +40,9 @@ def bin_all(
     """
     grids: dict[int, Grid] = {}
     n_binned = sum(not largest_divisor(k, (m for m in multiples if m < k)) for k in multiples)
-    if n_points >= LARGE and n_binned > 1:
+    if n_points >= LARGE and n_binned > POINT_COST:
         cost_per_cell = CELL_COST + n_binned * COARSEN_COST
-        if cost_per_cell * estimate_cells() < (n_binned - 1) * n_points:
+        if cost_per_cell * estimate_cells() < (n_binned - POINT_COST) * n_points:
             grids[1] = bin_multiple(1)
     return _grids(grids, multiples, n_threads, bin_multiple, n_points / COARSEN_COST)
 

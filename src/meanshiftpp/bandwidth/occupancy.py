@@ -17,11 +17,10 @@ from meanshiftpp._support.checks import Weights
 from meanshiftpp._support.devices import to_host
 from meanshiftpp.bandwidth.multiples import MAX_MULTIPLE, format_bandwidth
 from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.scale import sample_rows
+from meanshiftpp.core.scale import sample_indices
 from meanshiftpp.errors import InvalidInputError
 
-SAMPLE_ROWS = 1 << 17
-COUNTED_ROWS = 1 << 16  # of the sample, for an estimate
+SAMPLE_ROWS = 1 << 16
 CELLS_PER_POINT = 1 / 3  # of default bandwidths; below, most cells hold single points
 FREE_CELLS = 1 << 14  # any default bandwidth may have so many
 MOST_CELLS = 1 << 20  # and none has more: a search of so many takes about a second
@@ -44,12 +43,13 @@ class PointSample:
     @classmethod
     def of(cls, points: NDArray[np.generic], weights: Weights | None) -> PointSample:
         """Sample points."""
-        counts = None if weights is None else weights.counts
-        rows, row_counts = sample_rows(points, counts, SAMPLE_ROWS)
-        ones = np.ones(len(rows))
-        row_weights = ones if row_counts is None else to_host(row_counts).astype(np.float64)
-        total = len(points) if weights is None else float(weights.counts.sum()) * weights.unit
-        return cls(np.array(to_host(rows)), row_weights, len(points), total)
+        at = sample_indices(len(points), SAMPLE_ROWS)
+        # `take` is several times faster, but copies all points if they are not contiguous.
+        rows = to_host(points.take(at, axis=0) if points.flags.c_contiguous else points[at])
+        if weights is None:
+            return cls(rows, np.ones(len(rows)), len(points), len(points))
+        row_weights = to_host(weights.counts[at]).astype(np.float64)
+        return cls(rows, row_weights, len(points), float(weights.counts.sum()) * weights.unit)
 
     def estimate_cells(self, cell_size: NDArray[np.float64]) -> float:
         """Estimate the number of cells that all points occupy.
@@ -57,15 +57,13 @@ class PointSample:
         The cells of the sample, of half of it and of a quarter show how the number grows when the
         points double, and how this growth declines. It is taken to decline further at that rate.
         """
-        part = -(-len(self.rows) // COUNTED_ROWS)
         try:
             counted, half, quarter = (
-                max(len(Grid.from_points(self.rows[:: part * share], cell_size)), 1)
-                for share in (1, 2, 4)
+                max(len(Grid.from_points(self.rows[::share], cell_size)), 1) for share in (1, 2, 4)
             )
         except InvalidInputError:
             return 0.0  # binning all points reports the location of the bad value
-        doublings = math.log2(max(self.n_points * part / max(len(self.rows), 1), 1.0))
+        doublings = math.log2(max(self.n_points / max(len(self.rows), 1), 1.0))
         growth, before = math.log(counted / half), math.log(half / quarter)
         decline = min(growth / before, 1.0) if before > 0 else 1.0
         total = doublings if decline == 1 else decline * (1 - decline**doublings) / (1 - decline)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meanshiftpp._support.checks import (
+    Weights,
     as_bandwidth,
     as_points,
     as_weights,
@@ -83,7 +84,7 @@ class Sweep:
     stability : ndarray of shape (n_bandwidths,)
         How much each clustering agrees with its neighbours in the sweep: the mean of the adjusted
         Rand indices with the one before and the one after. 1 means the same partition. Over
-        131,072 points, the agreement is that of a fixed sample of them. Computed on first access.
+        65,536 points, the agreement is that of a fixed sample of them. Computed on first access.
     best : int
         Index of the clustering that persists longest: it agrees best with all others that qualify,
         each weighted by the range of bandwidths (in logarithms) that it stands for. A clustering
@@ -381,20 +382,24 @@ def compute_sweep(
             multiples = sample.bound(cell_size, multiples, max_cells)
         else:
             sample.check(cell_size * multiples[0], unit * multiples[0], max_cells)
-
-        def bin_multiple(k: int) -> Grid:
-            grid = Grid.from_points(
-                points,
-                fine_cell_size(unit * k, search.reach),
-                sample_weight=weights,
-                n_threads=n_threads,
-            )
-            return grid.to("cpu")  # only binning gains from the points' device
-
+        binning = partial(_bin_multiple, points, weights, unit, search.reach, n_threads)
         step_cells = partial(sample.estimate_cells, cell_size)
-        grids = bin_all(bin_multiple, multiples, len(points), step_cells, n_threads)
+        grids = bin_all(binning, multiples, len(points), step_cells, n_threads)
         base = grids[0]
     if len(base) == 0:
         raise InvalidInputError("a sweep needs at least one point of positive weight, got none")
     modes = search_all(grids, search, n_threads)
     return Sweep(base, unit, np.array(multiples, np.int64), modes, sample)
+
+
+def _bin_multiple(
+    points: NDArray[np.generic],
+    weights: Weights | None,
+    step: NDArray[np.float64],
+    reach: int,
+    n_threads: int,
+    k: int,
+) -> Grid:
+    """Bin points at a multiple of the step; only binning gains from the points' device."""
+    cell_size = fine_cell_size(step * k, reach)
+    return Grid.from_points(points, cell_size, sample_weight=weights, n_threads=n_threads).to("cpu")
