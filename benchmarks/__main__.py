@@ -31,6 +31,7 @@ BENCHMARKS: dict[str, Callable[[Preset, OnMeasurement], Result]] = {
     "n": time_benchmarks.sweep_n,
     "d": time_benchmarks.sweep_d,
     "h": time_benchmarks.sweep_h,
+    "bandwidths": time_benchmarks.bandwidths,
     "threads": time_benchmarks.threads,
     "memory": memory_benchmark.memory,
     "startup": startup_benchmark.startup,

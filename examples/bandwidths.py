@@ -2,7 +2,7 @@
 Look before choosing the bandwidth
 ==================================
 
-`sweep` clusters at many bandwidths from one read of the data. The data has structure where the
+`sweep` clusters at many bandwidths, faster than separate fits. The data has structure where the
 number of clusters stays constant and the clusterings agree with each other.
 """
 

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from benchmarks.common.synthetic import Data
 
 OURS, FLOOR = "meanshiftpp", "X.sum()"
+SWEEP, FITS, DEFAULT_SWEEP, AUTOMATIC = "sweep of 50", "50 fits", "sweep()", "join=False"
+SWEPT = np.linspace(0.5, 4, 50)  # the bandwidths of SWEEP and FITS
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,34 @@ def kernel(X: NDArray[Any], case: Case) -> NDArray[Any]:
     from benchmarks.common.clustering import fit_labels
 
     return fit_labels(X, case.bandwidth, n_threads=case.threads)[1]
+
+
+def sweep_of_50(X: NDArray[Any], case: Case) -> None:
+    """Cluster at fifty bandwidths, without labels."""
+    from meanshiftpp import sweep
+
+    sweep(X, SWEPT, n_threads=case.threads)
+
+
+def fits_of_50(X: NDArray[Any], case: Case) -> None:
+    """Cluster at the same bandwidths, one by one."""
+    from meanshiftpp import Grid, seek
+
+    for h in SWEPT.tolist():
+        seek(Grid.from_points(X, h, n_threads=case.threads), n_threads=case.threads)
+
+
+def default_sweep(X: NDArray[Any], case: Case) -> None:
+    from meanshiftpp import sweep
+
+    sweep(X, n_threads=case.threads)
+
+
+def automatic(X: NDArray[Any], case: Case) -> NDArray[Any]:
+    """Choose the bandwidth with `select_bandwidth`."""
+    from meanshiftpp import MeanShiftPP
+
+    return MeanShiftPP(join=False, n_jobs=case.threads).fit_predict(X)
 
 
 def floor(X: NDArray[Any], case: Case) -> None:
@@ -101,6 +131,10 @@ CONTENDERS: dict[str, Callable[[NDArray[Any], Case], NDArray[Any] | None]] = {
     OURS: ours,
     FLOOR: floor,
     "kernel": kernel,
+    SWEEP: sweep_of_50,
+    FITS: fits_of_50,
+    DEFAULT_SWEEP: default_sweep,
+    AUTOMATIC: automatic,
     "KMeans": kmeans,
     "DBSCAN": dbscan,
     "fast-hdbscan": fast_hdbscan,

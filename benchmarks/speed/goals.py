@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.common.synthetic import IRIS, Data
-from benchmarks.speed.contenders import FLOOR, Case
+from benchmarks.speed.contenders import (
+    AUTOMATIC,
+    DEFAULT_SWEEP,
+    FITS,
+    FLOOR,
+    OURS,
+    SWEEP,
+    Case,
+)
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,7 @@ class Goal:
     how: str
     case: Case | None = None
     peer: str | None = None  # the contender of the ratio
+    contender: str = OURS  # the one that is judged
     at_least: bool = False  # otherwise at most
     separated: bool = True  # whether the true clusters can be found at this bandwidth
     stretch: float | None = None  # a more ambitious target
@@ -42,6 +51,14 @@ class Goal:
 IN_TURNS = "fit_predict and X.sum() in turns in one process"
 SEPARATE = "fit_predict of both in turns, each in a separate process"
 GAUSSIANS = "10 unit Gaussians in a box of 20"
+
+SWEEP_IN_TURNS = "the sweep, Grid.from_points and seek at each bandwidth, and a fit, in turns"
+MIXTURE = Case(Data(10_000_000))
+ONE_GAUSSIAN = (
+    Case(Data(100_000, 8, k=1), bandwidth=0.42),
+    Case(Data(3_000_000, 5, k=1), bandwidth=0.214),
+    Case(Data(30_000_000, 3, k=1), bandwidth=0.123),
+)
 
 GOALS = (
     Goal(
@@ -112,6 +129,52 @@ GOALS = (
         at_least=True,
     ),
     Goal(
+        "sweep-list",
+        "10M x 3 float32: sweep(X, linspace(0.5, 4, 50))",
+        1,
+        "x the separate fits",
+        SWEEP_IN_TURNS,
+        MIXTURE,
+        FITS,
+        contender=SWEEP,
+        stretch=0.6,
+    ),
+    Goal(
+        "sweep-fit",
+        "the same",
+        20,
+        "x a fit at h=1",
+        SWEEP_IN_TURNS,
+        MIXTURE,
+        OURS,
+        contender=SWEEP,
+    ),
+    *(
+        Goal(
+            f"sweep-default-{case.data.d}d",
+            f"{case.data}, one Gaussian: sweep(X)",
+            3,
+            "seconds",
+            "on two cores",
+            case,
+            contender=DEFAULT_SWEEP,
+        )
+        for case in ONE_GAUSSIAN
+    ),
+    *(
+        Goal(
+            f"automatic-{case.data.d}d",
+            f"{case.data}, one Gaussian: MeanShiftPP(join=False)",
+            5,
+            "x MeanShiftPP(h)",
+            f"fit_predict of both in turns in one process; h={case.bandwidth:g}, near the choice",
+            case,
+            OURS,
+            contender=AUTOMATIC,
+        )
+        for case in ONE_GAUSSIAN[:2]
+    ),
+    Goal(
         "iris-kernel",
         "Iris, 150 x 4, h=0.7: the kernel",
         150,
@@ -164,6 +227,15 @@ BY_KEY: Mapping[str, Goal] = {goal.key: goal for goal in GOALS}
 def goals_with(*contenders: str) -> tuple[Goal, ...]:
     """Return the goals that are ratios to one of these contenders."""
     return tuple(goal for goal in GOALS if goal.peer in contenders)
+
+
+def goals_of(*contenders: str) -> dict[Case, list[Goal]]:
+    """Return the goals that judge one of these contenders, by their case."""
+    found: dict[Case, list[Goal]] = {}
+    for goal in GOALS:
+        if goal.contender in contenders and goal.case is not None:
+            found.setdefault(goal.case, []).append(goal)
+    return found
 
 
 def verdict(goal: Goal, value: float | None) -> str:

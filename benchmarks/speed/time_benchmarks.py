@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from benchmarks.common import machine
 from benchmarks.common.synthetic import Data
-from benchmarks.speed.contenders import FLOOR, OURS, Case
-from benchmarks.speed.goals import BY_KEY, goals_with
+from benchmarks.speed.contenders import AUTOMATIC, DEFAULT_SWEEP, FLOOR, OURS, SWEEP, Case
+from benchmarks.speed.goals import BY_KEY, goals_of, goals_with
 from benchmarks.speed.presets import Preset
 from benchmarks.speed.results import Measurement, OnMeasurement, Result
 from benchmarks.speed.timing import Contest, Runner, examined, measure_in_turns
@@ -118,6 +118,28 @@ def sweep_h(preset: Preset, on_measurement: OnMeasurement) -> Result:
             report_all((base, ours), on_measurement)
             rows += [base, ours]
     return Result("h", f"Time by bandwidth (n={preset.h_sweep_points:,}, d=3)", rows)
+
+
+def bandwidths(preset: Preset, on_measurement: OnMeasurement) -> Result:
+    """Measure sweeps and the automatic choice in turns with fits at one bandwidth."""
+    result = Result("bandwidths", "Many bandwidths, and the automatic choice", [])
+    with WorkerClient() as worker:
+        for full_case, goals in goals_of(SWEEP, DEFAULT_SWEEP, AUTOMATIC).items():
+            case = divide_points(full_case, preset.goal_divisor)
+            judged = [name for goal in goals for name in (goal.contender, goal.peer) if name]
+            runners = [Runner(worker, name, case) for name in dict.fromkeys([OURS, *judged])]
+            ours, *others = measure_in_turns(
+                runners, preset.rounds, preset.budget, preset.goal_limit
+            )
+            rows = [examined(worker, ours, separated=False, must_converge=False), *others]
+            report_all(rows, on_measurement)
+            result.rows.extend(rows)
+            medians = {row.contender: row.median for row in rows}
+            for goal in goals if preset.full_size else ():
+                base = medians[goal.peer] if goal.peer else 1.0
+                if (median := medians[goal.contender]) and base:
+                    result.reached[goal.key] = median / base
+    return result
 
 
 def threads(preset: Preset, on_measurement: OnMeasurement) -> Result:

@@ -4,7 +4,7 @@
 #include <nanobind/nanobind.h>
 
 void bind_base(nanobind::module_& m);   // errors
-void bind_cells(nanobind::module_& m);  // merge_cells, hash_rows
+void bind_cells(nanobind::module_& m);  // merge_cells, coarsen_cells, hash_rows
 void bind_bin(nanobind::module_& m);    // bin_points, Assignment
 void bind_seek(nanobind::module_& m);   // seek_modes
 void bind_query(nanobind::module_& m);  // find_cells, window_counts

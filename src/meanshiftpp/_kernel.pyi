@@ -72,6 +72,15 @@ def merge_cells(
 ) -> tuple[Cells, Counts, Sums, NDArray[np.uint32]]:
     """Sort rows and add up those of the same cell; the last array is the new index of each row."""
 
+def coarsen_cells(
+    cells: Cells,
+    counts: Counts,
+    sums: Sums,
+    factor: int,  # from 1 to 2**31 - 1
+    n_threads: int,
+) -> tuple[Cells, Counts, Sums]:
+    """Return the grid of cells `factor` times as wide; each sum is rounded once per merged cell."""
+
 def hash_rows(
     points: NDArray[np.generic],
     least: int,

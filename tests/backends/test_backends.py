@@ -28,8 +28,8 @@ def fallback(cuda):
     return import_module(f"{cuda.__name__}.fallback")
 
 
-def test_the_protocol_has_six_functions():
-    assert len(FUNCTIONS) == 6
+def test_the_protocol_has_seven_functions():
+    assert len(FUNCTIONS) == 7
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

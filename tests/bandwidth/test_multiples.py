@@ -112,7 +112,7 @@ def test_rejects_arguments_that_contradict_a_grid(blobs):
         sweep(grid, sample_weight=np.ones(len(blobs)))
 
 
-@pytest.mark.parametrize("n", [5_000, 40_000])  # all rows are counted, or a sample of them
+@pytest.mark.parametrize("n", [5_000, 200_000])  # all rows are counted, or a sample of them
 def test_too_many_cells_raise_with_a_bandwidth_that_fits(n):
     X = np.random.default_rng(0).uniform(0, 1, (n, 3))
     with pytest.raises(InvalidInputError, match="smallest that fits is about") as caught:

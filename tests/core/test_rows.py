@@ -92,7 +92,7 @@ def test_same_unit_and_no_rows_are_returned_unchanged():
 @some
 @given(rows(limit=2**28), st.integers(1, 9))
 def test_coarsening_agrees_with_exact_integers(one, k):
-    coarse = coarsen_rows(one, k)
+    coarse = coarsen_rows(one, k, 1)
     expected: dict[tuple, list[int]] = {}
     for cell, count, sums in zip(one.cells.tolist(), one.counts.tolist(), one.sums.tolist()):
         total = expected.setdefault(tuple(n // k for n in cell), [0, *[0] * len(cell)])
@@ -103,6 +103,18 @@ def test_coarsening_agrees_with_exact_integers(one, k):
     totals = [expected[cell] for cell in sorted(expected)]
     assert coarse.counts.tolist() == [total[0] for total in totals]
     assert coarse.sums.tolist() == [total[1:] for total in totals]
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
+def test_coarsening_does_not_depend_on_threads(d):
+    X = np.random.default_rng(d).normal(0, 1, (150_000, d))
+    fine = Grid.from_points(X, [1e-4, 0.01, 0.05, 0.3, 0.5, 0.6, 0.7, 0.8][d - 1])
+    for k in (1, 2, 9, 500):
+        one = fine.coarsen(k, n_threads=1)
+        assert one == fine.coarsen(k, n_threads=3)
+        assert one.total == len(X)
+        if k == 1:
+            assert one == fine
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "2", 2**31])

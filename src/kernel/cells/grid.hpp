@@ -33,6 +33,11 @@ struct GridData {
         counts.push_back(moments[0]);
         sums.insert(sums.end(), moments + 1, moments + 1 + d);
     }
+    void append(const GridData& more) {
+        cells.insert(cells.end(), more.cells.begin(), more.cells.end());
+        counts.insert(counts.end(), more.counts.begin(), more.counts.end());
+        sums.insert(sums.end(), more.sums.begin(), more.sums.end());
+    }
 };
 
 }  // namespace mspp

@@ -10,6 +10,7 @@ from meanshiftpp._kernel import find_cells, window_counts
 from meanshiftpp.backends.protocol import (
     Binned,
     Cells,
+    Coarse,
     Counts,
     Floats,
     FoundModes,
@@ -24,6 +25,7 @@ _MAX_DISTANCES = 1 << 22  # held in memory at a time
 
 __all__ = [
     "bin_points",
+    "coarsen_cells",
     "find_cells",
     "merge_cells",
     "nearest_modes",
@@ -46,6 +48,11 @@ def bin_points(
 def merge_cells(cells: Cells, counts: Counts, sums: Sums) -> Merged:
     """Sort rows and add up the rows of the same cell."""
     return Merged(*_kernel.merge_cells(cells, counts, sums))
+
+
+def coarsen_cells(cells: Cells, counts: Counts, sums: Sums, factor: int, n_threads: int) -> Coarse:
+    """Merge `factor` cells along each axis to one."""
+    return Coarse(*_kernel.coarsen_cells(cells, counts, sums, factor, n_threads))
 
 
 def seek_modes(

@@ -1,4 +1,4 @@
-"""The interface of a backend: six functions on arrays that are all on one device.
+"""The interface of a backend: seven functions on arrays that are all on one device.
 
 A backend is a module with these functions. All backends return equal results, bit for bit, of the
 same types. A backend that does not cover a case passes it to `host`, with a copy to the CPU and
@@ -48,6 +48,14 @@ class Merged(NamedTuple):
     position: NDArray[np.uint32]
 
 
+class Coarse(NamedTuple):
+    """The cells of a coarser grid, in lexicographic order."""
+
+    cells: Cells
+    counts: Counts
+    sums: Sums
+
+
 class FoundModes(NamedTuple):
     """The result of a search, modes by falling weight, ties in cell order."""
 
@@ -74,6 +82,11 @@ class Backend(Protocol):
 
     def merge_cells(self, cells: Cells, counts: Counts, sums: Sums) -> Merged:
         """Sort rows and add up the rows of the same cell."""
+
+    def coarsen_cells(
+        self, cells: Cells, counts: Counts, sums: Sums, factor: int, n_threads: int
+    ) -> Coarse:
+        """Merge `factor` cells along each axis to one."""
 
     def seek_modes(
         self,

@@ -217,7 +217,7 @@ class _GridData:
 
     def grid(self, width: float) -> Grid:
         """Return the grid of cells near a size."""
-        return self.base.coarsen(self.multiple(width))
+        return self.base.coarsen(self.multiple(width), n_threads=self.n_threads)
 
     def bandwidth(self, width: float) -> NDArray[np.float64]:
         """Return the bandwidth of that grid."""

@@ -1,7 +1,7 @@
 """The bandwidths of a sweep: whole multiples of one step.
 
-All grids are coarsened from that of the step, which therefore determines the cost. The step is as
-large as the bandwidths allow, and a bandwidth that is not a multiple moves to the nearest one.
+Grids of multiples can be coarsened from each other. The step is as large as the bandwidths allow,
+and a bandwidth that is not a multiple moves to the nearest one.
 """
 
 from __future__ import annotations
@@ -177,73 +177,6 @@ def _default_multiples(reference: float) -> list[int]:
     octaves = range(max(0, math.ceil(math.log2(high))) + 1)
     numbers = {k << octave for octave in octaves for k in range(DIVISIONS, 2 * DIVISIONS)}
     return sorted(k for k in numbers | {1, 2, 3} if low <= k <= high) or [1]
-
-
-def check_cell_count(
-    points: NDArray[np.generic],
-    cell_size: NDArray[np.float64],
-    smallest: NDArray[np.float64],
-    max_cells: int,
-) -> None:
-    """Raise if the grid of the points would have more than `max_cells` cells, by an estimate."""
-    n = len(points)
-    if n <= max_cells:
-        return
-    sample, _ = sample_rows(points, None, SAMPLE_SIZE)
-    grid = Grid.from_points(sample, cell_size)
-    cells = _estimate_cells(grid, n)
-    if cells <= max_cells:
-        return
-    multiple, tried = _smallest_multiple_that_fits(grid, n, max_cells)
-    if multiple is not None:
-        advice = (
-            f"the grid has cells of the step, {format_bandwidth(cell_size)}, and fits if all "
-            f"bandwidths are {multiple} times as large: the smallest that fits is about "
-            f"{format_bandwidth(smallest * multiple)}"
-        )
-    elif _all_touch_zero(grid, tried):
-        n_cells = len(grid.coarsen(tried))
-        advice = f"no bandwidth fits: points on both sides of 0 occupy at least {n_cells:,} cells"
-    else:
-        advice = f"no bandwidth up to {format_bandwidth(smallest * tried)} fits"
-    raise InvalidInputError(
-        f"the grid must have at most max_cells={max_cells:,} cells, but the smallest bandwidth, "
-        f"{format_bandwidth(smallest)}, needs about {cells:,.0f}; {advice}"
-    )
-
-
-def _smallest_multiple_that_fits(grid: Grid, n: int, max_cells: int) -> tuple[int | None, int]:
-    """Return the smallest multiple with few enough cells, or None, and the largest one tried."""
-
-    def fits(k: int) -> bool:
-        return _estimate_cells(grid.coarsen(k), n) <= max_cells
-
-    low, high = 1, 2
-    while not fits(high):
-        if high == MAX_MULTIPLE or _all_touch_zero(grid, high):
-            return None, high
-        low, high = high, min(2 * high, MAX_MULTIPLE)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return high, high
-
-
-def _all_touch_zero(grid: Grid, k: int) -> bool:
-    """Return whether all cells of that multiple touch 0: no larger multiple has fewer cells."""
-    return bool(((grid.cells >= -k) & (grid.cells < k)).all())
-
-
-def _estimate_cells(grid: Grid, n: int) -> float:
-    """Estimate the number of cells of all n points from those of a sample (Chao's lower bound).
-
-    The cells with one or two points of the sample show how many cells it missed.
-    """
-    seen = len(grid)
-    if grid.total >= n:
-        return seen
-    once, twice = (int((grid.counts == k).sum()) for k in (1, 2))
-    return min(seen + once * (once - 1) / (2 * (twice + 1)), n)
 
 
 def format_bandwidth(h: NDArray[np.float64]) -> str:

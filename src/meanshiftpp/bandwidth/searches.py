@@ -1,28 +1,12 @@
-"""The grids of several multiples of one step, and their searches on threads."""
+"""The searches of several grids on threads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Search
-
-
-def largest_divisor(k: int, multiples: Iterable[int]) -> int:
-    """Return the largest of the multiples that divides k."""
-    return max(m for m in multiples if k % m == 0)
-
-
-def coarsen_all(base: Grid, multiples: list[int]) -> list[Grid]:
-    """Return the grid of each multiple, each made from the coarsest grid that divides it."""
-    grids = {1: base}
-    for k in multiples:
-        if k not in grids:
-            divisor = largest_divisor(k, grids)
-            grids[k] = grids[divisor].coarsen(k // divisor)
-    return [grids[k] for k in multiples]
 
 
 def search_all(grids: list[Grid], search: Search, n_threads: int) -> list[Modes]:

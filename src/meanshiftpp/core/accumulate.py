@@ -1,9 +1,17 @@
-"""Sums of many grids, at a cost in proportion to the grids that are added."""
+"""Sums of grids: which grids can be added, and sums of many of them.
+
+The cost of a sum is in proportion to the grids that are added.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any, Generic, Protocol, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp._kernel import OFFSET_BITS
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.rows import Rows, merge_rows
 from meanshiftpp.errors import GridMismatchError
@@ -14,7 +22,13 @@ class Summand(Protocol):
 
     # ruff: noqa: D102 - `Grid` documents these
     @property
+    def bandwidth(self) -> NDArray[np.float64]: ...
+    @property
+    def cells_per_period(self) -> NDArray[np.int64]: ...
+    @property
     def unit(self) -> float: ...
+    @property
+    def device(self) -> str: ...
     @property
     def n_features(self) -> int: ...
     @property
@@ -22,13 +36,48 @@ class Summand(Protocol):
     def __len__(self) -> int: ...
     def __add__(self, other: object) -> Self: ...
     def with_rows(self, rows: Rows, unit: float) -> Self: ...
-    def check_addable(self, other: Any) -> None: ...
     def bin(
         self, X: Any, *, sample_weight: Any = None, n_threads: int | None = None
     ) -> tuple[Self, Any]: ...
 
 
 G = TypeVar("G", bound=Summand)
+
+
+def check_addable(one: Summand, other: Summand) -> None:
+    """Raise `GridMismatchError` if two grids cannot be added."""
+    if one.device != other.device:
+        raise GridMismatchError(
+            f"grids on {one.device} and {other.device} cannot be added; move one with Grid.to()"
+        )
+    if one.n_features != other.n_features:
+        raise GridMismatchError(
+            f"grids of {one.n_features} and {other.n_features} features cannot be added"
+        )
+    if not np.array_equal(one.bandwidth, other.bandwidth):
+        raise GridMismatchError(
+            f"grids of bandwidth {one.bandwidth} and {other.bandwidth} cannot be added; "
+            "bin again with one bandwidth, or coarsen the finer one in Python (Grid.coarsen)"
+        )
+    if not np.array_equal(one.cells_per_period, other.cells_per_period):
+        raise GridMismatchError(
+            f"grids of {one.cells_per_period} and {other.cells_per_period} cells per period "
+            "cannot be added; bin again with one period"
+        )
+
+
+def common_unit(one: Summand, other: Summand) -> float:
+    """Return the finer of two units, or one coarse enough for the heaviest cells together.
+
+    Only real weights are ever rounded to a coarser unit; whole weights stay exact or raise.
+    """
+    if not len(one) or not len(other):
+        return other.unit if not len(one) else one.unit
+    unit = min(one.unit, other.unit)
+    if one.unit == other.unit == 1:
+        return unit
+    peak = sum(int(grid.rows.counts.max()) * grid.unit for grid in (one, other))
+    return max(unit, math.ldexp(1.0, math.frexp(peak)[1] - OFFSET_BITS))
 
 
 class GridSum(Generic[G]):
@@ -45,7 +94,7 @@ class GridSum(Generic[G]):
     def add(self, grid: G, name: str = "a grid") -> None:
         """Add a grid; one that cannot be added raises at once, with its name."""
         self._check_width(grid.n_features, name)
-        self._total.check_addable(grid)
+        check_addable(self._total, grid)
         self._waiting.append(grid)
         self._n_waiting += len(grid)
         if self._n_waiting > len(self._total):

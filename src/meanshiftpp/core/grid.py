@@ -12,7 +12,6 @@ An angle, a longitude or a hue has a period: its cells are numbered modulo the c
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,11 +37,12 @@ from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import gpu_of
 from meanshiftpp.backends.protocol import Assignment, Gpu
 from meanshiftpp.core import gridfile
-from meanshiftpp.core.accumulate import GridSum
+from meanshiftpp.core.accumulate import GridSum, check_addable, common_unit
 from meanshiftpp.core.binning import bin_rows
 from meanshiftpp.core.chunk import Chunk, as_chunks
+from meanshiftpp.core.periods import divide_cells
 from meanshiftpp.core.rows import Rows, coarsen_rows, empty_rows, fade_rows, merge_rows, rescale
-from meanshiftpp.errors import GridMismatchError, InvalidInputError
+from meanshiftpp.errors import InvalidInputError
 
 PAPER_WINDOW = 3  # cells along each axis of the window in the paper
 
@@ -390,17 +390,18 @@ class Grid:
     def __add__(self, other: object) -> Grid:
         if not isinstance(other, Grid):
             return NotImplemented
-        self.check_addable(other)
-        unit = self._common_unit(other)
+        check_addable(self, other)
+        unit = common_unit(self, other)
         parts = (rescale(grid.rows, grid.unit, unit) for grid in (self, other))
         return self.with_rows(merge_rows(parts), unit)
 
-    def coarsen(self, k: int) -> Grid:
+    def coarsen(self, k: int, *, n_threads: int | None = None) -> Grid:
         """Return the grid of bandwidth ``k * bandwidth``, made without the data.
 
         Cells and counts are those of a fresh binning at that bandwidth (where x / (k * h) rounds
         as x / h / k does); each sum is within half a unit per merged cell of it. For a feature
-        with a period, k must divide the cells in the period.
+        with a period, k must divide the cells in the period. The result does not depend on
+        `n_threads`.
 
         Examples
         --------
@@ -409,18 +410,13 @@ class Grid:
         Grid(2 cells, 1 feature, weight 3, bandwidth 1)
         """
         k = as_whole(k, "the factor of coarsen", 1, 2**31 - 1)
-        if (self.cells_per_period % k).any():
-            periods = self.cells_per_period[self.cells_per_period > 0].tolist()
-            raise InvalidInputError(
-                f"coarsen expects a factor that divides the cells in each period, {periods}, "
-                f"got {k}"
-            )
+        cells_per_period = divide_cells(self.cells_per_period, k)
         with np.errstate(over="ignore"):
             bandwidth = self.bandwidth * k
         if not np.isfinite(bandwidth).all():
             raise InvalidInputError(f"{k} times the bandwidth {self.bandwidth} is not finite")
-        rows = coarsen_rows(self.rows, k)
-        return Grid(bandwidth, *rows, self.unit, self.cells_per_period // k)
+        rows = coarsen_rows(self.rows, k, thread_count(n_threads))
+        return Grid(bandwidth, *rows, self.unit, cells_per_period)
 
     def faded(self, keep: float) -> Grid:
         """Return the grid with a part of each count, rounded down, and nearly the same means.
@@ -452,11 +448,6 @@ class Grid:
         >>> Grid.load("demo.grid")
         Grid(2 cells, 1 feature, weight 2, bandwidth 0.5)
         """
-        if columns is not None:
-            strings = not isinstance(columns, str) and all(isinstance(c, str) for c in columns)
-            if not strings or len(columns) != self.n_features:
-                expected = f"one name for each of the {self.n_features} features"
-                raise InvalidInputError.for_parameter("columns", expected, columns)
         gridfile.write(path, vars(self.to("cpu")), columns=columns)
 
     @classmethod
@@ -465,44 +456,9 @@ class Grid:
         fields, _ = gridfile.read(path)
         return cls(**fields)
 
-    def check_addable(self, other: Grid) -> None:
-        """Raise `GridMismatchError` if the other grid cannot be added to this one."""
-        if self.device != other.device:
-            raise GridMismatchError(
-                f"grids on {self.device} and {other.device} cannot be added; "
-                "move one with Grid.to()"
-            )
-        if self.n_features != other.n_features:
-            raise GridMismatchError(
-                f"grids of {self.n_features} and {other.n_features} features cannot be added"
-            )
-        if not np.array_equal(self.bandwidth, other.bandwidth):
-            raise GridMismatchError(
-                f"grids of bandwidth {self.bandwidth} and {other.bandwidth} cannot be added; "
-                "bin again with one bandwidth, or coarsen the finer one in Python (Grid.coarsen)"
-            )
-        if not np.array_equal(self.cells_per_period, other.cells_per_period):
-            raise GridMismatchError(
-                f"grids of {self.cells_per_period} and {other.cells_per_period} cells per period "
-                "cannot be added; bin again with one period"
-            )
-
     def with_rows(self, rows: Rows, unit: float) -> Grid:
         """Return the grid of other rows in the same cells."""
         return Grid(self.bandwidth, *rows, unit, self.cells_per_period)
-
-    def _common_unit(self, other: Grid) -> float:
-        """Return the finer of two units, or one coarse enough for the heaviest cells together.
-
-        Only real weights are ever rounded to a coarser unit; whole weights stay exact or raise.
-        """
-        if not len(self) or not len(other):
-            return other.unit if not len(self) else self.unit
-        unit = min(self.unit, other.unit)
-        if self.unit == other.unit == 1:
-            return unit
-        peak = sum(int(g.counts.max()) * g.unit for g in (self, other))
-        return max(unit, math.ldexp(1.0, math.frexp(peak)[1] - OFFSET_BITS))
 
     def _binned_on_gpu(
         self, gpu: Gpu, points: NDArray[np.generic], sample_weight: ArrayLike | None

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from meanshiftpp._kernel import COUNT_LIMIT, MAX_CELL, OFFSET_BITS
 from meanshiftpp._support.checks import as_bandwidth
 from meanshiftpp._support.files import atomic_path, check_readable
-from meanshiftpp.errors import GridFileError
+from meanshiftpp.errors import GridFileError, InvalidInputError
 
 _FORMAT, _VERSION = "meanshiftpp grid", 1
 _ZIP = b"PK\x03\x04"  # the first bytes of an archive
@@ -38,9 +38,17 @@ def write(
     if note is not None:
         content["note"] = np.array(note)
     if columns is not None:
+        _check_columns(columns, len(fields["bandwidth"]))
         content["columns"] = np.array(columns, dtype=np.str_)
     with atomic_path(path) as target, target.open("wb") as file:
         np.savez(file, **content)
+
+
+def _check_columns(columns: Sequence[str], n_features: int) -> None:
+    strings = not isinstance(columns, str) and all(isinstance(name, str) for name in columns)
+    if not strings or len(columns) != n_features:
+        expected = f"one name for each of the {n_features} features"
+        raise InvalidInputError.for_parameter("columns", expected, columns)
 
 
 def read(

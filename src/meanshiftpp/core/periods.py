@@ -1,4 +1,4 @@
-"""Periodic features: the copies of a center, one in every period."""
+"""Periodic features: coarser cells in a period, and the copies of a center, one in every period."""
 
 from __future__ import annotations
 
@@ -8,6 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._support.checks import as_periods
+from meanshiftpp.errors import InvalidInputError
+
+
+def divide_cells(cells_per_period: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Return the cells in each period if k cells become one; k must divide them."""
+    if (cells_per_period % k).any():
+        periods = cells_per_period[cells_per_period > 0].tolist()
+        raise InvalidInputError(
+            f"coarsen expects a factor that divides the cells in each period, {periods}, got {k}"
+        )
+    return cells_per_period // k
 
 
 def nearest_copies(

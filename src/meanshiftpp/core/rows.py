@@ -12,12 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._kernel import COUNT_LIMIT, OFFSET_BITS
+from meanshiftpp._kernel import COUNT_LIMIT
 from meanshiftpp.backends import backend_of
 from meanshiftpp.errors import InvalidInputError
-
-_OFFSET_MASK = np.uint64((1 << OFFSET_BITS) - 1)
-_OFFSET_SHIFT = np.uint64(OFFSET_BITS)
 
 
 class Rows(NamedTuple):
@@ -37,15 +34,12 @@ def empty_rows(n_features: int) -> Rows:
     )
 
 
-def merge_rows(parts: Iterable[Rows], result: str = "the sum") -> Rows:
-    """Sort the rows of several grids and add up those of the same cell.
-
-    `result` names the grid in the error that is raised if a cell becomes too heavy to be exact.
-    """
+def merge_rows(parts: Iterable[Rows]) -> Rows:
+    """Sort the rows of several grids and add up those of the same cell."""
     cells, counts, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
     merged = backend_of(cells).merge_cells(cells, counts, sums)
     rows = Rows(merged.cells, merged.counts, merged.sums)
-    check_counts(rows.counts, result)
+    check_counts(rows.counts, "the sum")
     return rows
 
 
@@ -70,15 +64,11 @@ def rescale(rows: Rows, unit: float, new_unit: float) -> Rows:
     return Rows(rows.cells, counts.astype(np.uint64), sums.astype(np.uint64))
 
 
-def coarsen_rows(rows: Rows, k: int) -> Rows:
+def coarsen_rows(rows: Rows, k: int, n_threads: int) -> Rows:
     """Merge k cells along each axis to one; sums are rounded to the nearest unit of offset."""
-    cells, rest = np.divmod(rows.cells, k)
-    # The new offset is (rest * count + sum / 2**32) / k, computed in parts that fit 64 bits.
-    divisor = np.uint64(k)
-    whole = rest.astype(np.uint64) * rows.counts[:, None] + (rows.sums >> _OFFSET_SHIFT)
-    part = (whole % divisor << _OFFSET_SHIFT) + (rows.sums & _OFFSET_MASK)
-    sums = (whole // divisor << _OFFSET_SHIFT) + (part + divisor // np.uint64(2)) // divisor
-    return merge_rows([Rows(cells, rows.counts, sums)], f"the grid of {k} times the bandwidth")
+    coarse = Rows(*backend_of(rows.cells).coarsen_cells(*rows, k, n_threads))
+    check_counts(coarse.counts, f"the grid of {k} times the bandwidth")
+    return coarse
 
 
 def fade_rows(rows: Rows, keep: float) -> Rows:

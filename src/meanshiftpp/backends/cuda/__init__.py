@@ -20,7 +20,7 @@ The results are bit-identical. `fallback` states which cases are left to the hos
 """
 
 from meanshiftpp.backends.cuda.binning import bin_points
-from meanshiftpp.backends.cuda.cells import merge_cells
+from meanshiftpp.backends.cuda.cells import coarsen_cells, merge_cells
 from meanshiftpp.backends.cuda.query import find_cells, nearest_modes, window_counts
 from meanshiftpp.backends.cuda.search import seek_modes
 from meanshiftpp.backends.cuda.transfer import CudaGpu
@@ -28,6 +28,7 @@ from meanshiftpp.backends.cuda.transfer import CudaGpu
 __all__ = [
     "CudaGpu",
     "bin_points",
+    "coarsen_cells",
     "find_cells",
     "merge_cells",
     "nearest_modes",

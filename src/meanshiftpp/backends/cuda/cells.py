@@ -1,4 +1,4 @@
-"""Rows of grids: merging rows of the same cell, the box of the cells, and their keys."""
+"""Rows of grids: merging rows, coarser cells, the box of the cells, and their keys."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._kernel import OFFSET_BITS
 from meanshiftpp._support.devices import current_device
 from meanshiftpp.backends.cuda.launch import (
     MAX_AXES,
@@ -18,7 +19,7 @@ from meanshiftpp.backends.cuda.launch import (
     cp,
     many_blocks,
 )
-from meanshiftpp.backends.protocol import Binned, Cells, Counts, Merged, Sums
+from meanshiftpp.backends.protocol import Binned, Cells, Coarse, Counts, Merged, Sums
 
 _MIDDLE = 1 << 63  # the kernel's number for cell 0
 _KERNELS = Kernels("cells.cu")
@@ -30,6 +31,18 @@ def merge_cells(cells: Cells, counts: Counts, sums: Sums) -> Merged:
         grid = map(cp.ascontiguousarray, (cells, counts, sums))
         position, to_cells, to_counts, to_sums = merge(*grid)
         return Merged(to_cells, to_counts, to_sums, position.view(cp.uint32))
+
+
+def coarsen_cells(cells: Cells, counts: Counts, sums: Sums, factor: int, n_threads: int) -> Coarse:
+    """Merge `factor` cells along each axis to one."""
+    with current_device(cells):
+        shift, divisor = np.uint64(OFFSET_BITS), np.uint64(factor)
+        coarse, rest = cp.divmod(cells, factor)
+        # The new sum is (rest * count * 2**32 + sum) / factor, computed in parts that fit 64 bits.
+        whole = rest.astype(np.uint64) * counts[:, None] + (sums >> shift)
+        part = (whole % divisor << shift) + (sums & np.uint64((1 << OFFSET_BITS) - 1))
+        moved = (whole // divisor << shift) + (part + divisor // np.uint64(2)) // divisor
+        return Coarse(*merge(coarse, cp.ascontiguousarray(counts), moved)[1:])
 
 
 def merge(cells: Array, counts: Array, sums: Array) -> tuple[Array, Array, Array, Array]:
