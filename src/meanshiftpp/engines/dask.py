@@ -94,7 +94,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
     array([0, 1], dtype=int32)
     """
 
-    @parameters_checked  # type: ignore[untyped-decorator]
+    @parameters_checked
     def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
         """Find the modes of `X` on the active client, and wait for the result.
 

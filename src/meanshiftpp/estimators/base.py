@@ -6,9 +6,11 @@ Private names of scikit-learn are imported here and nowhere else.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval
@@ -28,7 +30,6 @@ __all__ = [
     "threads_of",
 ]
 
-parameters_checked = _fit_context(prefer_skip_nested_validation=True)
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 CONSTRAINTS: dict[str, list[Any]] = {
     "bandwidth": [_POSITIVE, "array-like", None],
@@ -52,6 +53,31 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return list(_names_of(cls))  # type: ignore[arg-type]
 
 
+def parameters_checked(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Check the parameters before a fit, unless they are those of the last fit.
+
+    scikit-learn's check takes as long as the fit of a small table.
+    """
+    fit_checked = _fit_context(prefer_skip_nested_validation=True)(fit)
+
+    @functools.wraps(fit)
+    def fit_once_checked(self: Any, *args: Any, **options: Any) -> Any:
+        values = [getattr(self, name) for name in _names_of(type(self))]
+        kinds = [type(value) for value in values]
+        if not _SCALARS.issuperset(kinds):
+            return fit_checked(self, *args, **options)
+        if getattr(self, "_checked", None) == (values, kinds):
+            return fit(self, *args, **options)
+        fitted = fit_checked(self, *args, **options)
+        self._checked = values, kinds
+        return fitted
+
+    return fit_once_checked
+
+
+_SCALARS = {bool, int, float, type(None)}
+
+
 @functools.cache
 def _names_of(estimator: Any) -> tuple[str, ...]:
     return tuple(BaseEstimator._get_param_names.__func__(estimator))
@@ -60,8 +86,14 @@ def _names_of(estimator: Any) -> tuple[str, ...]:
 def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int = 1) -> Any:
     """Check shape, names and type. Non-finite values are detected while binning.
 
-    Arrays on a GPU stay there, with and without scikit-learn's array API dispatch.
+    Arrays on a GPU stay there, with and without scikit-learn's array API dispatch. A plain array
+    needs none of scikit-learn's checks, which take as long as the fit of a small table.
     """
+    if _is_plain(X, estimator, ensure_min_samples) and (
+        reset or X.shape[1] == estimator.n_features_in_
+    ):
+        estimator.n_features_in_ = X.shape[1]
+        return X
     if hasattr(X, "__dlpack_device__") and on_gpu(X := as_array(X)):
         points = as_points(X)
         if len(points) < ensure_min_samples:
@@ -74,6 +106,19 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
         reset=reset,
         ensure_all_finite=False,
         ensure_min_samples=ensure_min_samples,
+    )
+
+
+def _is_plain(X: Any, estimator: Any, min_samples: int) -> bool:
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype.kind in "iuf"
+        and X.dtype.isnative
+        and X.itemsize in (4, 8)
+        and len(X) >= min_samples
+        and X.shape[1] > 0
+        and not hasattr(estimator, "feature_names_in_")
     )
 
 

@@ -167,7 +167,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         self.strictness = strictness
         self.n_jobs = n_jobs
 
-    @parameters_checked  # type: ignore[untyped-decorator]
+    @parameters_checked
     def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the modes of `X` and label its points.
 
@@ -194,7 +194,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         rows = recipe.tree.find(X) if recipe.tree else None
         return self._store(modes, labels, recipe.bandwidth, cells, rows)
 
-    @parameters_checked  # type: ignore[untyped-decorator]
+    @parameters_checked
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a chunk of points and find the modes of all seen so far.
 

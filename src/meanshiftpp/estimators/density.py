@@ -166,7 +166,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         model.n_features_in_ = grid.n_features
         return model._store(grid)
 
-    @parameters_checked  # type: ignore[untyped-decorator]
+    @parameters_checked
     def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Count the points of `X`.
 
@@ -187,7 +187,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         X, weight = _weighted(checked_points(self, X, reset=True), sample_weight)
         return self._store(self._binned(X, self._empty(self._window(X, weight)), weight))
 
-    @parameters_checked  # type: ignore[untyped-decorator]
+    @parameters_checked
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a chunk of points to those counted so far.
 
