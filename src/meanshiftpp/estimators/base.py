@@ -62,7 +62,7 @@ def parameters_checked(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fit)
     def fit_once_checked(self: Any, *args: Any, **options: Any) -> Any:
-        values = [getattr(self, name) for name in _names_of(type(self))]
+        values = [getattr(self, name) for name in self._get_param_names()]
         kinds = [type(value) for value in values]
         if not _SCALARS.issuperset(kinds):
             return fit_checked(self, *args, **options)
