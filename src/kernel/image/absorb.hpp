@@ -1,37 +1,40 @@
 // Absorbing small pieces: every piece of fewer than min_size pixels joins the touching piece whose mean
 // colour is nearest, the smallest piece first.
+//
+// Sums of colours are integers, so they do not depend on the order of adding. Threads measure their stripes
+// and list which parts touch; the order of joining is sequential, on parts instead of pixels.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
+#include "kernel/base/cell_rule.hpp"
 #include "kernel/image/pieces.hpp"
 
 namespace mspp {
 
+// The regions that are left, numbered in the order of their first pixels.
+struct Regions {
+    std::vector<u32> of_part;
+    std::vector<i64> sizes;
+};
+
 class Absorber {
   public:
-    // IN colours (N, 3); IN/OUT pieces (N,), numbered below `count`.
-    Absorber(const float* colours, const Shape& shape, Array<u32>& pieces, u32 count)
-        : shape_(shape), pieces_(pieces), stats_(count), sets_(count) {
-        each_run(pieces, [&](u32 piece, i64 begin, i64 end) {
-            std::array<double, 3> sum = stats_[piece].mean;
-            for (i64 p = begin; p < end; ++p)
-                for (int c = 0; c < 3; ++c) sum[c] += colours[3 * p + c];
-            stats_[piece].mean = sum;
-            stats_[piece].size += end - begin;
-        });
-        for (Stats& piece : stats_)
-            for (double& mean : piece.mean) mean /= static_cast<double>(piece.size);
+    // IN colours (N, 3), parts (N,) and the sets of them that are pieces.
+    Absorber(const float* colours, const Stripes& stripes, const Array<u32>& parts, DisjointSets sets)
+        : stripes_(stripes), parts_(parts), sets_(std::move(sets)) {
+        sum_parts(colours);
+        chain_parts();
     }
 
-    // Returns the number of pieces that are left; they are numbered in the order of their first pixels.
-    u32 run(i64 min_size) {
-        list_pixels(min_size);
+    Regions run(i64 min_size) {
+        list_touching(min_size);
         std::vector<std::vector<u32>> of_size(static_cast<size_t>(std::max<i64>(min_size, 1)));
-        for (u32 piece = 0; piece < stats_.size(); ++piece)
-            if (stats_[piece].size < min_size) of_size[stats_[piece].size].push_back(piece);
+        for (u32 piece = 0; piece < sets_.size(); ++piece)
+            if (sets_.find(piece) == piece && stats_[piece].size < min_size)
+                of_size[stats_[piece].size].push_back(piece);
         for (i64 size = 1; size < min_size; ++size)
             for (size_t k = 0; k < of_size[size].size(); ++k) {
                 const u32 piece = of_size[size][k];
@@ -40,7 +43,7 @@ class Absorber {
                 if (stats_[joined].size > size && stats_[joined].size < min_size)
                     of_size[stats_[joined].size].push_back(joined);
             }
-        return number_sets(sets_, pieces_, pieces_);
+        return number_regions();
     }
 
   private:
@@ -48,32 +51,105 @@ class Absorber {
         i64 size = 0;
         std::array<double, 3> mean{};
     };
+    struct Touch {
+        u32 part, other;
+    };
 
-    // Makes a copy of the pieces with an empty border, so that neighbours are at fixed steps, and lists the
-    // pixels of all small pieces, one piece after the other. Joined pieces chain their lists.
-    void list_pixels(i64 min_size) {
-        const i64 deep = shape_.depth > 1 ? 1 : 0;
-        const i64 row = shape_.width + 2, slice = row * (shape_.height + 2);
-        steps_ = {-1, 1, -row, row};
-        if (deep) steps_.insert(steps_.end(), {-slice, slice});
-        padded_.assign(static_cast<size_t>(slice * (shape_.depth + 2 * deep)), kNoRegion);
-        first_.assign(stats_.size() + 1, 0);
-        for (size_t piece = 0; piece < stats_.size(); ++piece)
-            first_[piece + 1] = first_[piece] + (stats_[piece].size < min_size ? stats_[piece].size : 0);
-        pixels_.resize(static_cast<size_t>(first_.back()));
-        std::vector<i64> end(first_.begin(), first_.end() - 1);
-        const u32* piece = pieces_.data();
-        for (i64 z = 0; z < shape_.depth; ++z)
-            for (i64 y = 0; y < shape_.height; ++y) {
-                i64 at = (z + deep) * slice + (y + 1) * row + 1;
-                for (i64 x = 0; x < shape_.width; ++x, ++at, ++piece) {
-                    padded_[at] = *piece;
-                    if (*piece != kNoRegion && stats_[*piece].size < min_size) pixels_[end[*piece]++] = at;
-                }
-            }
-        next_.assign(stats_.size(), kNoRegion);
-        last_.resize(stats_.size());
+    // A colour as an integer, in steps of 2^-24: exact for Lab of bytes. The addition rounds, because a
+    // double in [2^28, 2^29) has an ulp of 2^-24.
+    static i64 fixed(float colour) {
+        return static_cast<i64>(bits_of(static_cast<double>(colour) + 0x1.8p28) - bits_of(0x1.8p28));
+    }
+
+    // A part lies in one stripe, so each thread has its own.
+    void sum_parts(const float* colours) {
+        struct Sums {
+            i64 size = 0, colour[3] = {};
+        };
+        Array<Sums> parts(sets_.size(), Sums{});
+        stripes_.each([&](int, const Range& range) {
+            each_run(parts_.data(), range, [&](u32 part, i64 begin, i64 end) {
+                Sums sums = parts[part];
+                for (i64 p = begin; p < end; ++p)
+                    for (int c = 0; c < 3; ++c) sums.colour[c] += fixed(colours[3 * p + c]);
+                sums.size += end - begin;
+                parts[part] = sums;
+            });
+        });
+        for (u32 part = 0; part < sets_.size(); ++part) {
+            const u32 root = sets_.find(part);
+            if (root == part) continue;
+            parts[root].size += parts[part].size;
+            for (int c = 0; c < 3; ++c) parts[root].colour[c] += parts[part].colour[c];
+        }
+        stats_.resize(sets_.size());
+        for (u32 part = 0; part < sets_.size(); ++part) {
+            stats_[part].size = parts[part].size;
+            for (int c = 0; c < 3; ++c)
+                stats_[part].mean[c] = static_cast<double>(parts[part].colour[c]) * 0x1p-24 /
+                                       static_cast<double>(parts[part].size);
+        }
+    }
+
+    // Chains the parts of each piece.
+    void chain_parts() {
+        next_.assign(sets_.size(), kNoRegion);
+        last_.resize(sets_.size());
         std::iota(last_.begin(), last_.end(), 0u);
+        for (u32 part = 0; part < sets_.size(); ++part) {
+            const u32 root = sets_.find(part);
+            if (root == part) continue;
+            next_[last_[root]] = part;
+            last_[root] = part;
+        }
+    }
+
+    // Lists the parts that touch each part of a small piece.
+    void list_touching(i64 min_size) {
+        is_small_.resize(sets_.size());
+        for (u32 part = 0; part < sets_.size(); ++part)
+            is_small_[part] = stats_[sets_.find(part)].size < min_size;
+        std::vector<Array<Touch>> touches(static_cast<size_t>(stripes_.count()));
+        first_.assign(size_t{sets_.size()} + 1, 0);
+        stripes_.each([&](int t, const Range&) { collect_touches(stripes_.rows(t), touches[t]); });
+        for (const Array<Touch>& list : touches)
+            for (const Touch& touch : list) ++first_[touch.part + 1];
+        for (size_t k = 1; k < first_.size(); ++k) first_[k] += first_[k - 1];
+        touching_.resize(first_.back());
+        std::vector<size_t> end(first_.begin(), first_.end() - 1);
+        for (const Array<Touch>& list : touches)
+            for (const Touch& touch : list) touching_[end[touch.part]++] = touch.other;
+    }
+
+    // OUT the pairs of touching parts of which the first is small and in these rows.
+    void collect_touches(const Range& rows, Array<Touch>& touches) const {
+        const Shape& shape = stripes_.shape();
+        auto add = [&](u32 part, u32 other) {
+            if (is_small_[part]) touches.push_back({part, other});
+        };
+        // Between pixels of a row and those at a step before; in both directions if that lies in these rows.
+        auto compare = [&](i64 begin, i64 end, i64 step, bool both) {
+            Touch last{kNoRegion, kNoRegion};
+            for (i64 p = begin; p < end; ++p) {
+                const Touch touch{parts_[p], parts_[p - step]};
+                if (touch.part == touch.other || touch.part == kNoRegion || touch.other == kNoRegion)
+                    continue;
+                if (touch.part == last.part && touch.other == last.other) continue;
+                last = touch;
+                add(touch.part, touch.other);
+                if (both) add(touch.other, touch.part);
+            }
+        };
+        for (i64 row = rows.begin; row < rows.end; ++row) {
+            const i64 begin = row * shape.width, end = begin + shape.width;
+            compare(begin + 1, end, 1, true);
+            each_earlier_row(shape, row, [&](i64 other) {
+                compare(begin, end, (row - other) * shape.width, other >= rows.begin);
+            });
+            each_later_row(shape, row, [&](i64 other) {
+                if (other >= rows.end) compare(begin, end, (row - other) * shape.width, false);
+            });
+        }
     }
 
     double squared_distance(u32 a, u32 b) const {
@@ -85,21 +161,17 @@ class Absorber {
 
     // The touching piece of nearest mean colour, the smallest number of equals; kNoRegion if none touches.
     u32 nearest_neighbour(u32 piece) {
-        u32 best = kNoRegion, last_seen = kNoRegion;
+        u32 best = kNoRegion;
         double nearest = 0;
         for (u32 part = piece; part != kNoRegion; part = next_[part])
-            for (i64 k = first_[part]; k < first_[part + 1]; ++k)
-                for (const i64 step : steps_) {
-                    const u32 touching = padded_[pixels_[k] + step];
-                    if (touching == kNoRegion || touching == part || touching == last_seen) continue;
-                    last_seen = touching;
-                    const u32 other = sets_.find(touching);
-                    if (other == piece || other == best) continue;
-                    const double away = squared_distance(piece, other);
-                    if (best != kNoRegion && (away > nearest || (away == nearest && other > best))) continue;
-                    best = other;
-                    nearest = away;
-                }
+            for (size_t k = first_[part]; k < first_[part + 1]; ++k) {
+                const u32 other = sets_.find(touching_[k]);
+                if (other == piece || other == best) continue;
+                const double away = squared_distance(piece, other);
+                if (best != kNoRegion && (away > nearest || (away == nearest && other > best))) continue;
+                best = other;
+                nearest = away;
+            }
         return best;
     }
 
@@ -117,14 +189,23 @@ class Absorber {
         return root;
     }
 
-    const Shape& shape_;
-    Array<u32>& pieces_;
-    std::vector<Stats> stats_;
+    Regions number_regions() {
+        u32 count;
+        Regions regions{number_sets(sets_, count), {}};
+        regions.sizes.resize(count);
+        for (u32 part = 0; part < sets_.size(); ++part)
+            if (sets_.find(part) == part) regions.sizes[regions.of_part[part]] = stats_[part].size;
+        return regions;
+    }
+
+    const Stripes& stripes_;
+    const Array<u32>& parts_;  // (N,)
     DisjointSets sets_;
-    std::vector<i64> steps_;           // from a pixel to those that touch it
-    Array<u32> padded_;                // the piece of each pixel, with a border of kNoRegion
-    std::vector<i64> first_, pixels_;  // per small piece: its pixels in padded_
-    std::vector<u32> next_, last_;     // per piece: the next of its chain, and the last
+    std::vector<Stats> stats_;      // per piece, at the place of its smallest part
+    std::vector<u32> next_, last_;  // per part: the next of its piece; per piece: the last
+    std::vector<char> is_small_;    // per part
+    std::vector<size_t> first_;     // per part: where its list in touching_ begins
+    Array<u32> touching_;           // the parts that touch each part of a small piece
 };
 
 }  // namespace mspp

@@ -43,29 +43,9 @@ class RegionGraph {
   public:
     // IN colours (N, 3), regions (N,) numbered below `count` or kNoRegion, the weights of the three colours.
     RegionGraph(const float* colours, const Array<u32>& regions, u32 count, const Contrast& contrast,
-                const Shape& shape, const std::array<double, 3>& weight)
+                const Stripes& stripes, const std::array<double, 3>& weight)
         : weight_{weight[0], weight[1], weight[2], 16.0}, regions_(count), edges_of_(count) {
-        each_run(regions, [&](u32 a, i64 begin, i64 end) {
-            Region run;
-            run.n = static_cast<double>(end - begin);
-            for (i64 p = begin; p < end; ++p) {
-                const double value[4] = {colours[3 * p], colours[3 * p + 1], colours[3 * p + 2],
-                                         contrast.texture[p]};
-                for (int k = 0; k < 4; ++k) {
-                    run.sum[k] += value[k];
-                    run.square[k] += value[k] * value[k];
-                }
-            }
-            regions_[a].add(run);
-        });
-        each_pixel(shape, [&](const Pixel& pixel) {
-            const u32 a = regions[pixel.p];
-            pixel.each_earlier(shape, [&](i64 q) {
-                const u32 b = regions[q];
-                if (a == b || a == kNoRegion || b == kNoRegion) return;
-                add_border(a, b, 0.5 * (contrast.edge[pixel.p] + contrast.edge[q]));
-            });
-        });
+        measure(colours, regions.data(), contrast, stripes);
         for (const Edge& edge : edges_) {
             regions_[edge.a].border += edge.length;
             regions_[edge.b].border += edge.length;
@@ -99,6 +79,14 @@ class RegionGraph {
     }
 
   private:
+    struct Run {
+        u32 region;
+        Region sums;
+    };
+    struct Border {
+        u32 a, b;
+        float strength;  // the sum of both sides
+    };
     struct Edge {
         u32 a, b;  // a < b; a is kNoRegion once the edge is removed
         double length, strength;
@@ -113,12 +101,78 @@ class RegionGraph {
         }
     };
 
+    // Sums of floating-point numbers depend on the order of adding. The first stripe adds at once; the others
+    // list their runs and borders, which are added in the order of the image.
+    void measure(const float* colours, const u32* regions, const Contrast& contrast, const Stripes& stripes) {
+        std::vector<std::vector<Run>> runs(static_cast<size_t>(stripes.count()));
+        std::vector<std::vector<Border>> borders(runs.size());
+        auto add_run = [&](const Run& run) { regions_[run.region].add(run.sums); };
+        auto add_border = [&](const Border& border) { this->add_border(border); };
+        stripes.each([&](int t, const Range& pixels) {
+            const Range rows = stripes.rows(t);
+            if (t == 0) {
+                each_summed_run(colours, regions, contrast, pixels, add_run);
+                each_border(regions, contrast, stripes.shape(), rows, add_border);
+            } else {
+                each_summed_run(colours, regions, contrast, pixels,
+                                [&](const Run& run) { runs[t].push_back(run); });
+                each_border(regions, contrast, stripes.shape(), rows,
+                            [&](const Border& border) { borders[t].push_back(border); });
+            }
+        });
+        for (auto& list : runs) std::for_each(list.begin(), list.end(), add_run);
+        for (auto& list : borders) std::for_each(list.begin(), list.end(), add_border);
+    }
+
+    // Calls fn(run) for the runs that begin in a range of pixels.
+    template <class Fn>
+    static void each_summed_run(const float* colours, const u32* regions, const Contrast& contrast,
+                                const Range& pixels, Fn&& fn) {
+        const i64 n = static_cast<i64>(contrast.texture.size());
+        auto start = [&](i64 p) {
+            while (p > 0 && p < n && regions[p] == regions[p - 1]) ++p;
+            return p;
+        };
+        each_run(regions, {start(pixels.begin), start(pixels.end)}, [&](u32 region, i64 begin, i64 end) {
+            Run run{region, {}};
+            run.sums.n = static_cast<double>(end - begin);
+            for (i64 p = begin; p < end; ++p) {
+                const double value[4] = {colours[3 * p], colours[3 * p + 1], colours[3 * p + 2],
+                                         contrast.texture[p]};
+                for (int k = 0; k < 4; ++k) {
+                    run.sums.sum[k] += value[k];
+                    run.sums.square[k] += value[k] * value[k];
+                }
+            }
+            fn(run);
+        });
+    }
+
+    // Calls fn(border) for each pair of touching pixels in different regions, of which the later is in these
+    // rows.
+    template <class Fn>
+    static void each_border(const u32* regions, const Contrast& contrast, const Shape& shape,
+                            const Range& rows, Fn&& fn) {
+        for (i64 row = rows.begin; row < rows.end; ++row) {
+            const i64 begin = row * shape.width, end = begin + shape.width;
+            i64 steps[3] = {1}, n = 1;
+            each_earlier_row(shape, row, [&](i64 other) { steps[n++] = (row - other) * shape.width; });
+            for (i64 p = begin; p < end; ++p)
+                for (i64 k = p == begin ? 1 : 0; k < n; ++k) {
+                    const i64 q = p - steps[k];
+                    const u32 a = regions[p], b = regions[q];
+                    if (a == b || a == kNoRegion || b == kNoRegion) continue;
+                    fn(Border{std::min(a, b), std::max(a, b), contrast.edge[p] + contrast.edge[q]});
+                }
+        }
+    }
+
     // Adds one pair of touching pixels to the edge between two regions.
-    void add_border(u32 a, u32 b, double strength) {
-        if (b < a) std::swap(a, b);
+    void add_border(const Border& border) {
+        const auto& [a, b, strength] = border;
         if (edges_.empty() || edges_[last_].a != a || edges_[last_].b != b) last_ = edge_between(a, b);
         edges_[last_].length += 1;
-        edges_[last_].strength += strength;
+        edges_[last_].strength += 0.5 * strength;
     }
 
     u32 edge_between(u32 a, u32 b) {
