@@ -22,8 +22,8 @@ struct Regions {
 
 class Absorber {
   public:
-    // IN colours (N, 3), parts (N,) and the sets of them that are pieces.
-    Absorber(const float* colours, const Stripes& stripes, const Array<u32>& parts, DisjointSets sets)
+    // IN colours (N, 3), the parts, and the sets of them that are pieces.
+    Absorber(const float* colours, const Stripes& stripes, const RunImage& parts, DisjointSets sets)
         : stripes_(stripes), parts_(parts), sets_(std::move(sets)) {
         sum_parts(colours);
         chain_parts();
@@ -67,14 +67,16 @@ class Absorber {
             i64 size = 0, colour[3] = {};
         };
         Array<Sums> parts(sets_.size(), Sums{});
-        stripes_.each([&](int, const Range& range) {
-            each_run(parts_.data(), range, [&](u32 part, i64 begin, i64 end) {
-                Sums sums = parts[part];
-                for (i64 p = begin; p < end; ++p)
-                    for (int c = 0; c < 3; ++c) sums.colour[c] += fixed(colours[3 * p + c]);
-                sums.size += end - begin;
-                parts[part] = sums;
-            });
+        stripes_.each([&](int, const Range& rows) {
+            for (i64 row = rows.begin; row < rows.end; ++row)
+                parts_.each_run(row, [&](const Run& run, i64 begin, i64 end) {
+                    if (run.region == kNoRegion) return;
+                    Sums sums = parts[run.region];
+                    for (i64 p = begin; p < end; ++p)
+                        for (int c = 0; c < 3; ++c) sums.colour[c] += fixed(colours[3 * p + c]);
+                    sums.size += end - begin;
+                    parts[run.region] = sums;
+                });
         });
         for (u32 part = 0; part < sets_.size(); ++part) {
             const u32 root = sets_.find(part);
@@ -111,7 +113,7 @@ class Absorber {
             is_small_[part] = stats_[sets_.find(part)].size < min_size;
         std::vector<Array<Touch>> touches(static_cast<size_t>(stripes_.count()));
         first_.assign(size_t{sets_.size()} + 1, 0);
-        stripes_.each([&](int t, const Range&) { collect_touches(stripes_.rows(t), touches[t]); });
+        stripes_.each([&](int t, const Range& rows) { collect_touches(rows, touches[t]); });
         for (const Array<Touch>& list : touches)
             for (const Touch& touch : list) ++first_[touch.part + 1];
         for (size_t k = 1; k < first_.size(); ++k) first_[k] += first_[k - 1];
@@ -125,29 +127,24 @@ class Absorber {
     void collect_touches(const Range& rows, Array<Touch>& touches) const {
         const Shape& shape = stripes_.shape();
         auto add = [&](u32 part, u32 other) {
-            if (is_small_[part]) touches.push_back({part, other});
+            if (part != other && part != kNoRegion && other != kNoRegion && is_small_[part])
+                touches.push_back({part, other});
         };
-        // Between pixels of a row and those at a step before; in both directions if that lies in these rows.
-        auto compare = [&](i64 begin, i64 end, i64 step, bool both) {
-            Touch last{kNoRegion, kNoRegion};
-            for (i64 p = begin; p < end; ++p) {
-                const Touch touch{parts_[p], parts_[p - step]};
-                if (touch.part == touch.other || touch.part == kNoRegion || touch.other == kNoRegion)
-                    continue;
-                if (touch.part == last.part && touch.other == last.other) continue;
-                last = touch;
-                add(touch.part, touch.other);
-                if (both) add(touch.other, touch.part);
-            }
+        auto compare = [&](i64 row, i64 other, bool both) {
+            each_overlap(parts_.row(row), parts_.row(other), {0, shape.width},
+                         [&](const Run& a, const Run& b, i64, i64) {
+                             add(a.region, b.region);
+                             if (both) add(b.region, a.region);
+                         });
         };
         for (i64 row = rows.begin; row < rows.end; ++row) {
-            const i64 begin = row * shape.width, end = begin + shape.width;
-            compare(begin + 1, end, 1, true);
-            each_earlier_row(shape, row, [&](i64 other) {
-                compare(begin, end, (row - other) * shape.width, other >= rows.begin);
-            });
+            for (const Run* run = parts_.row(row); run[1].begin < shape.width; ++run) {
+                add(run[0].region, run[1].region);
+                add(run[1].region, run[0].region);
+            }
+            each_earlier_row(shape, row, [&](i64 other) { compare(row, other, other >= rows.begin); });
             each_later_row(shape, row, [&](i64 other) {
-                if (other >= rows.end) compare(begin, end, (row - other) * shape.width, false);
+                if (other >= rows.end) compare(row, other, false);
             });
         }
     }
@@ -199,7 +196,7 @@ class Absorber {
     }
 
     const Stripes& stripes_;
-    const Array<u32>& parts_;  // (N,)
+    const RunImage& parts_;
     DisjointSets sets_;
     std::vector<Stats> stats_;      // per piece, at the place of its smallest part
     std::vector<u32> next_, last_;  // per part: the next of its piece; per piece: the last

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "kernel/image/pixels.hpp"
+#include "kernel/image/runs.hpp"
 #include "kernel/image/sliding_table.hpp"
 
 namespace mspp {
@@ -72,24 +72,28 @@ class ColourSteps {
   private:
     using Sums = Table::Sums;
 
+    // IN x: the column in the table.
     float largest_whole(i64 x) const {
         const i64 r = radius_;
-        auto square = [&](int top, int bottom, i64 left) {
-            const Sums *high = rows_[top] + left, *low = rows_[bottom] + left;
-            return (low[2 * r + 1] - high[2 * r + 1]) - (low[0] - high[0]);
-        };
-        auto distance = [&](const Sums& a, const Sums& b) {
-            float step[4];
-            const Sums difference = a - b;
-            for (int k = 0; k < 4; ++k)
-                step[k] = static_cast<float>(static_cast<i32>(difference.of[k])) * scale_;
-            return step[0] * step[0] + step[1] * step[1] + step[2] * step[2];
-        };
-        const float along = distance(square(1, 4, x - 2 * r), square(1, 4, x));
-        const float across = distance(square(0, 3, x - r), square(2, 5, x - r));
-        const float down = distance(square(0, 3, x - 2 * r), square(2, 5, x));
-        const float up = distance(square(2, 5, x - 2 * r), square(0, 3, x));
+        const float along = distance(1, 4, x - 2 * r, 1, 4, x), across = distance(0, 3, x - r, 2, 5, x - r);
+        const float down = distance(0, 3, x - 2 * r, 2, 5, x), up = distance(2, 5, x - 2 * r, 0, 3, x);
         return std::max(std::max(along, across), std::max(down, up));
+    }
+
+    // The squared distance between two whole squares: the rows of entries above and below, and the left
+    // column.
+    [[gnu::always_inline]] float distance(int top, int bottom, i64 left, int top2, int bottom2,
+                                          i64 left2) const {
+        const i64 side = 2 * radius_ + 1;
+        const Sums *a = rows_[top] + left, *b = rows_[bottom] + left, *c = rows_[top2] + left2,
+                   *d = rows_[bottom2] + left2;
+        float step[4];
+        for (int k = 0; k < 4; ++k) {
+            const u32 first = (b[side].of[k] - a[side].of[k]) - (b[0].of[k] - a[0].of[k]);
+            const u32 second = (d[side].of[k] - c[side].of[k]) - (d[0].of[k] - c[0].of[k]);
+            step[k] = static_cast<float>(static_cast<i32>(first - second)) * scale_;
+        }
+        return step[0] * step[0] + step[1] * step[1] + step[2] * step[2];
     }
 
     float largest_clipped(i64 x) const {
@@ -153,18 +157,18 @@ class SquareSums {
 template <bool MASKED>
 class ContrastMeter {
   public:
-    ContrastMeter(const float* colours, const Array<u32>& regions, const Shape& shape, Contrast& contrast)
+    ContrastMeter(const float* colours, const RunImage& regions, Contrast& contrast)
         : colours_(colours),
           regions_(regions),
-          shape_(shape),
-          radii_(shape),
+          shape_(regions.shape()),
+          radii_(shape_),
           contrast_(contrast),
           far_(colour_, shape_, radii_.far),
           near_(colour_, shape_, radii_.near) {}
 
     // OUT the contrast of some rows and columns of slice z.
     void measure_tile(i64 z, const Range& rows, const Range& columns) {
-        slice_ = z * shape_.slice();
+        first_row_ = z * shape_.height;
         auto around = [](const Range& range, i64 reach, i64 end) {
             return Range{std::max<i64>(range.begin - reach, 0), std::min(range.end + reach, end)};
         };
@@ -178,77 +182,97 @@ class ContrastMeter {
             while (colour_.next() < std::min(y + reach, shape_.height)) add_colours();
             while (roughness_.next() < std::min(y + radii_.coarse + 1, shape_.height)) add_roughness(rough);
             measure_texture(y, columns);
-            measure_edges(z, y, columns);
+            measure_edges(y, columns);
         }
     }
 
   private:
-    bool is_masked(i64 p) const { return MASKED && regions_[slice_ + p] == kNoRegion; }
+    i64 pixel(i64 y, i64 x) const { return (first_row_ + y) * shape_.width + x; }
 
     void add_colours() {
-        const i64 row = colour_.next() * shape_.width;
-        const float* colours = colours_ + 3 * (slice_ + row);
+        const i64 y = colour_.next();
+        const float* colours = colours_ + 3 * pixel(y, 0);
+        mark_inside(y);
         colour_.add_row([&](i64 x, int k) {
-            if (is_masked(row + x)) return 0;
+            if (MASKED && !inside_[x]) return 0;
             return k == 3 ? 1 : static_cast<i32>(colours[3 * x + k] * kColourSteps);
         });
     }
 
     void add_roughness(const Range& columns) {
-        const i64 y = roughness_.next(), row = y * shape_.width;
+        const i64 y = roughness_.next();
         sums_.measure(colour_, 0, shape_, y, radii_.fine, columns);
         counts_.measure(colour_, 3, shape_, y, radii_.fine, columns);
-        const float* colours = colours_ + 3 * (slice_ + row + columns.begin);
+        const float* colours = colours_ + 3 * pixel(y, columns.begin);
         rough_.resize(static_cast<size_t>(columns.size()));
         for (i64 i = 0; i < columns.size(); ++i)
             rough_[i] =
                 static_cast<i32>(std::abs(colours[3 * i] * kColourSteps - mean_of(sums_[i], counts_[i])));
+        mark_inside(y);
         roughness_.add_row([&](i64 x, int k) {
-            if (is_masked(row + x)) return 0;
+            if (MASKED && !inside_[x]) return 0;
             return k == 1 ? 1 : rough_[x - columns.begin];
         });
+    }
+
+    // OUT inside_: which pixels of a row are not masked.
+    void mark_inside(i64 y) {
+        if (!MASKED) return;
+        inside_.resize(static_cast<size_t>(shape_.width));
+        for (const Run* run = regions_.row(first_row_ + y); run->begin < shape_.width; ++run)
+            std::fill(&inside_[run->begin], &inside_[run->begin] + (run[1].begin - run->begin),
+                      run->region != kNoRegion);
     }
 
     void measure_texture(i64 y, const Range& columns) {
         sums_.measure(roughness_, 0, shape_, y, radii_.coarse, columns);
         counts_.measure(roughness_, 1, shape_, y, radii_.coarse, columns);
-        float* texture = &contrast_.texture[slice_ + y * shape_.width + columns.begin];
+        float* texture = &contrast_.texture[pixel(y, columns.begin)];
         for (i64 i = 0; i < columns.size(); ++i) texture[i] = mean_of(sums_[i], counts_[i]) / kColourSteps;
     }
 
-    void measure_edges(i64 z, i64 y, const Range& columns) {
-        differs_.assign(static_cast<size_t>(columns.size()), 0);
-        const i64 first = slice_ + y * shape_.width + columns.begin;
-        const u32* here = regions_.data() + first;
-        auto compare = [&](const Range& range, i64 step) {
-            for (i64 i = range.begin; i < range.end; ++i) differs_[i] |= here[i] ^ here[i + step];
-        };
-        const i64 row = z * shape_.height + y;
-        const Range all{0, columns.size()};
-        compare({columns.begin > 0 ? 0 : 1, all.end}, -1);
-        compare({0, all.end - (columns.end < shape_.width ? 0 : 1)}, 1);
-        each_earlier_row(shape_, row, [&](i64 other) { compare(all, (other - row) * shape_.width); });
-        each_later_row(shape_, row, [&](i64 other) { compare(all, (other - row) * shape_.width); });
+    void measure_edges(i64 y, const Range& columns) {
+        mark_borders(first_row_ + y, columns);
         far_.select(y);
         near_.select(y);
-        for (i64 i = 0; i < all.end; ++i)
-            if (differs_[i] != 0)
-                contrast_.edge[first + i] =
-                    (far_.at(columns.begin + i) + near_.at(columns.begin + i)) / (2 * kColourSteps);
+        for (i64 x = columns.begin; x < columns.end; ++x)
+            if (is_border_[x - columns.begin])
+                contrast_.edge[pixel(y, x)] = (far_.at(x) + near_.at(x)) / (2 * kColourSteps);
+    }
+
+    // OUT is_border_: which pixels of a row touch another region.
+    void mark_borders(i64 row, const Range& columns) {
+        is_border_.assign(static_cast<size_t>(columns.size()), 0);
+        auto mark = [&](i64 begin, i64 end) {
+            std::fill(&is_border_[0] + (std::max(begin, columns.begin) - columns.begin),
+                      &is_border_[0] + (std::min(end, columns.end) - columns.begin), 1);
+        };
+        const Run* here = regions_.run_at(row, columns.begin);
+        for (const Run* run = here; run->begin <= columns.end && run->begin < shape_.width; ++run)
+            if (run->begin > columns.begin || (run->begin == columns.begin && run->begin > 0))
+                mark(run->begin - 1, run->begin + 1);
+        auto compare = [&](i64 other) {
+            each_overlap(here, regions_.run_at(other, columns.begin), columns,
+                         [&](const Run& a, const Run& b, i64 begin, i64 end) {
+                             if (a.region != b.region) mark(begin, end);
+                         });
+        };
+        each_earlier_row(shape_, row, compare);
+        each_later_row(shape_, row, compare);
     }
 
     const float* colours_;
-    const Array<u32>& regions_;
+    const RunImage& regions_;
     const Shape& shape_;
     const Radii radii_;
     Contrast& contrast_;
-    i64 slice_ = 0;              // the first pixel of the slice
+    i64 first_row_ = 0;          // of the slice
     SlidingTable<4> colour_;     // three colours, and 1 for each pixel that is not masked
     SlidingTable<2> roughness_;  // the distance of the first colour to its mean nearby, and 1 as above
     ColourSteps<MASKED> far_, near_;
     SquareSums sums_, counts_;
     Array<i32> rough_;
-    Array<u32> differs_;  // not 0 where a row touches another region
+    std::vector<char> inside_, is_border_;
 };
 
 // An image in tiles: rectangles of one slice. A tile measures what lies around it too, so few large ones are
@@ -268,15 +292,18 @@ class Tiles {
     Range columns(i64 k) const { return cut(shape_.width, k % across_, across_); }
 
   private:
-    static constexpr i64 kWidth = 1024;
+#ifndef KW
+#define KW 1024
+#endif
+    static constexpr i64 kWidth = KW;
     static Range cut(i64 size, i64 k, i64 n) { return {size * k / n, size * (k + 1) / n}; }
     Shape shape_;
     i64 across_, down_;
 };
 
-// IN colours (N, 3), regions (N,), kNoRegion for masked pixels.
-inline Contrast measure_contrast(const float* colours, const Array<u32>& regions, const Shape& shape,
-                                 int n_threads) {
+// IN colours (N, 3).
+inline Contrast measure_contrast(const float* colours, const RunImage& regions, int n_threads) {
+    const Shape& shape = regions.shape();
     Contrast contrast;
     contrast.texture.resize(static_cast<size_t>(shape.size()));
     contrast.edge.resize(static_cast<size_t>(shape.size()));
@@ -287,12 +314,12 @@ inline Contrast measure_contrast(const float* colours, const Array<u32>& regions
         for (i64 k; (k = next.fetch_add(1)) < tiles.count();)
             meter.measure_tile(tiles.slice(k), tiles.rows(k), tiles.columns(k));
     };
-    const bool masked = std::find(regions.begin(), regions.end(), kNoRegion) != regions.end();
+    const bool masked = regions.is_masked();
     parallel(static_cast<int>(std::min<i64>(team, tiles.count())), [&](int) {
         if (masked)
-            measure(ContrastMeter<true>(colours, regions, shape, contrast));
+            measure(ContrastMeter<true>(colours, regions, contrast));
         else
-            measure(ContrastMeter<false>(colours, regions, shape, contrast));
+            measure(ContrastMeter<false>(colours, regions, contrast));
     });
     return contrast;
 }

@@ -22,13 +22,10 @@ class Hierarchy {
         const Stripes stripes(shape, n_threads);
         Pieces pieces = connected_pieces(clusters, stripes);
         Regions regions = Absorber(colours, stripes, pieces.parts, std::move(pieces.sets)).run(min_size);
-        regions_ = std::move(pieces.parts);
         sizes_ = std::move(regions.sizes);
-        stripes.each([&](int, const Range& range) {
-            for (i64 p = range.begin; p < range.end; ++p)
-                if (regions_[p] != kNoRegion) regions_[p] = regions.of_part[regions_[p]];
-        });
-        const Contrast contrast = measure_contrast(colours, regions_, shape, n_threads);
+        regions_ = std::move(pieces.parts);
+        stripes.each([&](int, const Range& rows) { regions_.renumber(rows, regions.of_part); });
+        const Contrast contrast = measure_contrast(colours, regions_, n_threads);
         RegionGraph graph(colours, regions_, static_cast<u32>(sizes_.size()), contrast, stripes, weight);
         unit_ = 854 * std::pow(graph.spread() / 15, 0.7);
         merges_ = graph.run(limit * unit_);
@@ -75,16 +72,19 @@ class Hierarchy {
         return labels;
     }
 
-    static void label(const Array<u32>& parts, const std::vector<i32>& of_part, const Stripes& stripes,
+    static void label(const RunImage& parts, const std::vector<i32>& of_part, const Stripes& stripes,
                       i32* labels) {
-        stripes.each([&](int, const Range& range) {
-            for (i64 p = range.begin; p < range.end; ++p)
-                labels[p] = parts[p] == kNoRegion ? -1 : of_part[parts[p]];
+        stripes.each([&](int, const Range& rows) {
+            for (i64 row = rows.begin; row < rows.end; ++row)
+                parts.each_run(row, [&](const Run& run, i64 begin, i64 end) {
+                    std::fill(labels + begin, labels + end,
+                              run.region == kNoRegion ? -1 : of_part[run.region]);
+                });
         });
     }
 
     Shape shape_;
-    Array<u32> regions_;      // the finest region of each pixel
+    RunImage regions_;        // the finest
     std::vector<i64> sizes_;  // of the finest regions
     double unit_ = 1;         // the cost at the default cut
     std::vector<Merge> merges_;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernel/base/disjoint_sets.hpp"
-#include "kernel/image/pixels.hpp"
+#include "kernel/image/runs.hpp"
 
 namespace mspp {
 
@@ -27,7 +27,7 @@ inline std::vector<u32> number_sets(DisjointSets& sets, u32& count) {
 }
 
 struct Pieces {
-    Array<u32> parts;   // (N,), kNoRegion for masked pixels
+    RunImage parts;
     DisjointSets sets;  // of parts: the pieces
 };
 
@@ -35,24 +35,20 @@ class PieceFinder {
   public:
     // IN clusters (N,), negative for masked pixels.
     PieceFinder(const i32* clusters, const Stripes& stripes)
-        : clusters_(clusters), stripes_(stripes), shape_(stripes.shape()) {}
+        : clusters_(clusters), stripes_(stripes), shape_(stripes.shape()), parts_(stripes) {}
 
     Pieces run() {
-        parts_.resize(static_cast<size_t>(shape_.size()));
         std::vector<std::vector<u32>> number(static_cast<size_t>(stripes_.count()));
-        std::vector<u32> count(number.size());
-        stripes_.each([&](int t, const Range&) {
-            DisjointSets sets;
-            const Range rows = stripes_.rows(t);
-            for (i64 row = rows.begin; row < rows.end; ++row) label_row(row, rows.begin, sets);
-            number[t] = number_sets(sets, count[t]);
-        });
         std::vector<u32> first(number.size() + 1);
-        std::partial_sum(count.begin(), count.end(), first.begin() + 1);
-        stripes_.each([&](int t, const Range& range) {
-            for (u32& x : number[t]) x += first[t];
-            for (i64 p = range.begin; p < range.end; ++p)
-                if (parts_[p] != kNoRegion) parts_[p] = number[t][parts_[p]];
+        stripes_.each([&](int t, const Range& rows) {
+            DisjointSets sets;
+            label_stripe(t, rows, sets);
+            number[t] = number_sets(sets, first[t + 1]);
+        });
+        std::partial_sum(first.begin(), first.end(), first.begin());
+        stripes_.each([&](int t, const Range& rows) {
+            for (u32& part : number[t]) part += first[t];
+            parts_.renumber(rows, number[t]);
         });
         DisjointSets sets(first.back());
         for (int t = 1; t < stripes_.count(); ++t) join_seam(stripes_.rows(t), sets);
@@ -60,24 +56,46 @@ class PieceFinder {
     }
 
   private:
-    // Labels one row from the pixel to the left and from touching rows at or after `first`.
-    void label_row(i64 row, i64 first, DisjointSets& sets) {
-        const i64 begin = row * shape_.width;
-        i64 steps[2], n = 0;  // to the pixels before in touching rows
-        each_earlier_row(shape_, row, [&](i64 other) {
-            if (other >= first) steps[n++] = (row - other) * shape_.width;
-        });
-        for (i64 p = begin; p < begin + shape_.width; ++p) {
-            const i32 cluster = clusters_[p];
-            const bool left = p > begin && clusters_[p - 1] == cluster;
-            u32 label = left ? parts_[p - 1] : kNoRegion;
-            for (i64 k = 0; k < n && cluster >= 0; ++k) {
-                const i64 q = p - steps[k];
-                if (clusters_[q] != cluster || (left && clusters_[q - 1] == cluster)) continue;
-                label = label == kNoRegion || label == parts_[q] ? parts_[q] : sets.join(label, parts_[q]);
-            }
-            parts_[p] = label == kNoRegion && cluster >= 0 ? sets.add() : label;
+    void label_stripe(int t, const Range& rows, DisjointSets& sets) {
+        Array<Run> runs;
+        std::vector<size_t> first;
+        for (i64 row = rows.begin; row < rows.end; ++row) {
+            first.push_back(runs.size());
+            find_runs(clusters_ + row * shape_.width, runs);
+            Run* here = &runs[first.back()];
+            each_earlier_row(shape_, row, [&](i64 other) {
+                if (other >= rows.begin) link(row, here, other, &runs[first[other - rows.begin]], sets);
+            });
+            for (; here->begin < shape_.width; ++here)
+                if (here->region == kNoRegion && clusters_[row * shape_.width + here->begin] >= 0)
+                    here->region = sets.add();
         }
+        parts_.store(t, rows, std::move(runs), first);
+    }
+
+    // Appends the runs of a row, not yet in a region.
+    void find_runs(const i32* clusters, Array<Run>& runs) const {
+        const size_t first = runs.size();
+        runs.resize(first + static_cast<size_t>(shape_.width) + 1);
+        Run* end = &runs[first];
+        *end++ = {0, kNoRegion};
+        for (i64 x = 1; x < shape_.width; ++x) {  // without a branch, which noise would mispredict
+            *end = {static_cast<u32>(x), kNoRegion};
+            end += clusters[x] != clusters[x - 1];
+        }
+        *end++ = {static_cast<u32>(shape_.width), kNoRegion};
+        runs.resize(static_cast<size_t>(end - runs.data()));
+    }
+
+    // Gives runs of a row the regions of the same clusters in a row before.
+    void link(i64 row, Run* here, i64 other, const Run* there, DisjointSets& sets) const {
+        Run* const first = here;
+        each_overlap(here, there, {0, shape_.width}, [&](const Run& run, const Run& before, i64 begin, i64) {
+            if (!touch(row, other, begin)) return;
+            u32& region = first[&run - first].region;
+            region = region == kNoRegion || region == before.region ? before.region
+                                                                    : sets.join(region, before.region);
+        });
     }
 
     // Joins the parts of a stripe with those that they touch in stripes before.
@@ -85,17 +103,23 @@ class PieceFinder {
         for (i64 row = rows.begin; row < std::min(rows.begin + shape_.height, rows.end); ++row)
             each_earlier_row(shape_, row, [&](i64 other) {
                 if (other >= rows.begin) return;
-                const i64 begin = row * shape_.width, step = (row - other) * shape_.width;
-                for (i64 p = begin; p < begin + shape_.width; ++p)
-                    if (clusters_[p] >= 0 && clusters_[p] == clusters_[p - step])
-                        sets.join(parts_[p], parts_[p - step]);
+                each_overlap(parts_.row(row), parts_.row(other), {0, shape_.width},
+                             [&](const Run& a, const Run& b, i64 begin, i64) {
+                                 if (touch(row, other, begin)) sets.join(a.region, b.region);
+                             });
             });
+    }
+
+    // Whether two rows have the same cluster in a column.
+    bool touch(i64 row, i64 other, i64 column) const {
+        const i32 cluster = clusters_[row * shape_.width + column];
+        return cluster >= 0 && cluster == clusters_[other * shape_.width + column];
     }
 
     const i32* clusters_;
     const Stripes& stripes_;
     const Shape& shape_;
-    Array<u32> parts_;
+    RunImage parts_;
 };
 
 // IN clusters (N,), negative for masked pixels.

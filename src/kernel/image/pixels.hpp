@@ -1,11 +1,10 @@
-// The pixels of an image or of a volume, which of them touch, and their division among threads.
+// The pixels of an image or of a volume, which of their rows touch, and their division among threads.
 //
-// A volume is a stack of slices; an image is a volume of depth 1.
+// A volume is a stack of slices; an image is a volume of depth 1. Rows are numbered through all slices.
 #pragma once
 
 #include <algorithm>
 
-#include "kernel/base/memory.hpp"
 #include "kernel/base/numbers.hpp"
 #include "kernel/base/threads.hpp"
 
@@ -17,8 +16,6 @@ struct Shape {
     i64 rows() const { return depth * height; }
     i64 size() const { return rows() * width; }
 };
-
-inline constexpr u32 kNoRegion = UINT32_MAX;  // of a masked pixel
 
 // Calls fn(other) for each row that touches `row` and comes before it: above, and in the slice before.
 template <class Fn>
@@ -33,7 +30,7 @@ void each_later_row(const Shape& shape, i64 row, Fn&& fn) {
     if (row + shape.height < shape.rows()) fn(row + shape.height);
 }
 
-// The rows of an image, or of all slices of a volume, in nearly equal stripes: one for each thread.
+// The rows of an image in nearly equal stripes: one for each thread.
 class Stripes {
   public:
     Stripes(const Shape& shape, int n_threads)
@@ -43,13 +40,10 @@ class Stripes {
     const Shape& shape() const { return shape_; }
     int count() const { return count_; }
     Range rows(int t) const { return part(shape_.rows(), t, count_); }
-    // Calls fn(t, range) for the t-th stripe on its own thread, with the range of its pixels.
+    // Calls fn(t, rows) for the t-th stripe on its own thread.
     template <class Fn>
     void each(Fn&& fn) const {
-        parallel(count_, [&](int t) {
-            const Range range = rows(t);
-            fn(t, Range{range.begin * shape_.width, range.end * shape_.width});
-        });
+        parallel(count_, [&](int t) { fn(t, rows(t)); });
     }
 
   private:
@@ -57,15 +51,5 @@ class Stripes {
     Shape shape_;
     int count_;
 };
-
-// Calls fn(region, begin, end) for every run of consecutive pixels of one region; masked pixels are skipped.
-template <class Fn>
-void each_run(const u32* regions, const Range& range, Fn&& fn) {
-    for (i64 begin = range.begin, end; begin < range.end; begin = end) {
-        const u32 region = regions[begin];
-        for (end = begin + 1; end < range.end && regions[end] == region;) ++end;
-        if (region != kNoRegion) fn(region, begin, end);
-    }
-}
 
 }  // namespace mspp

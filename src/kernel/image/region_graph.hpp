@@ -41,11 +41,11 @@ struct Merge {
 
 class RegionGraph {
   public:
-    // IN colours (N, 3), regions (N,) numbered below `count` or kNoRegion, the weights of the three colours.
-    RegionGraph(const float* colours, const Array<u32>& regions, u32 count, const Contrast& contrast,
+    // IN colours (N, 3), regions numbered below `count`, the weights of the three colours.
+    RegionGraph(const float* colours, const RunImage& regions, u32 count, const Contrast& contrast,
                 const Stripes& stripes, const std::array<double, 3>& weight)
         : weight_{weight[0], weight[1], weight[2], 16.0}, regions_(count), edges_of_(count) {
-        measure(colours, regions.data(), contrast, stripes);
+        measure(colours, regions, contrast, stripes);
         for (const Edge& edge : edges_) {
             regions_[edge.a].border += edge.length;
             regions_[edge.b].border += edge.length;
@@ -79,7 +79,7 @@ class RegionGraph {
     }
 
   private:
-    struct Run {
+    struct RunSums {
         u32 region;
         Region sums;
     };
@@ -103,20 +103,20 @@ class RegionGraph {
 
     // Sums of floating-point numbers depend on the order of adding. The first stripe adds at once; the others
     // list their runs and borders, which are added in the order of the image.
-    void measure(const float* colours, const u32* regions, const Contrast& contrast, const Stripes& stripes) {
-        std::vector<std::vector<Run>> runs(static_cast<size_t>(stripes.count()));
+    void measure(const float* colours, const RunImage& regions, const Contrast& contrast,
+                 const Stripes& stripes) {
+        std::vector<std::vector<RunSums>> runs(static_cast<size_t>(stripes.count()));
         std::vector<std::vector<Border>> borders(runs.size());
-        auto add_run = [&](const Run& run) { regions_[run.region].add(run.sums); };
+        auto add_run = [&](const RunSums& run) { regions_[run.region].add(run.sums); };
         auto add_border = [&](const Border& border) { this->add_border(border); };
-        stripes.each([&](int t, const Range& pixels) {
-            const Range rows = stripes.rows(t);
+        stripes.each([&](int t, const Range& rows) {
             if (t == 0) {
-                each_summed_run(colours, regions, contrast, pixels, add_run);
-                each_border(regions, contrast, stripes.shape(), rows, add_border);
+                each_summed_run(colours, regions, contrast, rows, add_run);
+                each_border(regions, contrast, rows, add_border);
             } else {
-                each_summed_run(colours, regions, contrast, pixels,
-                                [&](const Run& run) { runs[t].push_back(run); });
-                each_border(regions, contrast, stripes.shape(), rows,
+                each_summed_run(colours, regions, contrast, rows,
+                                [&](const RunSums& run) { runs[t].push_back(run); });
+                each_border(regions, contrast, rows,
                             [&](const Border& border) { borders[t].push_back(border); });
             }
         });
@@ -124,46 +124,75 @@ class RegionGraph {
         for (auto& list : borders) std::for_each(list.begin(), list.end(), add_border);
     }
 
-    // Calls fn(run) for the runs that begin in a range of pixels.
+    // Calls fn(run) with the sums of the runs that begin in these rows. A run that goes on in the next row is
+    // one run.
     template <class Fn>
-    static void each_summed_run(const float* colours, const u32* regions, const Contrast& contrast,
-                                const Range& pixels, Fn&& fn) {
-        const i64 n = static_cast<i64>(contrast.texture.size());
-        auto start = [&](i64 p) {
-            while (p > 0 && p < n && regions[p] == regions[p - 1]) ++p;
-            return p;
-        };
-        each_run(regions, {start(pixels.begin), start(pixels.end)}, [&](u32 region, i64 begin, i64 end) {
-            Run run{region, {}};
-            run.sums.n = static_cast<double>(end - begin);
-            for (i64 p = begin; p < end; ++p) {
-                const double value[4] = {colours[3 * p], colours[3 * p + 1], colours[3 * p + 2],
-                                         contrast.texture[p]};
-                for (int k = 0; k < 4; ++k) {
-                    run.sums.sum[k] += value[k];
-                    run.sums.square[k] += value[k] * value[k];
+    static void each_summed_run(const float* colours, const RunImage& regions, const Contrast& contrast,
+                                const Range& rows, Fn&& fn) {
+        const Shape& shape = regions.shape();
+        RunSums sums{rows.begin > 0 ? regions.run_at(rows.begin - 1, shape.width - 1)->region : kNoRegion,
+                     {}};
+        bool begun = false;  // in these rows
+        for (i64 row = rows.begin; row < (begun ? shape.rows() : rows.end); ++row) {
+            const Run* run = regions.row(row);
+            if (row >= rows.end && run->region != sums.region) break;
+            regions.each_run(row, [&](const Run& run, i64 begin, i64 end) {
+                if (run.region != sums.region) {
+                    if (begun) fn(sums);
+                    sums = {run.region, {}};
+                    begun = run.region != kNoRegion && row < rows.end;
                 }
+                if (begun) add_pixels(colours, contrast, begin, end, sums.sums);
+            });
+        }
+        if (begun) fn(sums);
+    }
+
+    static void add_pixels(const float* colours, const Contrast& contrast, i64 begin, i64 end, Region& sums) {
+        Region run = sums;
+        run.n += static_cast<double>(end - begin);
+        for (i64 p = begin; p < end; ++p) {
+            const double value[4] = {colours[3 * p], colours[3 * p + 1], colours[3 * p + 2],
+                                     contrast.texture[p]};
+            for (int k = 0; k < 4; ++k) {
+                run.sum[k] += value[k];
+                run.square[k] += value[k] * value[k];
             }
-            fn(run);
-        });
+        }
+        sums = run;
     }
 
     // Calls fn(border) for each pair of touching pixels in different regions, of which the later is in these
-    // rows.
+    // rows: in the order of the later, first to the left, then above, then in the slice before.
     template <class Fn>
-    static void each_border(const u32* regions, const Contrast& contrast, const Shape& shape,
-                            const Range& rows, Fn&& fn) {
+    static void each_border(const RunImage& regions, const Contrast& contrast, const Range& rows, Fn&& fn) {
+        const i64 width = regions.shape().width;
+        auto emit = [&](u32 a, u32 b, i64 p, i64 q) {
+            if (a == b || a == kNoRegion || b == kNoRegion) return;
+            fn(Border{std::min(a, b), std::max(a, b), contrast.edge[p] + contrast.edge[q]});
+        };
         for (i64 row = rows.begin; row < rows.end; ++row) {
-            const i64 begin = row * shape.width, end = begin + shape.width;
-            i64 steps[3] = {1}, n = 1;
-            each_earlier_row(shape, row, [&](i64 other) { steps[n++] = (row - other) * shape.width; });
-            for (i64 p = begin; p < end; ++p)
-                for (i64 k = p == begin ? 1 : 0; k < n; ++k) {
-                    const i64 q = p - steps[k];
-                    const u32 a = regions[p], b = regions[q];
-                    if (a == b || a == kNoRegion || b == kNoRegion) continue;
-                    fn(Border{std::min(a, b), std::max(a, b), contrast.edge[p] + contrast.edge[q]});
+            const Run *here = regions.row(row), *before[2];
+            i64 steps[2], n = 0;
+            each_earlier_row(regions.shape(), row, [&](i64 other) {
+                before[n] = regions.row(other);
+                steps[n++] = (row - other) * width;
+            });
+            for (i64 begin = 0, end; begin < width; begin = end) {
+                const i64 p = row * width + begin;
+                bool differs = false;
+                end = here[1].begin;
+                for (i64 k = 0; k < n; ++k) {
+                    differs |= before[k]->region != here->region;
+                    end = std::min<i64>(end, before[k][1].begin);
                 }
+                if (begin == here->begin && begin > 0) emit(here->region, here[-1].region, p, p - 1);
+                for (i64 i = 0; i < end - begin && differs; ++i)
+                    for (i64 k = 0; k < n; ++k)
+                        emit(here->region, before[k]->region, p + i, p + i - steps[k]);
+                here += here[1].begin == end;
+                for (i64 k = 0; k < n; ++k) before[k] += before[k][1].begin == end;
+            }
         }
     }
 
