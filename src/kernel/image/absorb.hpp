@@ -22,9 +22,9 @@ struct Regions {
 
 class Absorber {
   public:
-    // IN colours (N, 3), the parts, and the sets of them that are pieces.
-    Absorber(const float* colours, const Stripes& stripes, const RunImage& parts, DisjointSets sets)
-        : stripes_(stripes), parts_(parts), sets_(std::move(sets)) {
+    // IN colours (N, 3), pieces, of which the sets change.
+    Absorber(const float* colours, const Stripes& stripes, Pieces& pieces)
+        : stripes_(stripes), parts_(pieces.parts), first_part_(pieces.first), sets_(pieces.sets) {
         sum_parts(colours);
         chain_parts();
     }
@@ -53,6 +53,10 @@ class Absorber {
     };
     struct Touch {
         u32 part, other;
+    };
+    struct List {
+        u32* begin;
+        u32 size;
     };
 
     // A colour as an integer, in steps of 2^-24: exact for Lab of bytes. The addition rounds, because a
@@ -95,6 +99,7 @@ class Absorber {
 
     // Chains the parts of each piece.
     void chain_parts() {
+        seen_by_.assign(sets_.size(), 0);
         next_.assign(sets_.size(), kNoRegion);
         last_.resize(sets_.size());
         std::iota(last_.begin(), last_.end(), 0u);
@@ -111,20 +116,35 @@ class Absorber {
         is_small_.resize(sets_.size());
         for (u32 part = 0; part < sets_.size(); ++part)
             is_small_[part] = stats_[sets_.find(part)].size < min_size;
-        std::vector<Array<Touch>> touches(static_cast<size_t>(stripes_.count()));
-        first_.assign(size_t{sets_.size()} + 1, 0);
-        stripes_.each([&](int t, const Range& rows) { collect_touches(rows, touches[t]); });
-        for (const Array<Touch>& list : touches)
-            for (const Touch& touch : list) ++first_[touch.part + 1];
-        for (size_t k = 1; k < first_.size(); ++k) first_[k] += first_[k - 1];
-        touching_.resize(first_.back());
-        std::vector<size_t> end(first_.begin(), first_.end() - 1);
-        for (const Array<Touch>& list : touches)
-            for (const Touch& touch : list) touching_[end[touch.part]++] = touch.other;
+        lists_.resize(sets_.size());
+        touching_.resize(static_cast<size_t>(stripes_.count()));
+        stripes_.each([&](int t, const Range& rows) {
+            list_stripe(collect_touches(rows), first_part_[t], first_part_[t + 1], touching_[t]);
+        });
     }
 
-    // OUT the pairs of touching parts of which the first is small and in these rows.
-    void collect_touches(const Range& rows, Array<Touch>& touches) const {
+    // Lists each part's neighbours without repetitions. IN touches of the parts [first, last).
+    void list_stripe(const Array<Touch>& touches, u32 first, u32 last, Array<u32>& touching) {
+        std::vector<size_t> end(size_t{last - first} + 1);
+        for (const Touch& touch : touches) ++end[touch.part - first + 1];
+        std::partial_sum(end.begin(), end.end(), end.begin());
+        touching.resize(touches.size());
+        for (u32 part = first; part < last; ++part) lists_[part] = {touching.data() + end[part - first], 0};
+        for (const Touch& touch : touches) touching[end[touch.part - first]++] = touch.other;
+        std::vector<u32> listed_by(sets_.size(), kNoRegion);
+        for (u32 part = first; part < last; ++part) {
+            List& list = lists_[part];
+            for (const u32* other = list.begin; other < touching.data() + end[part - first]; ++other) {
+                if (listed_by[*other] == part) continue;
+                listed_by[*other] = part;
+                list.begin[list.size++] = *other;
+            }
+        }
+    }
+
+    // Returns the pairs of touching parts of which the first is small and in these rows.
+    Array<Touch> collect_touches(const Range& rows) const {
+        Array<Touch> touches;
         const Shape& shape = stripes_.shape();
         auto add = [&](u32 part, u32 other) {
             if (part != other && part != kNoRegion && other != kNoRegion && is_small_[part])
@@ -147,6 +167,7 @@ class Absorber {
                 if (other >= rows.end) compare(row, other, false);
             });
         }
+        return touches;
     }
 
     double squared_distance(u32 a, u32 b) const {
@@ -157,18 +178,25 @@ class Absorber {
     }
 
     // The touching piece of nearest mean colour, the smallest number of equals; kNoRegion if none touches.
+    // Removes what the lists of the piece need not hold again: parts of the piece itself, and repetitions.
     u32 nearest_neighbour(u32 piece) {
         u32 best = kNoRegion;
         double nearest = 0;
-        for (u32 part = piece; part != kNoRegion; part = next_[part])
-            for (size_t k = first_[part]; k < first_[part + 1]; ++k) {
-                const u32 other = sets_.find(touching_[k]);
-                if (other == piece || other == best) continue;
+        seen_by_[piece] = ++visit_;
+        for (u32 part = piece; part != kNoRegion; part = next_[part]) {
+            List& list = lists_[part];
+            const u32 size = std::exchange(list.size, 0);
+            for (u32 k = 0; k < size; ++k) {
+                const u32 other = sets_.find(list.begin[k]);
+                if (seen_by_[other] == visit_) continue;
+                seen_by_[other] = visit_;
+                list.begin[list.size++] = other;
                 const double away = squared_distance(piece, other);
                 if (best != kNoRegion && (away > nearest || (away == nearest && other > best))) continue;
                 best = other;
                 nearest = away;
             }
+        }
         return best;
     }
 
@@ -197,12 +225,15 @@ class Absorber {
 
     const Stripes& stripes_;
     const RunImage& parts_;
-    DisjointSets sets_;
-    std::vector<Stats> stats_;      // per piece, at the place of its smallest part
-    std::vector<u32> next_, last_;  // per part: the next of its piece; per piece: the last
-    std::vector<char> is_small_;    // per part
-    std::vector<size_t> first_;     // per part: where its list in touching_ begins
-    Array<u32> touching_;           // the parts that touch each part of a small piece
+    const std::vector<u32>& first_part_;  // per stripe
+    DisjointSets& sets_;
+    std::vector<Stats> stats_;          // per piece, at the place of its smallest part
+    std::vector<u32> next_, last_;      // per part: the next of its piece; per piece: the last
+    std::vector<char> is_small_;        // per part
+    std::vector<List> lists_;           // per part of a small piece: the parts that it touches
+    std::vector<Array<u32>> touching_;  // per stripe: the memory of its lists
+    std::vector<u32> seen_by_;          // per piece: the last visit to a piece that it touches
+    u32 visit_ = 0;
 };
 
 }  // namespace mspp

@@ -249,8 +249,7 @@ class ContrastMeter {
         };
         const Run* here = regions_.run_at(row, columns.begin);
         for (const Run* run = here; run->begin <= columns.end && run->begin < shape_.width; ++run)
-            if (run->begin > columns.begin || (run->begin == columns.begin && run->begin > 0))
-                mark(run->begin - 1, run->begin + 1);
+            if (run->begin >= columns.begin && run->begin > 0) mark(i64{run->begin} - 1, i64{run->begin} + 1);
         auto compare = [&](i64 other) {
             each_overlap(here, regions_.run_at(other, columns.begin), columns,
                          [&](const Run& a, const Run& b, i64 begin, i64 end) {
@@ -292,10 +291,7 @@ class Tiles {
     Range columns(i64 k) const { return cut(shape_.width, k % across_, across_); }
 
   private:
-#ifndef KW
-#define KW 1024
-#endif
-    static constexpr i64 kWidth = KW;
+    static constexpr i64 kWidth = 1024;
     static Range cut(i64 size, i64 k, i64 n) { return {size * k / n, size * (k + 1) / n}; }
     Shape shape_;
     i64 across_, down_;
@@ -307,7 +303,7 @@ inline Contrast measure_contrast(const float* colours, const RunImage& regions, 
     Contrast contrast;
     contrast.texture.resize(static_cast<size_t>(shape.size()));
     contrast.edge.resize(static_cast<size_t>(shape.size()));
-    const int team = team_size(shape.size(), 1 << 14, n_threads);
+    const int team = team_size(shape.size(), kPixelGrain, n_threads);
     const Tiles tiles(shape, team);
     std::atomic<i64> next{0};
     auto measure = [&](auto&& meter) {

@@ -19,9 +19,9 @@ class Hierarchy {
     Hierarchy(const float* colours, const i32* clusters, const Shape& shape,
               const std::array<double, 3>& weight, i64 min_size, double limit, int n_threads)
         : shape_(shape) {
-        const Stripes stripes(shape, n_threads);
+        const Stripes stripes = Stripes::for_threads(shape, n_threads);
         Pieces pieces = connected_pieces(clusters, stripes);
-        Regions regions = Absorber(colours, stripes, pieces.parts, std::move(pieces.sets)).run(min_size);
+        Regions regions = Absorber(colours, stripes, pieces).run(min_size);
         sizes_ = std::move(regions.sizes);
         regions_ = std::move(pieces.parts);
         stripes.each([&](int, const Range& rows) { regions_.renumber(rows, regions.of_part); });
@@ -44,12 +44,12 @@ class Hierarchy {
         const std::vector<u32> number = number_sets(sets, count);
         std::vector<i64> sizes(count);
         for (size_t k = 0; k < number.size(); ++k) sizes[number[k]] += sizes_[k];
-        const Stripes stripes(shape_, n_threads);
+        const Stripes stripes = Stripes::for_threads(shape_, n_threads);
         label(regions_, labels_by_size(number, sizes), stripes, labels);
         if (min_size <= 1) return;
         // Regions are connected, so they are the pieces of their label image.
         Pieces pieces = connected_pieces(labels, stripes);
-        const Regions left = Absorber(colours, stripes, pieces.parts, std::move(pieces.sets)).run(min_size);
+        const Regions left = Absorber(colours, stripes, pieces).run(min_size);
         label(pieces.parts, labels_by_size(left.of_part, left.sizes), stripes, labels);
     }
 

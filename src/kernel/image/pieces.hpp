@@ -28,7 +28,8 @@ inline std::vector<u32> number_sets(DisjointSets& sets, u32& count) {
 
 struct Pieces {
     RunImage parts;
-    DisjointSets sets;  // of parts: the pieces
+    std::vector<u32> first;  // the first part of each stripe, and the number of all
+    DisjointSets sets;       // of parts: the pieces
 };
 
 class PieceFinder {
@@ -52,7 +53,7 @@ class PieceFinder {
         });
         DisjointSets sets(first.back());
         for (int t = 1; t < stripes_.count(); ++t) join_seam(stripes_.rows(t), sets);
-        return {std::move(parts_), std::move(sets)};
+        return {std::move(parts_), std::move(first), std::move(sets)};
     }
 
   private:

@@ -30,12 +30,17 @@ void each_later_row(const Shape& shape, i64 row, Fn&& fn) {
     if (row + shape.height < shape.rows()) fn(row + shape.height);
 }
 
+inline constexpr i64 kPixelGrain = 1 << 14;  // pixels that are worth a thread
+
 // The rows of an image in nearly equal stripes: one for each thread.
 class Stripes {
   public:
-    Stripes(const Shape& shape, int n_threads)
-        : shape_(shape),
-          count_(static_cast<int>(std::min<i64>(team_size(shape.size(), kGrain, n_threads), shape.rows()))) {}
+    // IN count: of the stripes, at most one for each row.
+    Stripes(const Shape& shape, int count) : shape_(shape), count_(count) {}
+    static Stripes for_threads(const Shape& shape, int n_threads) {
+        const i64 team = team_size(shape.size(), kPixelGrain, n_threads);
+        return {shape, static_cast<int>(std::min(team, shape.rows()))};
+    }
 
     const Shape& shape() const { return shape_; }
     int count() const { return count_; }
@@ -47,7 +52,6 @@ class Stripes {
     }
 
   private:
-    static constexpr i64 kGrain = 1 << 14;  // pixels that are worth a thread
     Shape shape_;
     int count_;
 };
