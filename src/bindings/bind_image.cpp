@@ -30,11 +30,12 @@ static void make_hierarchy(Hierarchy* self, const Matrix<float>& colours, const 
     new (self) Hierarchy(colours.data(), clusters.data(), image, weights, min_size, limit, n_threads);
 }
 
-static auto cut_hierarchy(const Hierarchy& self, const Matrix<float>& colours, double level, i64 min_size) {
+static auto cut_hierarchy(const Hierarchy& self, const Matrix<float>& colours, double level, i64 min_size,
+                          int n_threads) {
     if (static_cast<i64>(colours.shape(0)) != self.n_pixels() || colours.shape(1) != 3)
         throw nb::value_error("colours must be those of the image");
     Array<i32> labels(colours.shape(0));
-    without_gil([&] { self.cut(colours.data(), level, min_size, labels.data()); });
+    without_gil([&] { self.cut(colours.data(), level, min_size, labels.data(), n_threads); });
     return to_numpy(std::move(labels), {colours.shape(0)});
 }
 
@@ -44,6 +45,7 @@ void bind_image(nb::module_& m) {
     nb::class_<Hierarchy>(m, "Hierarchy")
         .def("__init__", &make_hierarchy, nb::arg("colours"), nb::arg("clusters"), nb::arg("shape"),
              nb::arg("weights"), nb::arg("min_size"), nb::arg("limit"), nb::arg("n_threads"))
-        .def("cut", &cut_hierarchy, nb::arg("colours"), nb::arg("level"), nb::arg("min_size"))
+        .def("cut", &cut_hierarchy, nb::arg("colours"), nb::arg("level"), nb::arg("min_size"),
+             nb::arg("n_threads"))
         .def("count", &Hierarchy::count, nb::arg("level"));
 }

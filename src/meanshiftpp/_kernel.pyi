@@ -191,7 +191,9 @@ class Hierarchy:
         limit: float,  # the largest cost of a merge, in units of the default cut
         n_threads: int,
     ) -> None: ...
-    def cut(self, colours: NDArray[np.float32], level: float, min_size: int) -> NDArray[np.int32]:
+    def cut(
+        self, colours: NDArray[np.float32], level: float, min_size: int, n_threads: int
+    ) -> NDArray[np.int32]:
         """Return labels by falling size, -1 for masked pixels."""
 
     def count(self, level: float) -> int:

@@ -1,37 +1,40 @@
 // Absorbing small pieces: every piece of fewer than min_size pixels joins the touching piece whose mean
 // colour is nearest, the smallest piece first.
+//
+// Sums of colours are integers, so they do not depend on the order of adding. Threads measure their stripes
+// and list which parts touch; the order of joining is sequential, on parts instead of pixels.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
+#include "kernel/base/cell_rule.hpp"
 #include "kernel/image/pieces.hpp"
 
 namespace mspp {
 
+// The regions that are left, numbered in the order of their first pixels.
+struct Regions {
+    std::vector<u32> of_part;
+    std::vector<i64> sizes;
+};
+
 class Absorber {
   public:
-    // IN colours (N, 3); IN/OUT pieces (N,), numbered below `count`.
-    Absorber(const float* colours, const Shape& shape, Array<u32>& pieces, u32 count)
-        : shape_(shape), pieces_(pieces), stats_(count), sets_(count) {
-        each_run(pieces, [&](u32 piece, i64 begin, i64 end) {
-            std::array<double, 3> sum = stats_[piece].mean;
-            for (i64 p = begin; p < end; ++p)
-                for (int c = 0; c < 3; ++c) sum[c] += colours[3 * p + c];
-            stats_[piece].mean = sum;
-            stats_[piece].size += end - begin;
-        });
-        for (Stats& piece : stats_)
-            for (double& mean : piece.mean) mean /= static_cast<double>(piece.size);
+    // IN colours (N, 3), pieces, of which the sets change.
+    Absorber(const float* colours, const Stripes& stripes, Pieces& pieces)
+        : stripes_(stripes), parts_(pieces.parts), first_part_(pieces.first), sets_(pieces.sets) {
+        sum_parts(colours);
+        chain_parts();
     }
 
-    // Returns the number of pieces that are left; they are numbered in the order of their first pixels.
-    u32 run(i64 min_size) {
-        list_pixels(min_size);
+    Regions run(i64 min_size) {
+        list_touching(min_size);
         std::vector<std::vector<u32>> of_size(static_cast<size_t>(std::max<i64>(min_size, 1)));
-        for (u32 piece = 0; piece < stats_.size(); ++piece)
-            if (stats_[piece].size < min_size) of_size[stats_[piece].size].push_back(piece);
+        for (u32 piece = 0; piece < sets_.size(); ++piece)
+            if (sets_.find(piece) == piece && stats_[piece].size < min_size)
+                of_size[stats_[piece].size].push_back(piece);
         for (i64 size = 1; size < min_size; ++size)
             for (size_t k = 0; k < of_size[size].size(); ++k) {
                 const u32 piece = of_size[size][k];
@@ -40,7 +43,7 @@ class Absorber {
                 if (stats_[joined].size > size && stats_[joined].size < min_size)
                     of_size[stats_[joined].size].push_back(joined);
             }
-        return number_sets(sets_, pieces_, pieces_);
+        return number_regions();
     }
 
   private:
@@ -48,32 +51,123 @@ class Absorber {
         i64 size = 0;
         std::array<double, 3> mean{};
     };
+    struct Touch {
+        u32 part, other;
+    };
+    struct List {
+        u32* begin;
+        u32 size;
+    };
 
-    // Makes a copy of the pieces with an empty border, so that neighbours are at fixed steps, and lists the
-    // pixels of all small pieces, one piece after the other. Joined pieces chain their lists.
-    void list_pixels(i64 min_size) {
-        const i64 deep = shape_.depth > 1 ? 1 : 0;
-        const i64 row = shape_.width + 2, slice = row * (shape_.height + 2);
-        steps_ = {-1, 1, -row, row};
-        if (deep) steps_.insert(steps_.end(), {-slice, slice});
-        padded_.assign(static_cast<size_t>(slice * (shape_.depth + 2 * deep)), kNoRegion);
-        first_.assign(stats_.size() + 1, 0);
-        for (size_t piece = 0; piece < stats_.size(); ++piece)
-            first_[piece + 1] = first_[piece] + (stats_[piece].size < min_size ? stats_[piece].size : 0);
-        pixels_.resize(static_cast<size_t>(first_.back()));
-        std::vector<i64> end(first_.begin(), first_.end() - 1);
-        const u32* piece = pieces_.data();
-        for (i64 z = 0; z < shape_.depth; ++z)
-            for (i64 y = 0; y < shape_.height; ++y) {
-                i64 at = (z + deep) * slice + (y + 1) * row + 1;
-                for (i64 x = 0; x < shape_.width; ++x, ++at, ++piece) {
-                    padded_[at] = *piece;
-                    if (*piece != kNoRegion && stats_[*piece].size < min_size) pixels_[end[*piece]++] = at;
-                }
-            }
-        next_.assign(stats_.size(), kNoRegion);
-        last_.resize(stats_.size());
+    // A colour as an integer, in steps of 2^-24: exact for Lab of bytes. The addition rounds, because a
+    // double in [2^28, 2^29) has an ulp of 2^-24.
+    static i64 fixed(float colour) {
+        return static_cast<i64>(bits_of(static_cast<double>(colour) + 0x1.8p28) - bits_of(0x1.8p28));
+    }
+
+    // A part lies in one stripe, so each thread has its own.
+    void sum_parts(const float* colours) {
+        struct Sums {
+            i64 size = 0, colour[3] = {};
+        };
+        Array<Sums> parts(sets_.size(), Sums{});
+        stripes_.each([&](int, const Range& rows) {
+            for (i64 row = rows.begin; row < rows.end; ++row)
+                parts_.each_run(row, [&](const Run& run, i64 begin, i64 end) {
+                    if (run.region == kNoRegion) return;
+                    Sums sums = parts[run.region];
+                    for (i64 p = begin; p < end; ++p)
+                        for (int c = 0; c < 3; ++c) sums.colour[c] += fixed(colours[3 * p + c]);
+                    sums.size += end - begin;
+                    parts[run.region] = sums;
+                });
+        });
+        for (u32 part = 0; part < sets_.size(); ++part) {
+            const u32 root = sets_.find(part);
+            if (root == part) continue;
+            parts[root].size += parts[part].size;
+            for (int c = 0; c < 3; ++c) parts[root].colour[c] += parts[part].colour[c];
+        }
+        stats_.resize(sets_.size());
+        for (u32 part = 0; part < sets_.size(); ++part) {
+            stats_[part].size = parts[part].size;
+            for (int c = 0; c < 3; ++c)
+                stats_[part].mean[c] = static_cast<double>(parts[part].colour[c]) * 0x1p-24 /
+                                       static_cast<double>(parts[part].size);
+        }
+    }
+
+    // Chains the parts of each piece.
+    void chain_parts() {
+        seen_by_.assign(sets_.size(), 0);
+        next_.assign(sets_.size(), kNoRegion);
+        last_.resize(sets_.size());
         std::iota(last_.begin(), last_.end(), 0u);
+        for (u32 part = 0; part < sets_.size(); ++part) {
+            const u32 root = sets_.find(part);
+            if (root == part) continue;
+            next_[last_[root]] = part;
+            last_[root] = part;
+        }
+    }
+
+    // Lists the parts that touch each part of a small piece.
+    void list_touching(i64 min_size) {
+        is_small_.resize(sets_.size());
+        for (u32 part = 0; part < sets_.size(); ++part)
+            is_small_[part] = stats_[sets_.find(part)].size < min_size;
+        lists_.resize(sets_.size());
+        touching_.resize(static_cast<size_t>(stripes_.count()));
+        stripes_.each([&](int t, const Range& rows) {
+            list_stripe(collect_touches(rows), first_part_[t], first_part_[t + 1], touching_[t]);
+        });
+    }
+
+    // Lists each part's neighbours without repetitions. IN touches of the parts [first, last).
+    void list_stripe(const Array<Touch>& touches, u32 first, u32 last, Array<u32>& touching) {
+        std::vector<size_t> end(size_t{last - first} + 1);
+        for (const Touch& touch : touches) ++end[touch.part - first + 1];
+        std::partial_sum(end.begin(), end.end(), end.begin());
+        touching.resize(touches.size());
+        for (u32 part = first; part < last; ++part) lists_[part] = {touching.data() + end[part - first], 0};
+        for (const Touch& touch : touches) touching[end[touch.part - first]++] = touch.other;
+        std::vector<u32> listed_by(sets_.size(), kNoRegion);
+        for (u32 part = first; part < last; ++part) {
+            List& list = lists_[part];
+            for (const u32* other = list.begin; other < touching.data() + end[part - first]; ++other) {
+                if (listed_by[*other] == part) continue;
+                listed_by[*other] = part;
+                list.begin[list.size++] = *other;
+            }
+        }
+    }
+
+    // Returns the pairs of touching parts of which the first is small and in these rows.
+    Array<Touch> collect_touches(const Range& rows) const {
+        Array<Touch> touches;
+        const Shape& shape = stripes_.shape();
+        auto add = [&](u32 part, u32 other) {
+            if (part != other && part != kNoRegion && other != kNoRegion && is_small_[part])
+                touches.push_back({part, other});
+        };
+        auto compare = [&](i64 row, i64 other, bool both) {
+            each_overlap(parts_.row(row), parts_.row(other), {0, shape.width},
+                         [&](const Run& a, const Run& b, i64, i64) {
+                             add(a.region, b.region);
+                             if (both) add(b.region, a.region);
+                         });
+        };
+        for (i64 row = rows.begin; row < rows.end; ++row) {
+            for (const Run* run = parts_.row(row); run[1].begin < shape.width; ++run) {
+                add(run[0].region, run[1].region);
+                add(run[1].region, run[0].region);
+            }
+            each_earlier_row(shape, row, [&](i64 other) { compare(row, other, other >= rows.begin); });
+            each_later_row(shape, row, [&](i64 other) {
+                if (other >= rows.end) compare(row, other, false);
+            });
+        }
+        return touches;
     }
 
     double squared_distance(u32 a, u32 b) const {
@@ -84,22 +178,25 @@ class Absorber {
     }
 
     // The touching piece of nearest mean colour, the smallest number of equals; kNoRegion if none touches.
+    // Removes what the lists of the piece need not hold again: parts of the piece itself, and repetitions.
     u32 nearest_neighbour(u32 piece) {
-        u32 best = kNoRegion, last_seen = kNoRegion;
+        u32 best = kNoRegion;
         double nearest = 0;
-        for (u32 part = piece; part != kNoRegion; part = next_[part])
-            for (i64 k = first_[part]; k < first_[part + 1]; ++k)
-                for (const i64 step : steps_) {
-                    const u32 touching = padded_[pixels_[k] + step];
-                    if (touching == kNoRegion || touching == part || touching == last_seen) continue;
-                    last_seen = touching;
-                    const u32 other = sets_.find(touching);
-                    if (other == piece || other == best) continue;
-                    const double away = squared_distance(piece, other);
-                    if (best != kNoRegion && (away > nearest || (away == nearest && other > best))) continue;
-                    best = other;
-                    nearest = away;
-                }
+        seen_by_[piece] = ++visit_;
+        for (u32 part = piece; part != kNoRegion; part = next_[part]) {
+            List& list = lists_[part];
+            const u32 size = std::exchange(list.size, 0);
+            for (u32 k = 0; k < size; ++k) {
+                const u32 other = sets_.find(list.begin[k]);
+                if (seen_by_[other] == visit_) continue;
+                seen_by_[other] = visit_;
+                list.begin[list.size++] = other;
+                const double away = squared_distance(piece, other);
+                if (best != kNoRegion && (away > nearest || (away == nearest && other > best))) continue;
+                best = other;
+                nearest = away;
+            }
+        }
         return best;
     }
 
@@ -117,14 +214,26 @@ class Absorber {
         return root;
     }
 
-    const Shape& shape_;
-    Array<u32>& pieces_;
-    std::vector<Stats> stats_;
-    DisjointSets sets_;
-    std::vector<i64> steps_;           // from a pixel to those that touch it
-    Array<u32> padded_;                // the piece of each pixel, with a border of kNoRegion
-    std::vector<i64> first_, pixels_;  // per small piece: its pixels in padded_
-    std::vector<u32> next_, last_;     // per piece: the next of its chain, and the last
+    Regions number_regions() {
+        u32 count;
+        Regions regions{number_sets(sets_, count), {}};
+        regions.sizes.resize(count);
+        for (u32 part = 0; part < sets_.size(); ++part)
+            if (sets_.find(part) == part) regions.sizes[regions.of_part[part]] = stats_[part].size;
+        return regions;
+    }
+
+    const Stripes& stripes_;
+    const RunImage& parts_;
+    const std::vector<u32>& first_part_;  // per stripe
+    DisjointSets& sets_;
+    std::vector<Stats> stats_;          // per piece, at the place of its smallest part
+    std::vector<u32> next_, last_;      // per part: the next of its piece; per piece: the last
+    std::vector<char> is_small_;        // per part
+    std::vector<List> lists_;           // per part of a small piece: the parts that it touches
+    std::vector<Array<u32>> touching_;  // per stripe: the memory of its lists
+    std::vector<u32> seen_by_;          // per piece: the last visit to a piece that it touches
+    u32 visit_ = 0;
 };
 
 }  // namespace mspp

@@ -29,8 +29,6 @@ class AreaTable {
     template <class Fn>
     void build(i64 first, i64 last, i64 width, Fn&& value) {
         first_ = first;
-        last_ = last;
-        width_ = width;
         row_ = width + 1;
         sums_.resize(static_cast<size_t>((last - first + 1) * row_));
         std::fill_n(sums_.begin(), row_, Sums{});
@@ -50,24 +48,6 @@ class AreaTable {
         return difference(at(rect.top, 0), at(rect.bottom, 0), rect.left, rect.right);
     }
 
-    // The square of that radius around (y, x), clipped to the table.
-    Rect square(i64 y, i64 x, i64 radius) const {
-        y = std::clamp<i64>(y, first_, last_ - 1);
-        x = std::clamp<i64>(x, 0, width_ - 1);
-        return {std::max<i64>(x - radius, 0), std::max<i64>(y - radius, first_),
-                std::min(x + radius + 1, width_), std::min(y + radius + 1, last_)};
-    }
-
-    // Whether the table holds the whole square of that radius.
-    bool holds(i64 y, i64 x, i64 radius) const {
-        return y - radius >= first_ && y + radius < last_ && x - radius >= 0 && x + radius < width_;
-    }
-
-    // The sum over a square that the table holds.
-    Sums sum_square(i64 y, i64 x, i64 radius) const {
-        return difference(at(y - radius, 0), at(y + radius + 1, 0), x - radius, x + radius + 1);
-    }
-
   private:
     const Sums* at(i64 y, i64 x) const { return &sums_[(y - first_) * row_ + x]; }
     static Sums difference(const Sums* top, const Sums* bottom, i64 left, i64 right) {
@@ -76,7 +56,7 @@ class AreaTable {
             sums.of[k] = bottom[right].of[k] - top[right].of[k] - bottom[left].of[k] + top[left].of[k];
         return sums;
     }
-    i64 first_ = 0, last_ = 0, width_ = 0, row_ = 0;
+    i64 first_ = 0, row_ = 0;
     Array<Sums> sums_;
 };
 

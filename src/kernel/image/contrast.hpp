@@ -1,52 +1,28 @@
 // Contrast: the texture at every pixel, and the strength of the edge where regions touch.
 //
 // Both are means over squares, from summed-area tables of integers. These are exact, so an image can be
-// measured in stripes, on any number of threads, with the same result. Masked pixels are not in any mean.
+// measured in tiles, on any number of threads, with the same result. Masked pixels are not in any mean.
 #pragma once
 
+#include <atomic>
 #include <cmath>
 
-#include "kernel/base/threads.hpp"
-#include "kernel/image/area_table.hpp"
-#include "kernel/image/pixels.hpp"
+#include "kernel/image/runs.hpp"
+#include "kernel/image/sliding_table.hpp"
 
 namespace mspp {
 
 struct Contrast {
     Array<float> texture;  // (N,)
-    Array<float> edge;     // (N,), 0 at pixels that do not touch another region
+    Array<float> edge;     // (N,), not set at pixels that do not touch another region
 };
 
 inline constexpr float kColourSteps = 128;  // steps per colour unit in the tables
 
+// IN sum and count below 2^31. The mean of no pixels is 0.
 inline float mean_of(u32 sum, u32 count) {
-    return static_cast<float>(static_cast<i32>(sum)) * (1.0f / static_cast<float>(count));
-}
-
-// The colour distance between the squares on either side of a pixel: the largest over four directions in
-// which both squares hold pixels. IN a table of three colours, and 1 for each pixel that is not masked.
-template <bool MASKED>
-float colour_step(const AreaTable<4>& colour, i64 y, i64 x, i64 radius) {
-    const i64 directions[4][2] = {{0, radius}, {radius, 0}, {radius, radius}, {radius, -radius}};
-    const bool whole = !MASKED && colour.holds(y, x, 2 * radius);
-    const float scale = 1.0f / static_cast<float>((2 * radius + 1) * (2 * radius + 1));
-    float largest = 0;
-    for (const auto& [dy, dx] : directions) {
-        float step[4];
-        if (whole) {
-            const auto a = colour.sum_square(y - dy, x - dx, radius);
-            const auto b = colour.sum_square(y + dy, x + dx, radius);
-            for (int k = 0; k < 4; ++k)
-                step[k] = static_cast<float>(static_cast<i32>(a.of[k] - b.of[k])) * scale;
-        } else {
-            const auto a = colour.sum(colour.square(y - dy, x - dx, radius));
-            const auto b = colour.sum(colour.square(y + dy, x + dx, radius));
-            if (a.of[3] == 0 || b.of[3] == 0) continue;
-            for (int k = 0; k < 3; ++k) step[k] = mean_of(a.of[k], a.of[3]) - mean_of(b.of[k], b.of[3]);
-        }
-        largest = std::max(largest, step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
-    }
-    return std::sqrt(largest);
+    const i32 divisor = std::max<i32>(static_cast<i32>(count), 1);
+    return static_cast<float>(static_cast<i32>(sum)) * (1.0f / static_cast<float>(divisor));
 }
 
 // The radii of the squares, in pixels. They were tuned on images of 481 x 321; in larger images the same
@@ -62,96 +38,284 @@ struct Radii {
         fine = scaled(2);
         coarse = scaled(6);
     }
+    // How far from a pixel its contrast reaches.
+    i64 reach() const { return std::max(2 * far, coarse + fine) + 1; }
 };
 
-// Measures an image one stripe of rows after the other. The tables of a stripe hold as many rows around it as
-// the squares need.
+// The colours of an image in a table: the distances between squares on either side of a pixel.
 template <bool MASKED>
-class ContrastMeter {
+class ColourSteps {
   public:
-    ContrastMeter(const float* colours, const Array<u32>& regions, const Shape& shape, Contrast& contrast)
-        : colours_(colours), regions_(regions), shape_(shape), radii_(shape), contrast_(contrast) {}
+    using Table = SlidingTable<4>;  // three colours, and 1 for each pixel that is not masked
+    ColourSteps(const Table& table, const Shape& shape, i64 radius)
+        : table_(table),
+          shape_(shape),
+          radius_(radius),
+          scale_(1.0f / static_cast<float>((2 * radius + 1) * (2 * radius + 1))) {}
 
-    // OUT the contrast of rows first to last - 1 of slice z.
-    void measure_stripe(i64 z, i64 first, i64 last) {
-        const float* slice = colours_ + 3 * z * shape_.slice();
-        const i64 width = shape_.width;
-        auto rows_around = [&](i64 rows) {
-            return Range{std::max<i64>(first - rows, 0), std::min(last + rows, shape_.height)};
-        };
-        const Range texture = rows_around(radii_.coarse + 1);
-        const Range wide = rows_around(std::max(2 * radii_.far + 1, radii_.coarse + radii_.fine + 2));
-        const u32* regions = regions_.data() + z * shape_.slice();
-        auto is_masked = [&](i64 p) { return MASKED && regions[p] == kNoRegion; };
-        colour_.build(wide.begin, wide.end, width, [&](i64 y, i64 x, int k) {
-            const i64 p = y * width + x;
-            if (is_masked(p)) return 0;
-            return k == 3 ? 1 : static_cast<i32>(slice[3 * p + k] * kColourSteps);
-        });
-        roughness_.build(texture.begin, texture.end, width, [&](i64 y, i64 x, int) {
-            const i64 p = y * width + x;
-            if (is_masked(p)) return 0;
-            const Rect square = colour_.square(y, x, radii_.fine);
-            const float mean = mean_of(colour_.sum(square).of[0], count_pixels(square));
-            return static_cast<i32>(std::abs(slice[3 * p] * kColourSteps - mean));
-        });
-        for (i64 y = first; y < last; ++y) measure_row({z * shape_.slice() + y * width, z, y, 0});
+    // Selects the row of the pixels that follow.
+    void select(i64 y) {
+        y_ = y;
+        whole_ = !MASKED && y >= 2 * radius_ && y + 2 * radius_ < shape_.height;
+        if (!whole_) return;
+        const i64 edges[6] = {y - 2 * radius_, y - radius_, y, y + 1, y + radius_ + 1, y + 2 * radius_ + 1};
+        for (int k = 0; k < 6; ++k) rows_[k] = table_.above(edges[k]);
+    }
+
+    // The colour distance between the squares on either side of a pixel: the largest over four directions in
+    // which both squares hold pixels.
+    float at(i64 x) const {
+        const bool whole = whole_ && x >= 2 * radius_ && x + 2 * radius_ < shape_.width;
+        return std::sqrt(whole ? largest_whole(x - table_.left()) : largest_clipped(x));
     }
 
   private:
-    void measure_row(Pixel pixel) {
-        for (; pixel.x < shape_.width; ++pixel.x, ++pixel.p) {
-            const Rect square = roughness_.square(pixel.y, pixel.x, radii_.coarse);
-            const u32 count = count_pixels(square);
-            contrast_.texture[pixel.p] =
-                count == 0 ? 0.0f : mean_of(roughness_.sum(square).of[0], count) / kColourSteps;
-            bool border = false;
-            pixel.each_touching(shape_, [&](i64 q) { border |= regions_[q] != regions_[pixel.p]; });
-            contrast_.edge[pixel.p] = border ? edge_strength(pixel.y, pixel.x) : 0.0f;
+    using Sums = Table::Sums;
+
+    // IN x: the column in the table.
+    float largest_whole(i64 x) const {
+        const i64 r = radius_;
+        const float along = distance(1, 4, x - 2 * r, 1, 4, x), across = distance(0, 3, x - r, 2, 5, x - r);
+        const float down = distance(0, 3, x - 2 * r, 2, 5, x), up = distance(2, 5, x - 2 * r, 0, 3, x);
+        return std::max(std::max(along, across), std::max(down, up));
+    }
+
+    // The squared distance between two whole squares: the rows of entries above and below, and the left
+    // column.
+    [[gnu::always_inline]] float distance(int top, int bottom, i64 left, int top2, int bottom2,
+                                          i64 left2) const {
+        const i64 side = 2 * radius_ + 1;
+        const Sums *a = rows_[top] + left, *b = rows_[bottom] + left, *c = rows_[top2] + left2,
+                   *d = rows_[bottom2] + left2;
+        float step[4];
+        for (int k = 0; k < 4; ++k) {
+            const u32 first = (b[side].of[k] - a[side].of[k]) - (b[0].of[k] - a[0].of[k]);
+            const u32 second = (d[side].of[k] - c[side].of[k]) - (d[0].of[k] - c[0].of[k]);
+            step[k] = static_cast<float>(static_cast<i32>(first - second)) * scale_;
+        }
+        return step[0] * step[0] + step[1] * step[1] + step[2] * step[2];
+    }
+
+    float largest_clipped(i64 x) const {
+        const i64 directions[4][2] = {{0, radius_}, {radius_, 0}, {radius_, radius_}, {radius_, -radius_}};
+        float largest = 0;
+        for (const auto& [dy, dx] : directions) {
+            const Sums a = clipped_square(y_ - dy, x - dx), b = clipped_square(y_ + dy, x + dx);
+            if (a.of[3] == 0 || b.of[3] == 0) continue;
+            float step[3];
+            for (int k = 0; k < 3; ++k) step[k] = mean_of(a.of[k], a.of[3]) - mean_of(b.of[k], b.of[3]);
+            largest = std::max(largest, step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
+        }
+        return largest;
+    }
+
+    // The sum over the square around the pixel of the image that is nearest to (y, x).
+    Sums clipped_square(i64 y, i64 x) const {
+        y = std::clamp<i64>(y, 0, shape_.height - 1);
+        x = std::clamp<i64>(x, 0, shape_.width - 1);
+        return table_.sum(std::max<i64>(y - radius_, 0), std::min(y + radius_ + 1, shape_.height),
+                          std::max<i64>(x - radius_, 0), std::min(x + radius_ + 1, shape_.width));
+    }
+
+    const Table& table_;
+    const Shape& shape_;
+    const i64 radius_;
+    const float scale_;
+    i64 y_ = 0;
+    bool whole_ = false;     // whether the image holds all rows of the squares
+    const Sums* rows_[6]{};  // the entries above and below them
+};
+
+// The sums over the squares around all pixels of a row.
+class SquareSums {
+  public:
+    // IN k: which integer of the table. The squares are clipped to the image.
+    template <int K>
+    void measure(const SlidingTable<K>& table, int k, const Shape& shape, i64 y, i64 radius,
+                 const Range& columns) {
+        shift_ = 2 * radius + 1;
+        before_.resize(static_cast<size_t>(columns.size() + shift_));
+        const auto* high = table.above(std::max<i64>(y - radius, 0));
+        const auto* low = table.above(std::min(y + radius + 1, shape.height));
+        const i64 first = columns.begin - radius;
+        const Range inside{std::max<i64>(first, 0), std::min(columns.end + radius, shape.width)};
+        auto entry = [&](i64 x) { return low[x - table.left()].of[k] - high[x - table.left()].of[k]; };
+        u32* before = before_.data();
+        std::fill_n(before, inside.begin - first, entry(inside.begin));
+        for (i64 x = inside.begin; x <= inside.end; ++x) before[x - first] = entry(x);
+        std::fill(before + (inside.end - first), before + before_.size(), entry(inside.end));
+    }
+    // Of the i-th column.
+    u32 operator[](i64 i) const { return before_[i + shift_] - before_[i]; }
+
+  private:
+    i64 shift_ = 0;
+    Array<u32> before_;  // the sums over all columns before, from `radius` columns before the first
+};
+
+// Measures an image one tile after the other, row by row.
+template <bool MASKED>
+class ContrastMeter {
+  public:
+    ContrastMeter(const float* colours, const RunImage& regions, Contrast& contrast)
+        : colours_(colours),
+          regions_(regions),
+          shape_(regions.shape()),
+          radii_(shape_),
+          contrast_(contrast),
+          far_(colour_, shape_, radii_.far),
+          near_(colour_, shape_, radii_.near) {}
+
+    // OUT the contrast of some rows and columns of slice z.
+    void measure_tile(i64 z, const Range& rows, const Range& columns) {
+        first_row_ = z * shape_.height;
+        auto around = [](const Range& range, i64 reach, i64 end) {
+            return Range{std::max<i64>(range.begin - reach, 0), std::min(range.end + reach, end)};
+        };
+        const i64 reach = radii_.reach();
+        const Range wide = around(columns, reach, shape_.width),
+                    rough = around(columns, radii_.coarse, shape_.width);
+        colour_.start(around(rows, reach, shape_.height).begin, 2 * reach + 1, wide.begin, wide.end);
+        roughness_.start(around(rows, radii_.coarse, shape_.height).begin, 2 * radii_.coarse + 1, rough.begin,
+                         rough.end);
+        for (i64 y = rows.begin; y < rows.end; ++y) {
+            while (colour_.next() < std::min(y + reach, shape_.height)) add_colours();
+            while (roughness_.next() < std::min(y + radii_.coarse + 1, shape_.height)) add_roughness(rough);
+            measure_texture(y, columns);
+            measure_edges(y, columns);
         }
     }
 
-    u32 count_pixels(const Rect& square) const {
-        return MASKED ? colour_.sum(square).of[3] : static_cast<u32>(square.area());
+  private:
+    i64 pixel(i64 y, i64 x) const { return (first_row_ + y) * shape_.width + x; }
+
+    void add_colours() {
+        const i64 y = colour_.next();
+        const float* colours = colours_ + 3 * pixel(y, 0);
+        mark_inside(y);
+        colour_.add_row([&](i64 x, int k) {
+            if (MASKED && !inside_[x]) return 0;
+            return k == 3 ? 1 : static_cast<i32>(colours[3 * x + k] * kColourSteps);
+        });
     }
 
-    float edge_strength(i64 y, i64 x) const {
-        const float far = colour_step<MASKED>(colour_, y, x, radii_.far);
-        const float near = colour_step<MASKED>(colour_, y, x, radii_.near);
-        return (far + near) / (2 * kColourSteps);
+    void add_roughness(const Range& columns) {
+        const i64 y = roughness_.next();
+        sums_.measure(colour_, 0, shape_, y, radii_.fine, columns);
+        counts_.measure(colour_, 3, shape_, y, radii_.fine, columns);
+        const float* colours = colours_ + 3 * pixel(y, columns.begin);
+        rough_.resize(static_cast<size_t>(columns.size()));
+        for (i64 i = 0; i < columns.size(); ++i)
+            rough_[i] =
+                static_cast<i32>(std::abs(colours[3 * i] * kColourSteps - mean_of(sums_[i], counts_[i])));
+        mark_inside(y);
+        roughness_.add_row([&](i64 x, int k) {
+            if (MASKED && !inside_[x]) return 0;
+            return k == 1 ? 1 : rough_[x - columns.begin];
+        });
+    }
+
+    // OUT inside_: which pixels of a row are not masked.
+    void mark_inside(i64 y) {
+        if (!MASKED) return;
+        inside_.resize(static_cast<size_t>(shape_.width));
+        for (const Run* run = regions_.row(first_row_ + y); run->begin < shape_.width; ++run)
+            std::fill(&inside_[run->begin], &inside_[run->begin] + (run[1].begin - run->begin),
+                      run->region != kNoRegion);
+    }
+
+    void measure_texture(i64 y, const Range& columns) {
+        sums_.measure(roughness_, 0, shape_, y, radii_.coarse, columns);
+        counts_.measure(roughness_, 1, shape_, y, radii_.coarse, columns);
+        float* texture = &contrast_.texture[pixel(y, columns.begin)];
+        for (i64 i = 0; i < columns.size(); ++i) texture[i] = mean_of(sums_[i], counts_[i]) / kColourSteps;
+    }
+
+    void measure_edges(i64 y, const Range& columns) {
+        mark_borders(first_row_ + y, columns);
+        far_.select(y);
+        near_.select(y);
+        for (i64 x = columns.begin; x < columns.end; ++x)
+            if (is_border_[x - columns.begin])
+                contrast_.edge[pixel(y, x)] = (far_.at(x) + near_.at(x)) / (2 * kColourSteps);
+    }
+
+    // OUT is_border_: which pixels of a row touch another region.
+    void mark_borders(i64 row, const Range& columns) {
+        is_border_.assign(static_cast<size_t>(columns.size()), 0);
+        auto mark = [&](i64 begin, i64 end) {
+            std::fill(&is_border_[0] + (std::max(begin, columns.begin) - columns.begin),
+                      &is_border_[0] + (std::min(end, columns.end) - columns.begin), 1);
+        };
+        const Run* here = regions_.run_at(row, columns.begin);
+        for (const Run* run = here; run->begin <= columns.end && run->begin < shape_.width; ++run)
+            if (run->begin >= columns.begin && run->begin > 0) mark(i64{run->begin} - 1, i64{run->begin} + 1);
+        auto compare = [&](i64 other) {
+            each_overlap(here, regions_.run_at(other, columns.begin), columns,
+                         [&](const Run& a, const Run& b, i64 begin, i64 end) {
+                             if (a.region != b.region) mark(begin, end);
+                         });
+        };
+        each_earlier_row(shape_, row, compare);
+        each_later_row(shape_, row, compare);
     }
 
     const float* colours_;
-    const Array<u32>& regions_;
+    const RunImage& regions_;
     const Shape& shape_;
     const Radii radii_;
     Contrast& contrast_;
-    AreaTable<4> colour_;     // three colours, and 1 for each pixel that is not masked
-    AreaTable<1> roughness_;  // the distance of the first colour to its mean nearby
+    i64 first_row_ = 0;          // of the slice
+    SlidingTable<4> colour_;     // three colours, and 1 for each pixel that is not masked
+    SlidingTable<2> roughness_;  // the distance of the first colour to its mean nearby, and 1 as above
+    ColourSteps<MASKED> far_, near_;
+    SquareSums sums_, counts_;
+    Array<i32> rough_;
+    std::vector<char> inside_, is_border_;
 };
 
-// IN colours (N, 3), regions (N,), kNoRegion for masked pixels.
-inline Contrast measure_contrast(const float* colours, const Array<u32>& regions, const Shape& shape,
-                                 int n_threads) {
-    const i64 rows =
-        std::max<i64>(96, 4 * Radii(shape).far);  // of a stripe: many more than it needs around it
+// An image in tiles: rectangles of one slice. A tile measures what lies around it too, so few large ones are
+// cheaper, but the table of a narrow one stays in the cache.
+class Tiles {
+  public:
+    Tiles(const Shape& shape, int n_threads) : shape_(shape) {
+        const i64 reach = Radii(shape).reach();
+        across_ = (shape.width + kWidth - 1) / kWidth;
+        const i64 wanted =
+            n_threads == 1 ? 1 : (4 * n_threads + across_ * shape.depth - 1) / (across_ * shape.depth);
+        down_ = std::clamp<i64>(wanted, 1, std::max<i64>(1, shape.height / (4 * reach)));
+    }
+    i64 count() const { return across_ * down_ * shape_.depth; }
+    i64 slice(i64 k) const { return k / (across_ * down_); }
+    Range rows(i64 k) const { return cut(shape_.height, k / across_ % down_, down_); }
+    Range columns(i64 k) const { return cut(shape_.width, k % across_, across_); }
+
+  private:
+    static constexpr i64 kWidth = 1024;
+    static Range cut(i64 size, i64 k, i64 n) { return {size * k / n, size * (k + 1) / n}; }
+    Shape shape_;
+    i64 across_, down_;
+};
+
+// IN colours (N, 3).
+inline Contrast measure_contrast(const float* colours, const RunImage& regions, int n_threads) {
+    const Shape& shape = regions.shape();
     Contrast contrast;
     contrast.texture.resize(static_cast<size_t>(shape.size()));
     contrast.edge.resize(static_cast<size_t>(shape.size()));
-    const i64 stripes = (shape.height + rows - 1) / rows;
-    const int team = team_size(shape.size(), 1 << 14, n_threads);
-    auto measure = [&](int t, auto&& meter) {
-        const Range range = part(stripes * shape.depth, t, team);
-        for (i64 k = range.begin; k < range.end; ++k)
-            meter.measure_stripe(k / stripes, k % stripes * shape.height / stripes,
-                                 (k % stripes + 1) * shape.height / stripes);
+    const int team = team_size(shape.size(), kPixelGrain, n_threads);
+    const Tiles tiles(shape, team);
+    std::atomic<i64> next{0};
+    auto measure = [&](auto&& meter) {
+        for (i64 k; (k = next.fetch_add(1)) < tiles.count();)
+            meter.measure_tile(tiles.slice(k), tiles.rows(k), tiles.columns(k));
     };
-    const bool masked = std::find(regions.begin(), regions.end(), kNoRegion) != regions.end();
-    parallel(team, [&](int t) {
+    const bool masked = regions.is_masked();
+    parallel(static_cast<int>(std::min<i64>(team, tiles.count())), [&](int) {
         if (masked)
-            measure(t, ContrastMeter<true>(colours, regions, shape, contrast));
+            measure(ContrastMeter<true>(colours, regions, contrast));
         else
-            measure(t, ContrastMeter<false>(colours, regions, shape, contrast));
+            measure(ContrastMeter<false>(colours, regions, contrast));
     });
     return contrast;
 }

@@ -19,27 +19,38 @@ class Hierarchy {
     Hierarchy(const float* colours, const i32* clusters, const Shape& shape,
               const std::array<double, 3>& weight, i64 min_size, double limit, int n_threads)
         : shape_(shape) {
-        const u32 pieces = connected_pieces(clusters, shape, regions_);
-        count_ = Absorber(colours, shape, regions_, pieces).run(min_size);
-        const Contrast contrast = measure_contrast(colours, regions_, shape, n_threads);
-        RegionGraph graph(colours, regions_, count_, contrast, shape, weight);
+        const Stripes stripes = Stripes::for_threads(shape, n_threads);
+        Pieces pieces = connected_pieces(clusters, stripes);
+        Regions regions = Absorber(colours, stripes, pieces).run(min_size);
+        sizes_ = std::move(regions.sizes);
+        regions_ = std::move(pieces.parts);
+        stripes.each([&](int, const Range& rows) { regions_.renumber(rows, regions.of_part); });
+        const Contrast contrast = measure_contrast(colours, regions_, n_threads);
+        RegionGraph graph(colours, regions_, static_cast<u32>(sizes_.size()), contrast, stripes, weight);
         unit_ = 854 * std::pow(graph.spread() / 15, 0.7);
         merges_ = graph.run(limit * unit_);
     }
 
     i64 n_pixels() const { return shape_.size(); }
     // The number of regions of a cut.
-    i64 count(double level) const { return i64{count_} - static_cast<i64>(count_merges(level)); }
+    i64 count(double level) const { return static_cast<i64>(sizes_.size() - count_merges(level)); }
 
     // OUT labels (N,), by falling size, -1 for masked pixels; regions under min_size join a neighbour.
-    void cut(const float* colours, double level, i64 min_size, i32* labels) const {
-        DisjointSets sets(count_);
+    void cut(const float* colours, double level, i64 min_size, i32* labels, int n_threads) const {
+        DisjointSets sets(sizes_.size());
         for (size_t k = 0, n = count_merges(level); k < n; ++k)
             sets.join(merges_[k].kept, merges_[k].removed);
-        Array<u32> regions;
-        u32 count = number_sets(sets, regions_, regions);
-        if (min_size > 1) count = Absorber(colours, shape_, regions, count).run(min_size);
-        label_by_size(regions, count, labels);
+        u32 count;
+        const std::vector<u32> number = number_sets(sets, count);
+        std::vector<i64> sizes(count);
+        for (size_t k = 0; k < number.size(); ++k) sizes[number[k]] += sizes_[k];
+        const Stripes stripes = Stripes::for_threads(shape_, n_threads);
+        label(regions_, labels_by_size(number, sizes), stripes, labels);
+        if (min_size <= 1) return;
+        // Regions are connected, so they are the pieces of their label image.
+        Pieces pieces = connected_pieces(labels, stripes);
+        const Regions left = Absorber(colours, stripes, pieces).run(min_size);
+        label(pieces.parts, labels_by_size(left.of_part, left.sizes), stripes, labels);
     }
 
   private:
@@ -50,23 +61,32 @@ class Hierarchy {
         return k;
     }
 
-    static void label_by_size(const Array<u32>& regions, u32 count, i32* labels) {
-        std::vector<i64> size(count);
-        for (u32 region : regions)
-            if (region != kNoRegion) ++size[region];
-        std::vector<u32> order(count);
+    // Returns the label of each part, by falling size of its region, in the order of regions if equal.
+    static std::vector<i32> labels_by_size(const std::vector<u32>& of_part, const std::vector<i64>& sizes) {
+        std::vector<u32> order(sizes.size());
         std::iota(order.begin(), order.end(), 0u);
-        std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return size[a] > size[b]; });
-        std::vector<i32> label(count);
-        for (u32 k = 0; k < count; ++k) label[order[k]] = static_cast<i32>(k);
-        for (size_t p = 0; p < regions.size(); ++p)
-            labels[p] = regions[p] == kNoRegion ? -1 : label[regions[p]];
+        std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return sizes[a] > sizes[b]; });
+        std::vector<i32> label(sizes.size()), labels(of_part.size());
+        for (size_t k = 0; k < order.size(); ++k) label[order[k]] = static_cast<i32>(k);
+        for (size_t k = 0; k < of_part.size(); ++k) labels[k] = label[of_part[k]];
+        return labels;
+    }
+
+    static void label(const RunImage& parts, const std::vector<i32>& of_part, const Stripes& stripes,
+                      i32* labels) {
+        stripes.each([&](int, const Range& rows) {
+            for (i64 row = rows.begin; row < rows.end; ++row)
+                parts.each_run(row, [&](const Run& run, i64 begin, i64 end) {
+                    std::fill(labels + begin, labels + end,
+                              run.region == kNoRegion ? -1 : of_part[run.region]);
+                });
+        });
     }
 
     Shape shape_;
-    Array<u32> regions_;  // the finest region of each pixel
-    u32 count_ = 0;
-    double unit_ = 1;  // the cost at the default cut
+    RunImage regions_;        // the finest
+    std::vector<i64> sizes_;  // of the finest regions
+    double unit_ = 1;         // the cost at the default cut
     std::vector<Merge> merges_;
 };
 

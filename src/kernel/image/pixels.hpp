@@ -1,58 +1,59 @@
-// The pixels of an image or of a volume, and which of them touch.
+// The pixels of an image or of a volume, which of their rows touch, and their division among threads.
 //
-// A volume is a stack of slices; an image is a volume of depth 1.
+// A volume is a stack of slices; an image is a volume of depth 1. Rows are numbered through all slices.
 #pragma once
 
-#include "kernel/base/memory.hpp"
+#include <algorithm>
+
 #include "kernel/base/numbers.hpp"
+#include "kernel/base/threads.hpp"
 
 namespace mspp {
 
 struct Shape {
     i64 depth, height, width;
     i64 slice() const { return height * width; }
-    i64 size() const { return depth * slice(); }
+    i64 rows() const { return depth * height; }
+    i64 size() const { return rows() * width; }
 };
 
-inline constexpr u32 kNoRegion = UINT32_MAX;  // of a masked pixel
+// Calls fn(other) for each row that touches `row` and comes before it: above, and in the slice before.
+template <class Fn>
+void each_earlier_row(const Shape& shape, i64 row, Fn&& fn) {
+    if (row % shape.height > 0) fn(row - 1);
+    if (row >= shape.height) fn(row - shape.height);
+}
 
-// The index p of a pixel and its coordinates, which give its neighbours without a division.
-struct Pixel {
-    i64 p, z, y, x;
+template <class Fn>
+void each_later_row(const Shape& shape, i64 row, Fn&& fn) {
+    if (row % shape.height < shape.height - 1) fn(row + 1);
+    if (row + shape.height < shape.rows()) fn(row + shape.height);
+}
 
-    // Calls fn(q) for the touching pixels that come before: to the left, above, in the slice before.
-    template <class Fn>
-    void each_earlier(const Shape& shape, Fn&& fn) const {
-        if (x > 0) fn(p - 1);
-        if (y > 0) fn(p - shape.width);
-        if (z > 0) fn(p - shape.slice());
+inline constexpr i64 kPixelGrain = 1 << 14;  // pixels that are worth a thread
+
+// The rows of an image in nearly equal stripes: one for each thread.
+class Stripes {
+  public:
+    // IN count: of the stripes, at most one for each row.
+    Stripes(const Shape& shape, int count) : shape_(shape), count_(count) {}
+    static Stripes for_threads(const Shape& shape, int n_threads) {
+        const i64 team = team_size(shape.size(), kPixelGrain, n_threads);
+        return {shape, static_cast<int>(std::min(team, shape.rows()))};
     }
+
+    const Shape& shape() const { return shape_; }
+    int count() const { return count_; }
+    Range rows(int t) const { return part(shape_.rows(), t, count_); }
+    // Calls fn(t, rows) for the t-th stripe on its own thread.
     template <class Fn>
-    void each_touching(const Shape& shape, Fn&& fn) const {
-        each_earlier(shape, fn);
-        if (x + 1 < shape.width) fn(p + 1);
-        if (y + 1 < shape.height) fn(p + shape.width);
-        if (z + 1 < shape.depth) fn(p + shape.slice());
+    void each(Fn&& fn) const {
+        parallel(count_, [&](int t) { fn(t, rows(t)); });
     }
+
+  private:
+    Shape shape_;
+    int count_;
 };
-
-template <class Fn>
-void each_pixel(const Shape& shape, Fn&& fn) {
-    Pixel pixel{0, 0, 0, 0};
-    for (pixel.z = 0; pixel.z < shape.depth; ++pixel.z)
-        for (pixel.y = 0; pixel.y < shape.height; ++pixel.y)
-            for (pixel.x = 0; pixel.x < shape.width; ++pixel.x, ++pixel.p) fn(pixel);
-}
-
-// Calls fn(region, begin, end) for every run of consecutive pixels of one region; masked pixels are skipped.
-template <class Fn>
-void each_run(const Array<u32>& regions, Fn&& fn) {
-    const i64 n = static_cast<i64>(regions.size());
-    for (i64 begin = 0, end; begin < n; begin = end) {
-        const u32 region = regions[begin];
-        for (end = begin + 1; end < n && regions[end] == region;) ++end;
-        if (region != kNoRegion) fn(region, begin, end);
-    }
-}
 
 }  // namespace mspp

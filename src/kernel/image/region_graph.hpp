@@ -41,31 +41,11 @@ struct Merge {
 
 class RegionGraph {
   public:
-    // IN colours (N, 3), regions (N,) numbered below `count` or kNoRegion, the weights of the three colours.
-    RegionGraph(const float* colours, const Array<u32>& regions, u32 count, const Contrast& contrast,
-                const Shape& shape, const std::array<double, 3>& weight)
+    // IN colours (N, 3), regions numbered below `count`, the weights of the three colours.
+    RegionGraph(const float* colours, const RunImage& regions, u32 count, const Contrast& contrast,
+                const Stripes& stripes, const std::array<double, 3>& weight)
         : weight_{weight[0], weight[1], weight[2], 16.0}, regions_(count), edges_of_(count) {
-        each_run(regions, [&](u32 a, i64 begin, i64 end) {
-            Region run;
-            run.n = static_cast<double>(end - begin);
-            for (i64 p = begin; p < end; ++p) {
-                const double value[4] = {colours[3 * p], colours[3 * p + 1], colours[3 * p + 2],
-                                         contrast.texture[p]};
-                for (int k = 0; k < 4; ++k) {
-                    run.sum[k] += value[k];
-                    run.square[k] += value[k] * value[k];
-                }
-            }
-            regions_[a].add(run);
-        });
-        each_pixel(shape, [&](const Pixel& pixel) {
-            const u32 a = regions[pixel.p];
-            pixel.each_earlier(shape, [&](i64 q) {
-                const u32 b = regions[q];
-                if (a == b || a == kNoRegion || b == kNoRegion) return;
-                add_border(a, b, 0.5 * (contrast.edge[pixel.p] + contrast.edge[q]));
-            });
-        });
+        measure(colours, regions, contrast, stripes);
         for (const Edge& edge : edges_) {
             regions_[edge.a].border += edge.length;
             regions_[edge.b].border += edge.length;
@@ -99,6 +79,14 @@ class RegionGraph {
     }
 
   private:
+    struct RunSums {
+        u32 region;
+        Region sums;
+    };
+    struct Border {
+        u32 a, b;
+        float strength;  // the sum of both sides
+    };
     struct Edge {
         u32 a, b;  // a < b; a is kNoRegion once the edge is removed
         double length, strength;
@@ -113,12 +101,107 @@ class RegionGraph {
         }
     };
 
+    // Sums of floating-point numbers depend on the order of adding. The first stripe adds at once; the others
+    // list their runs and borders, which are added in the order of the image.
+    void measure(const float* colours, const RunImage& regions, const Contrast& contrast,
+                 const Stripes& stripes) {
+        std::vector<std::vector<RunSums>> runs(static_cast<size_t>(stripes.count()));
+        std::vector<std::vector<Border>> borders(runs.size());
+        auto add_run = [&](const RunSums& run) { regions_[run.region].add(run.sums); };
+        auto add_border = [&](const Border& border) { this->add_border(border); };
+        stripes.each([&](int t, const Range& rows) {
+            if (t == 0) {
+                each_summed_run(colours, regions, contrast, rows, add_run);
+                each_border(regions, contrast, rows, add_border);
+            } else {
+                each_summed_run(colours, regions, contrast, rows,
+                                [&](const RunSums& run) { runs[t].push_back(run); });
+                each_border(regions, contrast, rows,
+                            [&](const Border& border) { borders[t].push_back(border); });
+            }
+        });
+        for (auto& list : runs) std::for_each(list.begin(), list.end(), add_run);
+        for (auto& list : borders) std::for_each(list.begin(), list.end(), add_border);
+    }
+
+    // Calls fn(run) with the sums of the runs that begin in these rows. A run that goes on in the next row is
+    // one run.
+    template <class Fn>
+    static void each_summed_run(const float* colours, const RunImage& regions, const Contrast& contrast,
+                                const Range& rows, Fn&& fn) {
+        const Shape& shape = regions.shape();
+        RunSums sums{rows.begin > 0 ? regions.run_at(rows.begin - 1, shape.width - 1)->region : kNoRegion,
+                     {}};
+        bool begun = false;  // in these rows
+        for (i64 row = rows.begin; row < (begun ? shape.rows() : rows.end); ++row) {
+            const Run* run = regions.row(row);
+            if (row >= rows.end && run->region != sums.region) break;
+            regions.each_run(row, [&](const Run& run, i64 begin, i64 end) {
+                if (run.region != sums.region) {
+                    if (begun) fn(sums);
+                    sums = {run.region, {}};
+                    begun = run.region != kNoRegion && row < rows.end;
+                }
+                if (begun) add_pixels(colours, contrast, begin, end, sums.sums);
+            });
+        }
+        if (begun) fn(sums);
+    }
+
+    static void add_pixels(const float* colours, const Contrast& contrast, i64 begin, i64 end, Region& sums) {
+        Region run = sums;
+        run.n += static_cast<double>(end - begin);
+        for (i64 p = begin; p < end; ++p) {
+            const double value[4] = {colours[3 * p], colours[3 * p + 1], colours[3 * p + 2],
+                                     contrast.texture[p]};
+            for (int k = 0; k < 4; ++k) {
+                run.sum[k] += value[k];
+                run.square[k] += value[k] * value[k];
+            }
+        }
+        sums = run;
+    }
+
+    // Calls fn(border) for each pair of touching pixels in different regions, of which the later is in these
+    // rows: in the order of the later, first to the left, then above, then in the slice before.
+    template <class Fn>
+    static void each_border(const RunImage& regions, const Contrast& contrast, const Range& rows, Fn&& fn) {
+        const i64 width = regions.shape().width;
+        auto emit = [&](u32 a, u32 b, i64 p, i64 q) {
+            if (a == b || a == kNoRegion || b == kNoRegion) return;
+            fn(Border{std::min(a, b), std::max(a, b), contrast.edge[p] + contrast.edge[q]});
+        };
+        for (i64 row = rows.begin; row < rows.end; ++row) {
+            const Run *here = regions.row(row), *before[2];
+            i64 steps[2], n = 0;
+            each_earlier_row(regions.shape(), row, [&](i64 other) {
+                before[n] = regions.row(other);
+                steps[n++] = (row - other) * width;
+            });
+            for (i64 begin = 0, end; begin < width; begin = end) {
+                const i64 p = row * width + begin;
+                bool differs = false;
+                end = here[1].begin;
+                for (i64 k = 0; k < n; ++k) {
+                    differs |= before[k]->region != here->region;
+                    end = std::min<i64>(end, before[k][1].begin);
+                }
+                if (begin == here->begin && begin > 0) emit(here->region, here[-1].region, p, p - 1);
+                for (i64 i = 0; i < end - begin && differs; ++i)
+                    for (i64 k = 0; k < n; ++k)
+                        emit(here->region, before[k]->region, p + i, p + i - steps[k]);
+                here += here[1].begin == end;
+                for (i64 k = 0; k < n; ++k) before[k] += before[k][1].begin == end;
+            }
+        }
+    }
+
     // Adds one pair of touching pixels to the edge between two regions.
-    void add_border(u32 a, u32 b, double strength) {
-        if (b < a) std::swap(a, b);
+    void add_border(const Border& border) {
+        const auto& [a, b, strength] = border;
         if (edges_.empty() || edges_[last_].a != a || edges_[last_].b != b) last_ = edge_between(a, b);
         edges_[last_].length += 1;
-        edges_[last_].strength += strength;
+        edges_[last_].strength += 0.5 * strength;
     }
 
     u32 edge_between(u32 a, u32 b) {

@@ -161,7 +161,7 @@ def hierarchy(
     tree = _kernel.Hierarchy(
         colours, labels, shape, weights, piece_size, max_level, thread_count(n_threads)
     )
-    return Hierarchy(tree, colours, pixels, first_label)
+    return Hierarchy(tree, colours, pixels, first_label, n_threads)
 
 
 class Hierarchy:
@@ -187,15 +187,18 @@ class Hierarchy:
         colours: NDArray[np.float32],
         pixels: Pixels,
         start_label: int,
+        n_threads: int | None,
     ) -> None:
         self._tree, self._colours = tree, colours
         self._pixels, self._start_label = pixels, start_label
+        self._n_threads = n_threads
 
     def cut(self, detail: float = 1.0, *, min_size: int | None = None) -> NDArray[np.int32]:
         """Label the image at a level of detail; see `segment`."""
         smallest = 1 if min_size is None else as_whole(min_size, "min_size", 1)
         smallest = min(smallest, len(self._colours))
-        labels = self._tree.cut(self._colours, _level(detail), smallest)
+        n_threads = thread_count(self._n_threads)
+        labels = self._tree.cut(self._colours, _level(detail), smallest, n_threads)
         return _label_image(labels, self._pixels, self._start_label)
 
     def n_regions(self, detail: float = 1.0) -> int:
