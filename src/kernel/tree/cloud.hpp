@@ -55,6 +55,24 @@ inline u64 first_bits(const u32* box, int d) {
     return code;
 }
 
+// The rows in the order of their boxes along the curve; in one box, by their coordinates and numbers.
+inline Array<u32> order_along_curve(const double* points, const Array<u32>& boxes, i64 n, int d) {
+    Array<u64> codes(static_cast<size_t>(n));
+    for (i64 i = 0; i < n; ++i) codes[i] = first_bits(&boxes[i * d], d);
+    Array<u32> rows(static_cast<size_t>(n));
+    std::iota(rows.begin(), rows.end(), 0u);
+    std::sort(rows.begin(), rows.end(), [&](u32 a, u32 b) {
+        if (codes[a] != codes[b]) return codes[a] < codes[b];
+        const u32 *s = &boxes[i64{a} * d], *t = &boxes[i64{b} * d];
+        const int axis = first_difference(s, t, d).axis;
+        if (axis >= 0) return s[axis] < t[axis];
+        const double *p = points + i64{a} * d, *q = points + i64{b} * d;
+        const auto [x, y] = std::mismatch(p, p + d, q);
+        return x != p + d ? *x < *y : a < b;
+    });
+    return rows;
+}
+
 }  // namespace detail
 
 // IN points (n, d), finite; weights (n,), positive; period (d,), 0 for none: values of a periodic axis are
@@ -77,25 +95,10 @@ inline Cloud sort_along_curve(const double* points, const i64* weights, i64 n, i
 
     const size_t size = static_cast<size_t>(n), values = static_cast<size_t>(n * d);
     Array<u32> boxes(values);
-    Array<u64> codes(size);
-    for (i64 i = 0; i < n; ++i) {
+    for (i64 i = 0; i < n; ++i)
         for (int j = 0; j < d; ++j) boxes[i * d + j] = static_cast<u32>(coordinate(i, j));
-        codes[i] = detail::first_bits(&boxes[i * d], d);
-    }
-    Cloud cloud{d, 0, scale, {}, {}, {}, Array<u32>(size), {}};
-    std::iota(cloud.rows.begin(), cloud.rows.end(), 0u);
-    std::sort(cloud.rows.begin(), cloud.rows.end(), [&](u32 a, u32 b) {
-        if (codes[a] != codes[b]) return codes[a] < codes[b];
-        const u32 *s = &boxes[i64{a} * d], *t = &boxes[i64{b} * d];
-        const int axis = first_difference(s, t, d).axis;
-        if (axis >= 0) return s[axis] < t[axis];
-        const double *p = points + i64{a} * d, *q = points + i64{b} * d;
-        const auto [x, y] = std::mismatch(p, p + d, q);
-        return x != p + d ? *x < *y : a < b;
-    });
-    cloud.positions.resize(values);
-    cloud.boxes.resize(values);
-    cloud.weights.resize(size);
+    Cloud cloud{d, 0, scale, Array<double>(values), Array<u32>(values), Array<i64>(size), {}, {}};
+    cloud.rows = detail::order_along_curve(points, boxes, n, d);
     for (i64 i = 0; i < n; ++i) {
         const i64 row = cloud.rows[i];
         for (int j = 0; j < d; ++j) {

@@ -205,8 +205,8 @@ class Level {
     }
     void add(const Link& link) { peaks_->link(link.sparse, link.dense, link.level); }
 
-    // The dimension of the surroundings of a peak: 1 on a line. Windows wider than the peak say nothing about
-    // it.
+    // The dimension of the surroundings of a peak: 1 on a line. Windows wider than the peak measure
+    // its neighbours too, so they do not count.
     double shape(u32 b) const {
         const Extent& extent = peaks_->extent(b);
         const double least = std::min(extent.weight, peaks_->other(b));

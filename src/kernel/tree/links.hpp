@@ -58,10 +58,11 @@ class Links {
             for (i64 i = block.begin; i < block.end; ++i) {
                 candidates.measure(centres_.position(i));
                 const float* squared = candidates.squared();
+                const double limit = short_limit(windows_.square[i]);
                 for (size_t k = 0; k < candidates.size(); ++k) {
                     const u32 other = candidates.id(k);
                     if (basin[i] != basin[other] && squared[k] <= windows_.reach[i] &&
-                        rank_[other] < rank_[i] && squared[k] * stretch_ > windows_.square[i])
+                        rank_[other] < rank_[i] && squared[k] > limit)
                         links.push_back({level(squared[k], static_cast<u32>(i)), static_cast<u32>(i), other});
                 }
             }
@@ -101,6 +102,10 @@ class Links {
         u32 block, begin, end;
     };
 
+    // The greatest squared length of a short link, from the mean square of a window. A longer link is long:
+    // both sides compare with this one number, so rounding makes no link both or neither.
+    double short_limit(double square) const { return square / stretch_; }
+
     // Finds the short links of a block of centres among the near leaves of its windows, if those are known
     // and near enough.
     void find_short(i64 b, Candidates& candidates) {
@@ -114,7 +119,7 @@ class Links {
             return;
         }
         candidates.enclose(centres_, block);
-        candidates.collect(largest(block, windows_.square) / stretch_);
+        candidates.collect(short_limit(largest(block, windows_.square)));
         for (i64 i = block.begin; i < block.end; ++i) {
             candidates.measure(centres_.position(i));
             const float* squared = candidates.squared();
@@ -128,7 +133,7 @@ class Links {
     void store_short(i64 b, u32 i, size_t n, At&& at) {
         std::vector<u32>& found = short_[b];
         const u32 begin = static_cast<u32>(found.size()), own = rank_[i];
-        const double limit = windows_.square[i] / stretch_;
+        const double limit = short_limit(windows_.square[i]);
         found.resize(begin + n);
         u32* out = found.data() + begin;
         size_t near = 0, count = 0;

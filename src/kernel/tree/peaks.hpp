@@ -31,18 +31,13 @@ class Peaks {
     Peaks(std::vector<Extent> extents, const std::vector<u32>& rank)
         : extents_(std::move(extents)),
           rank_(rank),
-          parent_(extents_.size()),
+          sets_(extents_.size()),
           saddle_(extents_.size(), 0),
           attached_(extents_.size(), kNone),
-          other_(extents_.size(), 0.0) {
-        std::iota(parent_.begin(), parent_.end(), 0u);
-    }
+          other_(extents_.size(), 0.0) {}
 
-    u32 size() const { return static_cast<u32>(parent_.size()); }
-    u32 find(u32 x) {
-        while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
-        return x;
-    }
+    u32 size() const { return sets_.size(); }
+    u32 find(u32 x) { return sets_.find(x); }  // the densest centre of the component of x
     // A link at a level: if it joins two components, the one with the lower peak dies there.
     void link(u32 i, u32 j, i64 level) {
         u32 a = find(i), b = find(j);
@@ -51,7 +46,7 @@ class Peaks {
         saddle_[b] = level;
         attached_[b] = i;
         other_[b] = extents_[a].weight;
-        parent_[b] = a;
+        sets_.attach(b, a);
         extents_[a] += extents_[b];
     }
 
@@ -76,7 +71,7 @@ class Peaks {
   private:
     std::vector<Extent> extents_;
     const std::vector<u32>& rank_;
-    std::vector<u32> parent_;
+    DisjointSets sets_;  // represented by their densest centres
     std::vector<i64> saddle_;
     std::vector<u32> attached_;
     std::vector<double> other_;
