@@ -13,21 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from tests.apps.cli.command_line import run
 from tests.helpers import fit_labels
-from typer.testing import CliRunner
 
 from meanshiftpp import Grid, MeanShiftPP, select_bandwidth
-from meanshiftpp.apps.cli.app import app
 from meanshiftpp.core.recipe import seek
 
 resource = pytest.importorskip("resource")  # limits and signals of Unix
 
 N = 60_000
-
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    return result.exit_code, result.stdout, result.stderr
 
 
 def command(*arguments: object) -> list[str]:

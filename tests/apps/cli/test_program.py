@@ -1,0 +1,146 @@
+"""The program as a whole: missing libraries, encodings, the demonstration; some start a process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.apps.cli.command_line import run
+
+from meanshiftpp import __version__
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_version_is_printed():
+    assert run("--version")[:2] == (0, f"meanshiftpp {__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("missing", "extra"), [("typer", "cli"), ("rich", "cli"), ("pyarrow", "io")]
+)
+def test_a_missing_extra_is_reported_with_its_install_command(tmp_path, points, missing, extra):
+    done = python(
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        f"sys.argv = ['meanshiftpp', 'cluster', {str(tmp_path / 'points.csv')!r}, '-b', '1']\n"
+        "from meanshiftpp.__main__ import main; main()"
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert f'pip install "meanshiftpp[{extra}]"' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_plot_without_matplotlib_fails_early(tmp_path, points):
+    done = python(
+        "import sys; sys.modules['matplotlib'] = None\n"
+        f"sys.argv = ['meanshiftpp', 'cluster', {str(tmp_path / 'points.npy')!r}, '-b', '1',\n"
+        f"            '--plot', {str(tmp_path / 'p.png')!r}]\n"
+        "from meanshiftpp.__main__ import main; main()"
+    )
+    assert done.returncode == 1
+    assert 'pip install "meanshiftpp[plot]"' in done.stderr
+
+
+@pytest.mark.parametrize("command", ["cluster", "sweep"])
+def test_cluster_and_sweep_do_not_need_scikit_learn(tmp_path, points, command):
+    done = python(
+        "import sys; sys.modules['sklearn'] = None\n"
+        f"sys.argv = ['meanshiftpp', {command!r}, {str(tmp_path / 'points.npy')!r}]\n"
+        "from meanshiftpp.__main__ import main; main()"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "bandwidth" in done.stdout
+
+
+def test_a_missing_library_is_named(tmp_path):
+    done = python(
+        "import sys; sys.modules['sklearn'] = None\n"
+        f"sys.argv = ['meanshiftpp', 'demo', '--out', {str(tmp_path)!r}]\n"
+        "from meanshiftpp.__main__ import main; main()"
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: this needs sklearn")
+
+
+def test_python_m_runs_the_command(tmp_path, points):
+    command = [sys.executable, "-m", "meanshiftpp", "cluster", str(tmp_path / "points.npy"), "-b2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "550 in x0, x1" in done.stdout
+
+
+def test_demo_prints_tables_and_writes_pictures(tmp_path, monkeypatch):
+    from meanshiftpp.apps.samples import gaussians
+
+    small = gaussians(120_000)
+    monkeypatch.setattr("meanshiftpp.apps.demo.gaussians", lambda: small)
+    code, text, _ = run("demo", "--out", tmp_path / "pictures")
+    assert code == 0
+    assert "120,000 x 2" in text
+    assert "150 x 4" in text
+    pictures = {p.name for p in Path(tmp_path / "pictures").iterdir()}
+    assert pictures >= {"million.png", "iris.png", "tracking.png"}
+    assert all(name in text for name in ("light", "occlusion", "lookalike", "leaving"))
+    (tmp_path / "file").write_text("")
+    code, _, stderr = run("demo", "--out", tmp_path / "file" / "pictures")
+    assert code == 1
+    assert stderr.startswith("error: cannot create the folder")
+
+
+def test_column_names_are_not_parsed_as_markup(tmp_path):
+    source = tmp_path / "odd.csv"
+    source.write_text("speed [m/s],x[/],$a_$\n1,2,3\n4,5,6\n1,2,4\n")
+    code, text, errors = run(
+        "cluster", source, "-b", 2, "-o", tmp_path / "o.csv", "--plot", tmp_path / "o.png"
+    )
+    assert (code, errors) == (0, "")
+    assert "speed [m/s], x[/], $a_$" in text
+    code, text, _ = run("cluster", source, "-b", 2, "--columns", "x[/], $a_$", "--json")
+    assert code == 0
+    assert '"columns": ["x[/]", "$a_$"]' in text
+
+
+def test_a_name_that_the_terminal_cannot_encode_is_printed_with_question_marks(tmp_path, points):
+    (tmp_path / "points.csv").rename(tmp_path / "ñ数据.csv")
+    command = [sys.executable, "-m", "meanshiftpp", "cluster", "ñ数据.csv", "-b2", "-o", "o.npy"]
+    options = {"env": {**os.environ, "PYTHONIOENCODING": "cp1252"}, "capture_output": True}
+    done = subprocess.run(command, **options, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "ñ??.csv" in done.stdout.decode("cp1252")
+    assert (tmp_path / "o.npy").exists()
+    (tmp_path / "ñ数据.csv").unlink()
+    done = subprocess.run(command, **options, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"error: cannot read")
+
+
+def test_a_plot_with_names_in_any_script_prints_no_warning(tmp_path, points):
+    file, picture = tmp_path / "数据 \ue123.npy", tmp_path / "p.png"
+    np.save(file, points)
+    assert run("cluster", file, "-b", 2, "--plot", picture)[::2] == (0, "")
+    command = [sys.executable, "-m", "meanshiftpp", "cluster", file, "-b2", "--plot", picture]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
+def test_a_header_in_another_encoding_is_an_error(tmp_path):
+    source = tmp_path / "latin.csv"
+    source.write_bytes("höhe,breite\n1,2\n".encode("latin-1"))
+    code, _, errors = run("cluster", source, "-b", 2)
+    assert code == 1
+    assert "latin.csv" in errors
+    assert "Traceback" not in errors
+
+
+def test_large_integers_next_to_real_columns_are_an_error(tmp_path):
+    source = tmp_path / "ids.csv"
+    source.write_text(f"id,x\n{2**53 + 1},0.5\n3,1.5\n")
+    code, _, errors = run("cluster", source, "-b", 2)
+    assert code == 1
+    assert "ids.csv, row 1, column 'id' is 9007199254740993" in errors
