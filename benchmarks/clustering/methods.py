@@ -9,13 +9,12 @@ first runs. One that cannot run is reported with the reason.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version as package_version
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,7 @@ Labels = NDArray[np.integer]
 
 
 class Request(NamedTuple):
-    """What a method is told in addition to the points."""
+    """The options of one call, which every method receives with the points."""
 
     clusters: int | None = None
     threads: int | None = 1  # None for all cores
@@ -48,8 +47,7 @@ def ours(X: Points, request: Request) -> Labels:
 def ours_unjoined(X: Points, request: Request) -> Labels:
     from meanshiftpp import MeanShiftPP
 
-    unjoined: dict[str, Any] = {"join": False}
-    return MeanShiftPP(n_jobs=request.threads, **unjoined).fit_predict(X)
+    return MeanShiftPP(join=False, n_jobs=request.threads).fit_predict(X)
 
 
 def ours_at_bandwidth(X: Points, request: Request) -> Labels:
@@ -61,22 +59,7 @@ def ours_at_bandwidth(X: Points, request: Request) -> Labels:
 def ours_cut(X: Points, request: Request) -> Labels:
     from meanshiftpp import MeanShiftPP
 
-    model: Any = MeanShiftPP(n_jobs=request.threads).fit(X)
-    return np.asarray(model.cut(n_clusters=request.clusters))
-
-
-def join_is_missing() -> str | None:
-    from meanshiftpp import MeanShiftPP
-
-    has_join = "join" in inspect.signature(MeanShiftPP).parameters
-    return None if has_join else "not available: MeanShiftPP has no parameter `join`"
-
-
-def cut_is_missing() -> str | None:
-    from meanshiftpp import MeanShiftPP
-
-    has_cut = hasattr(MeanShiftPP, "cut")
-    return None if has_cut else "not available: MeanShiftPP has no method `cut`"
+    return MeanShiftPP(n_jobs=request.threads).fit(X).cut(n_clusters=request.clusters)
 
 
 # -- peers without the number of clusters ----------------------------------------------------------
@@ -172,7 +155,6 @@ class Method:
     knows_count: bool = False  # it is told the number of clusters
     rejects: bool = False  # some points get the label -1
     own: bool = False
-    check: Callable[[], str | None] = lambda: None  # why a part of the package is missing
 
     @cached_property
     def version(self) -> str:
@@ -184,7 +166,7 @@ class Method:
         """Why the method cannot run here, or None if it can."""
         if find_spec(MODULES[self.package]) is None:
             return f"not installed (pip install {self.package})"
-        return self.check()
+        return None
 
 
 MODULES = {
@@ -194,23 +176,8 @@ MODULES = {
     "genieclust": "genieclust",
 }
 OURS = Method("ours", "MeanShiftPP()", ours, "meanshiftpp", own=True)
-UNJOINED = Method(
-    "unjoined",
-    "MeanShiftPP(join=False)",
-    ours_unjoined,
-    "meanshiftpp",
-    own=True,
-    check=join_is_missing,
-)
-CUT = Method(
-    "cut",
-    "MeanShiftPP().cut(k)",
-    ours_cut,
-    "meanshiftpp",
-    knows_count=True,
-    own=True,
-    check=cut_is_missing,
-)
+UNJOINED = Method("unjoined", "MeanShiftPP(join=False)", ours_unjoined, "meanshiftpp", own=True)
+CUT = Method("cut", "MeanShiftPP().cut(k)", ours_cut, "meanshiftpp", knows_count=True, own=True)
 PLSCAN = Method("plscan", "PLSCAN", plscan, "fast-hdbscan", rejects=True)
 GENIE = Method("genie", "Genie", genie, "genieclust", knows_count=True)
 _ALL = (

@@ -36,6 +36,13 @@ def test_a_cluster_that_was_dropped_is_noise():
     modes = Tree.of_points(X).join(seek(Grid.from_points(X, 2.0))).keep(150)
     labels = [label for valley in valleys(modes) for label in (valley.cluster, valley.neighbour)]
     assert set(labels) == {-1, 0, 1}
+    for valley in valleys(modes):
+        both = {valley.cluster, valley.neighbour}
+        places, _, reason = str(valley).partition(": ")
+        assert reason == valley.reason
+        assert "-1" not in places
+        assert ("noise" in places) == (-1 in both)
+        assert {int(word) for word in places.split() if word.isdigit()} == both - {-1}
 
 
 @pytest.mark.parametrize("strictness", [1.0, 2.0])

@@ -16,8 +16,6 @@ from benchmarks.common.reporting import progress_bar
 from benchmarks.common.synthetic import Data
 from benchmarks.common.time_limit import LimitedProcess
 
-from meanshiftpp import MeanShiftPP
-
 NAMES = ("b", "a", "c10", "c1")
 LEFT, RIGHT = np.repeat([1, 2], 40), np.repeat([1, 2, 3, 3], 20)
 
@@ -147,16 +145,6 @@ def test_a_method_that_is_not_installed_names_its_command(monkeypatch):
     assert METHODS["plscan"].reason_absent == "not installed (pip install fast-hdbscan)"
 
 
-def test_parts_of_our_estimator_are_detected(monkeypatch):
-    monkeypatch.setattr(
-        MeanShiftPP, "cut", lambda self, n_clusters: self.labels_ % n_clusters, raising=False
-    )
-    assert METHODS["cut"].reason_absent is None
-    assert methods.ours_cut(points(), Request(2)).max() <= 1
-    monkeypatch.delattr(MeanShiftPP, "cut")
-    assert "no method `cut`" in METHODS["cut"].reason_absent
-
-
 def test_the_knee_is_between_dense_and_sparse_points():
     dense, sparse = np.linspace(0, 1, 91), np.arange(10, 20)
     X = np.concatenate([dense, sparse])[:, None]
@@ -188,7 +176,8 @@ def outcome(folder, tmp_path, monkeypatch):
         "scikit-learn",
         rejects=True,
     )
-    absent = Method("absent", "absent", by_count, "scikit-learn", check=lambda: "not available: x")
+    absent = Method("absent", "absent", by_count, "absent")
+    monkeypatch.setitem(methods.MODULES, "absent", "module_that_is_absent")
     contenders = [told, rejecting, absent]
     monkeypatch.setattr(methods, "METHODS", {each.key: each for each in contenders})
     monkeypatch.setattr(evaluation, "LimitedProcess", DirectProcess)
@@ -290,7 +279,7 @@ def test_the_report_names_every_method_and_every_set(outcome, tmp_path):
     assert "| choose, without k | sets | ARI | AMI | ARI >= 0.95 | right k |" in page
     assert "| rejecting, noise to the nearest | 2 | 1.000 | 1.000 | 100% | 100% |" in page
     assert "| one/c10 | report | 80 x 2 | 2, 3 | 1.000 (3) |" in page
-    assert "- absent: not available: x." in page
+    assert "- absent: not installed (pip install absent)." in page
     assert "one/large" in page
     facts = json.loads((tmp_path / "clustering.json").read_text("utf-8"))
     assert facts["halves"]["one/b"] == "report"

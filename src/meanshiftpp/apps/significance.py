@@ -43,7 +43,14 @@ class Valley:
         )
 
     def __str__(self) -> str:
-        return f"between clusters {self.neighbour} and {self.cluster}: {self.reason}"
+        return f"between {_both(self.neighbour, self.cluster)}: {self.reason}"
+
+
+def _both(*labels: int) -> str:
+    """Return two labels in words."""
+    if min(labels) >= 0:
+        return "clusters {} and {}".format(*labels)
+    return " and ".join(f"cluster {label}" if label >= 0 else "noise" for label in labels)
 
 
 @dataclass(frozen=True)
