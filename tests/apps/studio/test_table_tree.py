@@ -12,7 +12,13 @@ from hypothesis.extra.numpy import arrays
 from sklearn.datasets import make_blobs
 
 from meanshiftpp import MeanShiftPP
-from meanshiftpp.apps.studio.table_tree import MAX_CLUSTERS, STRICTNESSES, Cuts, link_trees
+from meanshiftpp.apps.studio.table_tree import (
+    MAX_CLUSTERS,
+    MAX_OTHERS,
+    STRICTNESSES,
+    Cuts,
+    link_trees,
+)
 
 
 def show(tab, points, **request):
@@ -128,6 +134,22 @@ def test_strictness_between_the_steps_is_added_to_the_tree(blobs):
     cuts.clusters(0.987)
     assert any(cuts.grow())
     assert 0.987 in cuts.picture()["stops"]
+
+
+def test_trees_of_other_values_replace_the_oldest(blobs):
+    cuts = Cuts(blobs, np.arange(len(blobs)))
+    for _ in cuts.grow():
+        pass
+    _, labels = cuts.clusters(0.987)
+    picture = cuts.picture()
+    for step in range(2 * MAX_OTHERS):
+        cuts.picture()
+        cuts.clusters(1.001 + step / 1000)
+        assert any(cuts.grow())  # the picture changes, even if the number of trees does not
+        assert len(set(cuts._recipes) - set(STRICTNESSES)) <= MAX_OTHERS
+    assert 0.987 not in cuts._recipes
+    assert set(picture["stops"]) - {0.987} <= set(cuts._recipes)
+    np.testing.assert_array_equal(cuts.clusters(0.987)[1], labels)
 
 
 labels = arrays(np.int64, 30, elements=st.integers(0, 4))

@@ -31,6 +31,7 @@ STRICTNESSES = [n / 100 for n in _HUNDREDTHS if 20 <= n <= 6200]
 COARSE_STEP = 4  # of these numbers, for the first picture
 MAX_CLUSTERS = 40  # of the loosest tree; twice as many as at a strictness of 1 if that is more
 MAX_STORED = 4_000_000  # cells and rows of stored searches
+MAX_OTHERS = 16  # stored trees of values that are not among these numbers
 
 
 class Cuts:
@@ -48,10 +49,9 @@ class Cuts:
         self._points, self._rows = points, rows
         self._sample = sample_points(points, None, SAMPLE_ROWS)
         self._basins = Basins(self._sample, len(points))
-        self._trees: dict[float, Tree] = {}
-        self._recipes: dict[float, Recipe] = {}
+        self._recipes: dict[float, Recipe] = {}  # with their trees, oldest first
         self._searches: dict[bytes, tuple[Modes, NDArray[np.int32]]] = {}  # oldest first
-        self._n_drawn = 0  # trees in the last picture
+        self._drawn: set[float] = set()  # the trees of the last picture
 
     # -- clusters ------------------------------------------------------------------------------
 
@@ -61,8 +61,15 @@ class Cuts:
             tree = Tree.of_sample(self._sample, strictness=strictness)
             recipe = Recipe(join=True, strictness=strictness)
             self._recipes[strictness] = recipe_of_tree(recipe, tree, self._basins)
-            self._trees[strictness] = tree
+            others = [each for each in self._recipes if each not in STRICTNESSES]
+            if len(others) > MAX_OTHERS:
+                del self._recipes[others[0]]
         return self._recipes[strictness]
+
+    @property
+    def _trees(self) -> dict[float, Tree]:
+        """The stored trees by strictness."""
+        return {key: each.tree for key, each in self._recipes.items() if each.tree is not None}
 
     def clusters(self, strictness: float) -> tuple[JoinedModes, NDArray[np.int32]]:
         """Return the joined modes of all points, and the labels of the rows."""
@@ -99,7 +106,7 @@ class Cuts:
             for strictness in phase:
                 self.recipe(strictness)
                 yield False
-            if self._n_drawn != len(self._trees):
+            if self._drawn != set(self._recipes):
                 yield True
 
     def _coarse(self) -> Iterator[float]:
@@ -119,10 +126,10 @@ class Cuts:
     def _fine(self) -> Iterator[float]:
         """Iterate over the middles of steps that change the number of clusters."""
         while True:
-            gaps = []
-            for low, high in pairwise(sorted(self._trees)):
+            trees, gaps = self._trees, []
+            for low, high in pairwise(sorted(trees)):
                 between = [each for each in STRICTNESSES if low < each < high]
-                few, many = self._trees[high].n_clusters, self._trees[low].n_clusters
+                few, many = trees[high].n_clusters, trees[low].n_clusters
                 if between and few != many and few <= self._limit:
                     gaps.append((abs(many - few), between[len(between) // 2]))
             if not gaps:
@@ -139,21 +146,19 @@ class Cuts:
         Every cluster continues in the next looser tree. Trees are nearly nested, and those that are
         not, such as one with fewer clusters than a stricter one, are left out.
         """
-        kept = [each for each, tree in self._trees.items() if tree.n_clusters <= self._limit]
+        trees = self._trees
+        kept = [each for each, tree in trees.items() if tree.n_clusters <= self._limit]
         stricter = sorted(each for each in kept if each >= 1)
         looser = sorted((each for each in kept if each <= 1), reverse=True)
-        above = _longest_chain(
-            [self._trees[each] for each in stricter], lambda a, b: _continues(b, a)
-        )
-        below = _longest_chain([self._trees[each] for each in looser], _continues)
+        above = _longest_chain([trees[each] for each in stricter], lambda a, b: _continues(b, a))
+        below = _longest_chain([trees[each] for each in looser], _continues)
         return [stricter[k] for k in reversed(above)] + [looser[k] for k in below[1:]]
 
     def picture(self) -> dict[str, Any]:
         """Return the branches of the tree, and the values at which a line can stop."""
-        self._n_drawn = len(self._trees)
-        stops = self._stops()
-        trees = [self._trees[strictness] for strictness in stops]
-        branches, branch_of = link_trees(trees)
+        self._drawn = set(self._recipes)
+        grown, stops = self._trees, self._stops()
+        branches, branch_of = link_trees([grown[strictness] for strictness in stops])
         return {
             "type": "tree",
             "view": "table",
@@ -165,11 +170,12 @@ class Cuts:
 
     def _advice(self, stops: Sequence[float]) -> str:
         """Return the next step for data without a significant valley."""
-        if self._trees[1.0].splits:
+        trees = self._trees
+        if trees[1.0].splits:
             return ""
         candidates: dict[int, Candidate] = {}
         for strictness in stops:
-            tree = self._trees[strictness]
+            tree = trees[strictness]
             if tree.splits:
                 candidates.setdefault(tree.n_clusters, Candidate.of_tree(tree, strictness))
         sentence = describe_candidates(list(candidates.values())[: len(COUNTS)])
