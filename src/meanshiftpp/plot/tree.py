@@ -22,8 +22,9 @@ def draw_tree(tree: Any, ax: Any = None, colours: Sequence[Any] = PALETTE) -> An
     """Draw a `CondensedTree` into `ax`, or into a new figure, and return the axes.
 
     Every part of the data is a bar. It begins at the density of the saddle that divides it from
-    its neighbour and ends where it divides, or at its peak. Its width is its number of rows.
-    Clusters have the colours of their labels, which start again after the last one.
+    its neighbour and ends where it divides again, or at the lower of the two peaks. Its width is
+    its number of rows. Clusters have the colours of their labels, which start again after the last
+    one.
     """
     matplotlib = need("matplotlib", "plot")
     with matplotlib.rc_context(STYLE):
