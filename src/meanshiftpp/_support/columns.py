@@ -79,8 +79,12 @@ def _arrow_column(column: Any) -> NDArray[Any]:
     if types.is_decimal(column.type) or types.is_null(column.type):
         column = column.cast(float64())
     chunked = hasattr(column, "num_chunks")
-    numbers: NDArray[Any] = column.to_numpy() if chunked else column.to_numpy(zero_copy_only=False)
-    return numbers
+    parts = [part for part in (column.chunks if chunked else [column]) if len(part)]
+    if column.null_count or not parts:  # seldom, because to_numpy imports pandas
+        values: NDArray[Any] = column.to_numpy(**({} if chunked else {"zero_copy_only": False}))
+        return values
+    arrays = [np.from_dlpack(part) for part in parts]
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _frame_column(frame: Any, j: int, name: object) -> NDArray[Any]:

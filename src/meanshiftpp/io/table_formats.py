@@ -23,6 +23,7 @@ from meanshiftpp.io.sources import format_names, no_rows, reporting_damage, rows
 __all__ = ["Csv", "TableFile", "open_file"]
 
 _CSV_BLOCK = 1 << 23  # bytes that pyarrow parses at a time
+_CSV_HEAD_BLOCK = 1 << 20  # bytes from which the types are inferred before reading
 _COMPRESSION_RATIO = 4  # of a .csv.gz of numbers, about
 _CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # those that pyarrow can write
 _HEAD = 1 << 14  # bytes of a .csv in which the separator is looked for
@@ -154,15 +155,23 @@ class Csv(TableFile):
         with self._reading():
             self._size = path.stat().st_size
             self._check_head()
-            with self._open() as reader:
-                self.schema = reader.schema
-                if not next(iter(reader), self.schema.empty_table()).num_rows:
-                    self.rows, self.types_are_known = 0, True
+            self._read_types()
             names = self.schema.names  # raises if the names are not UTF-8
         if all(map(_is_numeral, names)) and names != [*map(str, range(len(names)))]:
             raise InvalidInputError.for_file(
                 path, f"must name its columns in the first line, got {format_names(names)}"
             )
+
+    def _read_types(self) -> None:
+        """Infer the types from a small block, or from a large one if a column begins empty."""
+        for block_size in (_CSV_HEAD_BLOCK, _CSV_BLOCK):
+            with self._open_as({}, (), block_size=block_size, use_threads=False) as reader:
+                self.schema = reader.schema
+                first = next(iter(reader), None)
+            if not any(map(is_untyped, self.schema.types)):
+                break
+        if first is None or not first.num_rows:
+            self.rows, self.types_are_known = 0, True
 
     def _check_head(self) -> None:
         """Check for two common mistakes that pyarrow reports in a misleading way."""
@@ -187,14 +196,14 @@ class Csv(TableFile):
         return self._size * (_COMPRESSION_RATIO if compressed else 1)
 
     def _open(self) -> Any:
-        return self._open_as(self._types, self.as_text)
+        return self._open_as(self._types, self.as_text, block_size=_CSV_BLOCK)
 
-    def _open_as(self, types: dict[str, Any], as_text: Iterable[str]) -> Any:
+    def _open_as(self, types: dict[str, Any], as_text: Iterable[str], **reading: Any) -> Any:
         arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")
         texts = dict.fromkeys(as_text, arrow.string())  # in any encoding
         return csv.open_csv(
             self.path,
-            read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
+            read_options=csv.ReadOptions(**reading),
             convert_options=csv.ConvertOptions(
                 column_types={**types, **texts}, check_utf8=not texts
             ),
@@ -208,11 +217,12 @@ class Csv(TableFile):
         numbers : dict of str
             Columns and their numeric Arrow types.
         """
-        arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
         lossy: set[str] = set()
         if not numbers:
             return lossy
-        with self._reading(), self._open_as({}, self.schema.names) as reader:
+        arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
+        names = self.schema.names
+        with self._reading(), self._open_as({}, names, block_size=_CSV_BLOCK) as reader:
             for batch in reader:
                 for name, column in zip(batch.schema.names, batch.columns, strict=True):
                     if name in lossy or name not in numbers:
@@ -231,7 +241,7 @@ class Csv(TableFile):
             with csv.open_csv(
                 self.path,
                 # Without threads, pyarrow's errors include the row.
-                read_options=csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
+                read_options=csv.ReadOptions(block_size=_CSV_HEAD_BLOCK, use_threads=False),
                 convert_options=csv.ConvertOptions(**options),
             ) as reader:
                 for _ in reader:

@@ -128,7 +128,8 @@ class TableSource(Source):
         for field in self.schema() if suffix_of(path) == ".csv" else ():
             alone = arrow.schema([field])
             try:
-                csv.write_csv(alone.empty_table(), arrow.BufferOutputStream())
+                empty = arrow.Table.from_batches([], alone)  # `empty_table` imports pandas
+                csv.write_csv(empty, arrow.BufferOutputStream())
             except arrow.ArrowInvalid as error:
                 raise InvalidInputError.for_file(
                     path,
@@ -226,11 +227,14 @@ class TableLabels(LabelWriter):
             columns = [
                 np.ascontiguousarray(*pair) for pair in zip(chunk.points.T, kinds, strict=True)
             ]
-            batch = arrow.record_batch(columns, schema=self._source_schema)
+            arrays = map(_as_arrow, columns, self._source_schema.types)
+            batch = arrow.record_batch([*arrays], schema=self._source_schema)
         with self._writing():
             names = self._source_schema.names
-            table = arrow.Table.from_batches([batch]).select(names).cast(self._source_schema)
-            table = table.append_column(self._schema.field(-1), [labels])
+            table = arrow.Table.from_batches([batch]).select(names)
+            if table.schema != self._source_schema:
+                table = table.cast(self._source_schema)
+            table = table.append_column(self._schema.field(-1), _as_arrow(labels, arrow.int32()))
             self._writer.write_table(table, max(table.num_rows, 1))
 
     def close(self) -> None:
@@ -247,3 +251,9 @@ class TableLabels(LabelWriter):
                 raise
             problem = f"cannot be written: {error}"
             raise InvalidInputError.for_file(self._final, problem) from error
+
+
+def _as_arrow(values: NDArray[Any], kind: Any) -> Any:
+    """Return a contiguous array as an Arrow array; `pyarrow.array` would import pandas."""
+    arrow = need("pyarrow", "io")
+    return arrow.Array.from_buffers(kind, len(values), [None, arrow.py_buffer(values)])
