@@ -102,7 +102,7 @@ def dask_engine(folder: Path, rows: int, keep_memory: bool) -> Iterator[Engine]:
     import dask.dataframe as dd
     from distributed import Client, LocalCluster, wait
 
-    from meanshiftpp.engines.dask import MeanShiftPP
+    from meanshiftpp.engines.dask.estimator import MeanShiftPP
 
     model = MeanShiftPP(bandwidth=BANDWIDTH)
 
