@@ -20,7 +20,7 @@ from meanshiftpp._support.files import check_readable, suffix_of
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.sources import format_names, no_rows, reporting_damage, rows_per_chunk
 
-__all__ = ["Csv", "TableFile", "open_file"]
+__all__ = ["Csv", "TableFile", "open_file", "open_parquet"]
 
 _CSV_BLOCK = 1 << 23  # bytes that pyarrow parses at a time
 _CSV_HEAD_BLOCK = 1 << 20  # bytes from which the types are inferred before reading
@@ -87,7 +87,7 @@ class Parquet(TableFile):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._reading(), self._open() as file:
+        with self._reading(), open_parquet(path) as file:
             self.schema = file.schema_arrow
             self.rows = file.metadata.num_rows
             groups = [file.metadata.row_group(k) for k in range(file.num_row_groups)]
@@ -97,11 +97,6 @@ class Parquet(TableFile):
                 codec = groups[0].column(0).compression.replace("UNCOMPRESSED", "NONE")
                 self.compression = codec if codec in _CODECS else self.compression
 
-    def _open(self) -> Any:
-        parquet = need("pyarrow.parquet", "io")
-        # With pre_buffer, pyarrow keeps everything it has fetched, in the end the whole file.
-        return parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_READ_BUFFER)
-
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
         """Yield record batches, without reading row groups that are skipped."""
         first = 0
@@ -110,7 +105,7 @@ class Parquet(TableFile):
             first += 1
         row_bytes = self._row_bytes if columns is None else self._row_bytes_of(columns)
         size = rows_per_chunk(row_bytes)
-        with self._reading(), self._open() as file:
+        with self._reading(), open_parquet(self.path) as file:
             groups = range(first, file.num_row_groups)
             for batch in file.iter_batches(size, row_groups=groups, columns=columns):
                 yield from _skip_rows(batch, skip)
@@ -284,6 +279,13 @@ class Csv(TableFile):
             raise error
         narrow = is_untyped(field.type) or arrow.types.is_integer(field.type)
         self._types[field.name] = arrow.float64() if narrow else arrow.string()
+
+
+def open_parquet(path: Path) -> Any:
+    """Open a Parquet file for reading it in batches."""
+    parquet = need("pyarrow.parquet", "io")
+    # With pre_buffer, pyarrow keeps everything it has fetched, in the end the whole file.
+    return parquet.ParquetFile(path, pre_buffer=False, buffer_size=_READ_BUFFER)
 
 
 def open_file(path: Path) -> TableFile:
