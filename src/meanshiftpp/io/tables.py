@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._support.columns import is_numeric
+from meanshiftpp._support.columns import Memory, is_numeric
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import suffix_of
 from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
@@ -163,7 +163,7 @@ class TableSource(Source):
         return arrow.schema([f.with_type(text) if f.name in as_text else f for f in schema])
 
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
-        before = 0
+        before, memory = 0, Memory()
         for file in self._files:
             if file.rows is not None and before + file.rows <= start:
                 before += file.rows
@@ -175,7 +175,9 @@ class TableSource(Source):
                     file.check_numeric(name)
                 points = batch.select(self.columns)
                 data = batch if whole else None
-                yield chunk_from_arrow(points, str(file.path), row, data=data, end=before + end)
+                yield chunk_from_arrow(
+                    points, str(file.path), row, memory=memory, data=data, end=before + end
+                )
                 row = end
             before += file.rows if file.rows is not None else row
         self.rows = before
