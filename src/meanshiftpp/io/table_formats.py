@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from meanshiftpp._support.checks import thread_count
 from meanshiftpp._support.columns import is_numeric, is_untyped
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_readable, suffix_of
@@ -30,6 +31,7 @@ _HEAD = 1 << 14  # bytes of a .csv in which the separator is looked for
 _MAX_VALUE = 40  # characters of a value in a message
 _LEADING_ZERO = r"^\s*[-+]?0\d"  # 007, which a number would turn into 7
 _MANY_DIGITS = r"^\s*[-+]?\d{17}"  # more than float64 holds
+_DECODING_CORES = 3  # with fewer, threads for decoding wait for those that bin or label
 _READ_BUFFER = 1 << 20  # without a buffer, pyarrow reads a whole column of a row group at once
 
 
@@ -104,10 +106,14 @@ class Parquet(TableFile):
             skip -= self._group_rows[first]
             first += 1
         row_bytes = self._row_bytes if columns is None else self._row_bytes_of(columns)
-        size = rows_per_chunk(row_bytes)
+        options = {
+            "batch_size": rows_per_chunk(row_bytes),
+            "columns": columns,
+            "use_threads": thread_count(None) >= _DECODING_CORES,
+        }
         with self._reading(), open_parquet(self.path) as file:
             groups = range(first, file.num_row_groups)
-            for batch in file.iter_batches(size, row_groups=groups, columns=columns):
+            for batch in file.iter_batches(row_groups=groups, **options):
                 yield from _skip_rows(batch, skip)
                 skip = max(skip - batch.num_rows, 0)
 
