@@ -94,7 +94,8 @@ def fit(
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        The points, one per row. Partitions may be empty.
+        The points, one per row. Partitions may be empty. If the frame is exactly the rows of
+        Parquet files, the tasks read the files themselves, which is much faster.
     columns : sequence of str
         The columns to cluster by, of any numeric type.
     bandwidth : float or array-like of shape (n_features,), default=None
