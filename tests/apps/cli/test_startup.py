@@ -14,8 +14,10 @@ import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.models import OptionInfo
+from typer.testing import CliRunner
 
 from meanshiftpp import Grid
+from meanshiftpp.apps.cli.app import app
 from meanshiftpp.apps.cli.command import convert
 
 HEAVY = {"pandas", "sklearn", "scipy", "joblib", "matplotlib", "pydantic", "rich.console"}
@@ -62,6 +64,13 @@ def test_a_stream_of_parquet_imports_no_pandas(tmp_path):
     assert Grid.load(tmp_path / "tiny.grid") == Grid.from_points(points, 1)
 
 
+def test_the_list_of_commands_has_whole_sentences():
+    result = CliRunner().invoke(app, ["--help"])
+    commands = result.stdout.partition("Commands:\n")[2].splitlines()
+    assert {line.split()[0] for line in commands} >= {"cluster", "grid", "studio", "demo"}
+    assert not [line for line in commands if line.endswith("...")]
+
+
 # -- the conversion of options ---------------------------------------------------------------------
 
 
@@ -86,8 +95,8 @@ NUMBERS = st.tuples(
     st.sampled_from([int, float]),
     st.builds(
         OptionInfo,
-        min=st.sampled_from([None, 0, 1, -3.5]),
-        max=st.sampled_from([None, 64, 1e9]),
+        min=st.sampled_from([None, 0, 1, -3]),
+        max=st.sampled_from([None, 64, 10**9]),
         clamp=st.booleans(),
     ),
 )

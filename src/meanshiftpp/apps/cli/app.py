@@ -56,12 +56,14 @@ def _app(
             stream.reconfigure(errors="replace")
 
 
-for command in (cluster, segment, sweep, track, studio):
+for command in (cluster, segment, sweep, track):
     app.command(cls=Command)(command)
-app.add_typer(grid, name="grid")
+# Without short texts, the list of commands would cut the sentences off.
+app.command(cls=Command, short_help="Open a web page for pictures, tables and videos.")(studio)
+app.add_typer(grid, name="grid", short_help="Build, merge and inspect grids.")
 
 
-@app.command(cls=Command)
+@app.command(cls=Command, short_help="Draw results for points, a photograph and a video.")
 def demo(
     out: Annotated[Path, typer.Option(help="The folder for the pictures.")] = Path("demo"),
 ) -> None:
