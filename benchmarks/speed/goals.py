@@ -220,6 +220,20 @@ GOALS = (
         "x import numpy",
         "the import statement, in fresh interpreters in turns",
     ),
+    Goal(
+        "help",
+        "meanshiftpp --help",
+        150,
+        "ms of CPU time",
+        "the whole process, in turns with the imports",
+    ),
+    Goal(
+        "cluster-tiny",
+        "meanshiftpp cluster, a table of 100 rows",
+        250,
+        "ms of CPU time",
+        "the whole process, in turns with the imports",
+    ),
 )
 BY_KEY: Mapping[str, Goal] = {goal.key: goal for goal in GOALS}
 

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
+from pathlib import Path
 from statistics import median
-from time import perf_counter
+from tempfile import TemporaryDirectory
 
 from benchmarks.speed.checks import WrongResultError
 from benchmarks.speed.presets import Preset
 from benchmarks.speed.results import Measurement, OnMeasurement, Result
 
-TIMED_STATEMENT = "from time import perf_counter as t; s = t(); {}; print(t() - s)"
+TIMED_STATEMENT = "from time import process_time as t; s = t(); {}; print(t() - s)"
 NUMPY, PACKAGE, KERNEL = "import numpy", "import meanshiftpp", "from meanshiftpp import Grid, seek"
 IMPORTS = (NUMPY, PACKAGE, KERNEL, "from meanshiftpp import MeanShiftPP", "import sklearn.cluster")
+HELP, CLUSTER = "meanshiftpp --help", "meanshiftpp cluster tiny.csv -b 1"
 PROCESSES = {
     "python -c pass": ["-c", "pass"],
-    "meanshiftpp --help": ["-m", "meanshiftpp", "--help"],
+    HELP: ["-m", *HELP.split()],
+    CLUSTER: ["-m", *CLUSTER.split()],
 }
+TINY = "x,y\n" + "".join(f"{k % 2 * 9 + k / 100},{k % 7 / 7}\n" for k in range(100))
 
 
 def startup(preset: Preset, on_measurement: OnMeasurement) -> Result:
     """Start fresh interpreters in turns; for imports, only the statement is timed."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "tiny.csv").write_text(TINY)
+        return _measure(preset, on_measurement, Path(folder))
+
+
+def _measure(preset: Preset, on_measurement: OnMeasurement, folder: Path) -> Result:
     times: dict[str, list[float]] = {name: [] for name in (*IMPORTS, *PROCESSES)}
     for turn in range(preset.startups + 1):
         for name, values in times.items():
-            seconds = time_process(name) if name in PROCESSES else time_statement(name)
+            seconds = time_process(name, folder) if name in PROCESSES else time_statement(name)
             if turn:  # the first round may still write bytecode
                 values.append(seconds)
     numpy_time = median(times[NUMPY])
@@ -37,27 +48,38 @@ def startup(preset: Preset, on_measurement: OnMeasurement) -> Result:
         "startup",
         "Imports and the command line",
         rows,
-        {"import": ratios[PACKAGE], "import-kernel": ratios[KERNEL]},
-        ["Imports: the statement alone; python -c pass and --help: the whole process"],
+        {
+            "import": ratios[PACKAGE],
+            "import-kernel": ratios[KERNEL],
+            "help": median(times[HELP]) * 1e3,
+            "cluster-tiny": median(times[CLUSTER]) * 1e3,
+        },
+        ["CPU time: of the statement for imports, of the whole process for commands"],
         {"to_numpy": ratios},
     )
 
 
 def time_statement(statement: str) -> float:
-    """Time a statement in a fresh interpreter."""
+    """Return the CPU time of a statement in a fresh interpreter."""
     return float(_output(["-c", TIMED_STATEMENT.format(statement)]))
 
 
-def time_process(name: str) -> float:
-    """Time a fresh interpreter from its start to its end."""
-    start = perf_counter()
-    printed = _output(PROCESSES[name])
-    seconds = perf_counter() - start
-    if name.endswith("--help") and "cluster" not in printed:
-        raise WrongResultError(f"{name}: expected the command `cluster` in {printed!r}")
+def time_process(name: str, folder: Path) -> float:
+    """Return the CPU time of a fresh interpreter from its start to its end."""
+    start = _cpu_seconds_of_children()
+    printed = _output(PROCESSES[name], folder)
+    seconds = _cpu_seconds_of_children() - start
+    if name != "python -c pass" and "cluster" not in printed:
+        raise WrongResultError(f"{name}: expected `cluster` in {printed!r}")
     return seconds
 
 
-def _output(arguments: list[str]) -> str:
+def _cpu_seconds_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _output(arguments: list[str], folder: Path | None = None) -> str:
     command = [sys.executable, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+    return done.stdout

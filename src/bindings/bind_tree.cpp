@@ -47,6 +47,9 @@ nb::tuple grow(const Matrix<double>& points, const Vector<i64>& weights, const V
     if (n < 1 || points.shape(1) < 1 || weights.shape(0) != points.shape(0) ||
         period.shape(0) != points.shape(1) || critical.shape(0) != 4)
         throw nb::value_error("points, weights, period or critical has the wrong shape");
+    const auto in_range = [](i64 weight) { return 0 < weight && weight <= i64{1} << 31; };
+    if (!std::all_of(weights.data(), weights.data() + n, in_range))
+        throw nb::value_error("weights must be from 1 to 2^31");
     const double* c = critical.data();
     Tree tree = without_gil([&] {
         return grow_tree(points.data(), weights.data(), n, static_cast<int>(points.shape(1)), period.data(),

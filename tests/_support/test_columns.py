@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from meanshiftpp._support.columns import (
+    Memory,
     array_from_arrow,
     array_from_frame,
     check_exact,
@@ -89,3 +92,48 @@ def test_exactness_is_checked_for_64_bit_integers_only():
     check_exact(large, np.dtype(np.int64), 0)
     check_exact(large - 1, np.dtype(np.float64), 0)
     check_exact(np.array([2**31 - 1], np.int32), np.dtype(np.float64), 0)
+
+
+# -- memory that is used again ---------------------------------------------------------------------
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 40), st.integers(0, 3)), max_size=40))
+def test_arrays_never_share_memory_while_in_use(requests):
+    memory, kept = Memory(), []
+    for number, (width, length, n_dropped) in enumerate(requests):
+        dtype = np.dtype([np.float32, np.float64, np.int16][number % 3])
+        array = memory.empty((width, length), dtype)
+        assert (array.shape, array.dtype) == ((width, length), dtype)
+        array[:] = number
+        kept.append((number, array.T[length // 2 :]))  # a view is enough to keep the memory
+        del array
+        assert all((view == value).all() for value, view in kept)
+        kept = kept[n_dropped:]
+
+
+def test_memory_is_used_again():
+    memory = Memory()
+    places = set()
+    for length in (100, 90, 100, 1):
+        array = memory.empty((3, length), np.dtype(np.float32))
+        places.add(array.ctypes.data)
+        del array
+    assert len(places) == 1
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_columns_in_used_memory_keep_their_values(single):
+    memory, names = Memory(), ["a"] if single else ["a", "b", "c"]
+    values = np.arange(4.0 * len(names)).reshape(4, -1)
+    arrays = [array_from_arrow(pa.table([*(values.T + k)], names), memory) for k in range(3)]
+    for k, array in enumerate(arrays):
+        np.testing.assert_array_equal(array, values + k)
+
+
+def test_columns_of_several_chunks_and_missing_values():
+    parts = [pa.chunked_array([[1.5], [], [2.5, 3.5]]), pa.chunked_array([[1, 2], [None]])]
+    array = array_from_arrow(pa.table(parts, ["a", "b"]))
+    np.testing.assert_array_equal(array, [[1.5, 1], [2.5, 2], [3.5, np.nan]])
+    empty = array_from_arrow(pa.table([pa.chunked_array([], pa.float32())], ["a"]))
+    assert (empty.shape, empty.dtype) == ((0, 1), np.float32)

@@ -15,6 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 from meanshiftpp import Grid, seek
 from meanshiftpp.core.critical import CRITICAL, critical_values
 from meanshiftpp.core.tree import JoinedModes, Tree
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.estimators.condensed import CondensedTree
 
 
 def mixture(
@@ -169,7 +171,52 @@ def test_constant_feature_is_ignored():
 
 def test_far_values_do_not_hide_clusters():
     X, _ = mixture(600, 2, 3)
-    assert Tree.of_points(np.r_[X, [[1e9, -1e9]]]).n_clusters == 3
+    far = np.r_[X, [[1e9, -1e9]]]
+    assert Tree.of_points(far).n_clusters == 3
+    assert Tree.of_grid(Grid.from_points(far, 0.3)).n_clusters >= 3
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.sampled_from([0.05, 0.3, 0.7, 1.0]))
+@settings(max_examples=30)
+def test_splits_of_rounded_values_fit_their_labels(seed, k, strictness):
+    X = np.random.default_rng(seed).integers(0, k, (400, 2)).astype(float)
+    tree = Tree.of_points(X, strictness=strictness)
+    assert len(tree.splits) + 1 == tree.n_clusters
+    assert all(tree.across(split) != split.cluster for split in tree.splits)
+    modes = tree.join(seek(Grid.from_points(X, 0.5)))
+    condensed = CondensedTree(modes)
+    assert condensed.nodes[0].child_size == 400
+    assert len(condensed) == 2 * len(tree.splits) + 1
+    for label in range(len(modes)):
+        condensed.explain(label)
+
+
+def test_looser_and_cut_trees_look_in_both_units():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(400, 2)), rng.normal((0, 3.6), size=(400, 2))])
+    X *= [200, 1]
+    truth, tree = np.repeat([0, 1], 400), Tree.of_points(X)
+    assert tree.n_clusters == 1
+    assert adjusted_rand_score(truth, tree.cut(n_clusters=2).labels[tree.find(X)]) > 0.8
+    (two,) = tree.looser([2])
+    assert adjusted_rand_score(truth, two.labels[tree.find(X)]) > 0.8
+    assert Tree.of_points(X, strictness=two.strictness).n_clusters == two.n_clusters
+    assert two.weakest.score >= two.strictness
+
+
+def test_looser_trees_are_the_strictest_with_so_many_clusters():
+    X, _ = mixture(900, 2, 2)
+    tree = Tree.of_points(X)
+    for looser in tree.looser([3, 5]):
+        assert looser.n_clusters > tree.n_clusters
+        assert looser.strictness < tree.strictness
+        stricter = looser.regrow(looser.strictness * 1.01)
+        assert stricter.n_clusters <= looser.n_clusters
+
+
+def test_tree_of_no_rows_is_an_error():
+    with pytest.raises(InvalidInputError, match="at least one row"):
+        Tree.of_points(np.empty((0, 2)))
 
 
 # -- cuts -------------------------------------------------------------------------------------
@@ -245,6 +292,16 @@ def test_tree_of_a_grid_depends_on_the_grid_only():
     assert a.n_clusters == 3
     assert_array_equal(a.labels, b.labels)
     assert a.splits == b.splits
+
+
+def test_joining_leaves_dropped_modes_out():
+    X, _ = mixture(600, 2, 3)
+    tree, modes = Tree.of_points(X), seek(Grid.from_points(X, 0.4))
+    dropped = modes.keep(5)
+    assert (dropped.cell_labels == -1).any()
+    joined = tree.join(dropped)
+    assert_array_equal(joined.cell_labels == -1, dropped.cell_labels == -1)
+    assert_array_equal(tree.join(joined).cell_labels, joined.cell_labels)
 
 
 def test_joined_modes_can_be_pickled_and_dropped():

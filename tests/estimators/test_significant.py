@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from meanshiftpp import Grid, MeanShiftPP, seek
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.estimators.condensed import rounded_down
+from meanshiftpp.estimators.condensed import ordered_by_size, rounded_down
 
 CENTRES = [[0, 0], [5, 0], [20, 5], [22, 8]]
 
@@ -209,6 +211,42 @@ def test_line_in_many_features_is_one_cluster(n_features):
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (400, 1)) * rng.normal(size=(1, n_features))
     assert len(MeanShiftPP().fit(X).cluster_weights_) == 1
+
+
+def test_cut_that_joins_nothing_returns_the_labels(blobs, model):
+    for cut in ({"persistence": 0}, {"n_clusters": 4}):
+        assert_array_equal(model.cut(**cut), ordered_by_size(model.labels_))
+
+
+def test_cut_by_persistence_joins_clusters_and_divides_none(blobs):
+    model = MeanShiftPP(cluster_all=False).fit(blobs[0])
+    for persistence in np.sort(model.cluster_persistence_) + 1e-9:
+        labels = model.cut(persistence=min(persistence, 1))
+        assert all(len(np.unique(labels[model.labels_ == k])) == 1 for k in range(4))
+        assert_array_equal(labels == -1, model.labels_ == -1)
+
+
+def test_cut_warns_of_fewer_clusters(blobs):
+    X = np.r_[np.zeros((10, 2)), np.ones((10, 2))] + np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.warns(UserWarning, match=r"expected 9 clusters, found \d peak"):
+        MeanShiftPP().fit(X).cut(n_clusters=9)
+
+
+def test_explain_without_a_label_explains_every_cluster(model):
+    assert model.explain() == "\n".join(model.explain(label) for label in range(4))
+
+
+def test_explained_valleys_pass_the_strictness_of_the_fit(blobs):
+    text = MeanShiftPP(strictness=0.4).fit(blobs[0][:, :1]).explain()
+    pairs = re.findall(r"z = ([\d.]+) \(at least ([\d.]+) needed\)", text)
+    assert pairs
+    assert all(float(z) >= float(needed) - 0.1 for z, needed in pairs)
+
+
+def test_persistence_is_from_0_to_1(model):
+    for bad in (-0.1, 1.5):
+        with pytest.raises(InvalidInputError, match="persistence must be"):
+            model.cut(persistence=bad)
 
 
 def test_noise_only_has_nothing_to_explain(blobs):

@@ -27,6 +27,7 @@ from meanshiftpp.errors import (
     InvalidInputError,
     MissingExtraError,
 )
+from meanshiftpp.io import table_formats
 from meanshiftpp.io.checkpoint import Checkpoint
 from meanshiftpp.io.streams import build_grid, check_output, open_points, write_labels
 
@@ -39,6 +40,7 @@ def small_chunks(monkeypatch):
     """Limit chunks to 1,000 rows, so that small files have many."""
     monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 1000)
     monkeypatch.setattr("meanshiftpp.io.table_formats._CSV_BLOCK", 1 << 14)
+    monkeypatch.setattr("meanshiftpp.io.table_formats._CSV_HEAD_BLOCK", 1 << 14)
 
 
 @pytest.fixture(scope="module")
@@ -349,6 +351,16 @@ def test_text_among_numbers_is_an_error(tmp_path, small_chunks):
     path = tmp_path / "text.csv"
     path.write_text("x\n" + "12\n" * 20_000 + "tall\n")
     with pytest.raises(InvalidInputError, match=r"text.csv.*column 'x' holds string, not numbers"):
+        build_grid(open_points(path), 1)
+
+
+def test_column_that_begins_empty_is_a_feature(tmp_path):
+    """Types come from a small block, but a column without values in it needs a larger one."""
+    path = tmp_path / "sparse.csv"
+    path.write_text("x,y,z\n" + "12.5,,0.25\n" * 150_000 + "1,2.5,3\n")
+    assert path.stat().st_size > 1.5 * table_formats._CSV_HEAD_BLOCK
+    assert open_points(path).columns == ("x", "y", "z")
+    with pytest.raises(InvalidInputError, match=r"sparse.csv, row 1, column 'y' is NaN"):
         build_grid(open_points(path), 1)
 
 

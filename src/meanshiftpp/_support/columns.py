@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,33 @@ def is_untyped(arrow_type: Any) -> bool:
     return bool(types.is_null(arrow_type))
 
 
-def array_from_arrow(table: Any) -> NDArray[Any]:
-    """Return the columns of an Arrow table or batch as an array; missing values become NaN."""
-    return _stack_columns([_arrow_column(column) for column in table.columns])
+class Memory:
+    """Memory for arrays of about one size, which is used again when no array refers to it.
+
+    The system clears the pages of new memory, which takes as long as copying columns into it.
+    """
+
+    def __init__(self) -> None:
+        self._free: list[NDArray[np.uint8]] = []
+
+    def empty(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return an array that is not initialised, as `numpy.empty` does."""
+        size = shape[0] * shape[1] * dtype.itemsize
+        block = self._free.pop() if self._free else np.empty(size, np.uint8)
+        if len(block) < size:
+            block = np.empty(size, np.uint8)
+        # Views refer to `whole` and not to `block`, because `whole` is not a view of an array.
+        whole = np.frombuffer(block.data, np.uint8)
+        finalize(whole, self._free.append, block).atexit = False
+        return whole[:size].view(dtype).reshape(shape)
+
+
+def array_from_arrow(table: Any, memory: Memory | None = None) -> NDArray[Any]:
+    """Return the columns of an Arrow table or batch as an array; missing values become NaN.
+
+    The result may be a view of `memory`.
+    """
+    return _stack_columns([_arrow_column(column) for column in table.columns], memory)
 
 
 def array_from_frame(frame: Any) -> NDArray[Any]:
@@ -58,7 +83,7 @@ def check_exact(array: NDArray[Any], dtype: np.dtype[Any], column: int) -> None:
             )
 
 
-def _stack_columns(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+def _stack_columns(arrays: list[NDArray[Any]], memory: Memory | None = None) -> NDArray[Any]:
     """Put columns side by side, in the type that holds them all.
 
     The result is stored column by column: the kernel reads any strides, and copying a whole column
@@ -66,7 +91,8 @@ def _stack_columns(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     """
     if len(arrays) == 1:
         return arrays[0][:, None]
-    points = np.empty((len(arrays), len(arrays[0])), np.result_type(*arrays))
+    empty = np.empty if memory is None else memory.empty
+    points: NDArray[Any] = empty((len(arrays), len(arrays[0])), np.result_type(*arrays))
     for j, array in enumerate(arrays):
         points[j] = array
         check_exact(array, points.dtype, j)
@@ -79,8 +105,12 @@ def _arrow_column(column: Any) -> NDArray[Any]:
     if types.is_decimal(column.type) or types.is_null(column.type):
         column = column.cast(float64())
     chunked = hasattr(column, "num_chunks")
-    numbers: NDArray[Any] = column.to_numpy() if chunked else column.to_numpy(zero_copy_only=False)
-    return numbers
+    parts = [part for part in (column.chunks if chunked else [column]) if len(part)]
+    if column.null_count or not parts:  # seldom, because to_numpy imports pandas
+        values: NDArray[Any] = column.to_numpy(**({} if chunked else {"zero_copy_only": False}))
+        return values
+    arrays = [np.from_dlpack(part) for part in parts]
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _frame_column(frame: Any, j: int, name: object) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.tree import JoinedModes, Split, Tree
-from meanshiftpp.estimators.condensed import describe, looser_trees, rounded_down
+from meanshiftpp.estimators.condensed import describe, rounded_down
 
 COUNTS = (2, 3, 4)  # of the clusters of candidates
 NO_VALLEY = "no significant valley"
@@ -39,7 +39,7 @@ class Valley:
             split.critical,
             split.score,
             split.window,
-            describe(split, tree.n_rows),
+            describe(split, tree),
         )
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ def candidates(tree: Tree, n_threads: int | None = None) -> list[Candidate]:
     """Return the strictness at which a tree of one cluster has two, three and four, if any has."""
     return [
         Candidate.of_tree(looser, rounded_down(looser.strictness))
-        for looser in looser_trees(tree, COUNTS, n_threads)
+        for looser in tree.looser(COUNTS, n_threads=n_threads)
     ]
 
 

@@ -67,7 +67,8 @@ def complete_recipe(
     )
     if n_clusters is not None:
         tree = tree.cut(n_clusters, n_threads=n_threads)
-    return recipe_of_tree(recipe, tree, Basins(sample, _all_rows(total, weights), n_threads))
+    basins = Basins(tree.sample, _all_rows(total, weights), n_threads)
+    return recipe_of_tree(recipe, tree, basins)
 
 
 def recipe_of_tree(recipe: Recipe, tree: Tree, basins: Basins) -> Recipe:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from meanshiftpp._support.checks import Weights
 from meanshiftpp._support.columns import (
+    Memory,
     array_from_arrow,
     array_from_frame,
     is_numeric,
@@ -173,10 +174,12 @@ def as_chunks(items: Iterable[Any]) -> Iterator[Chunk]:
         yield chunk
 
 
-def chunk_from_arrow(table: Any, source: str, first: int = 0, **fields: Any) -> Chunk:
+def chunk_from_arrow(
+    table: Any, source: str, first: int = 0, *, memory: Memory | None = None, **fields: Any
+) -> Chunk:
     """Convert an Arrow table or batch to a `Chunk`; each column must hold numbers.
 
-    `fields` are further fields of the chunk.
+    The points may be a view of `memory`. `fields` are further fields of the chunk.
     """
     no_points = np.empty((0, table.num_columns))
     names = tuple(table.column_names)
@@ -189,4 +192,4 @@ def chunk_from_arrow(table: Any, source: str, first: int = 0, **fields: Any) -> 
     if not table.num_rows:
         return chunk
     with chunk.locating_errors():
-        return replace(chunk, points=array_from_arrow(table))
+        return replace(chunk, points=array_from_arrow(table, memory))

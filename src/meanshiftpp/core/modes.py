@@ -101,7 +101,7 @@ class Modes:
         )
 
     def united(self, clusters: NDArray[np.integer]) -> tuple[Modes, NDArray[np.integer]]:
-        """Unite modes to clusters, heaviest first; a cluster is where its heaviest mode is.
+        """Unite modes to clusters, heaviest first, each where its heaviest mode is.
 
         `clusters` has a number for each mode, the same for those that belong together; negative
         numbers are noise, of label -1. Return the united modes, and the number of each.
@@ -116,7 +116,9 @@ class Modes:
         kept = xp.asarray(first[order])
         united = replace(
             self,
-            cell_labels=xp.asarray(label[cluster.ravel()])[self.cell_labels],
+            cell_labels=xp.asarray(np.append(label[cluster.ravel()], np.int32(-1)))[
+                self.cell_labels  # -1 stays -1
+            ],
             cells=self.cells[kept],
             fractions=self.fractions[kept],
             weights=xp.asarray(weights[order]),

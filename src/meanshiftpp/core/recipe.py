@@ -176,7 +176,7 @@ class Recipe:
         tree = self.tree or Tree.of_grid(
             modes.grid, strictness=self.strictness, n_threads=n_threads
         )
-        return tree.join(modes, noise=not self.cluster_all)
+        return tree.join(modes, noise=not self.cluster_all, n_threads=n_threads)
 
     def label(
         self, modes: Modes, X: ArrayLike, *, n_threads: int | None = None

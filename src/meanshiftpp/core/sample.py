@@ -49,24 +49,41 @@ def sample_points(
 
     Equal rows are one row that counts more often.
     """
-    n = len(points)
-    if weights is None:
-        share = min(1.0, limit / max(n, 1))
-        at, hashes = hash_rows(points, share, n_threads)
-        counts, wanted = module_of(at).ones(len(at), np.int64), share * n
-    else:
-        every, all_hashes = hash_rows(points, 1.0, n_threads)
-        weight = weights.counts.astype(np.float64)
-        share = _share(weight, weights.unit == 1, limit)
-        k, counts = _thinned(all_hashes, weight, share)
-        at, hashes, wanted = every[k], all_hashes[k], share * float(weight.sum())
+    at, counts, hashes, share = _drawn(points, weights, limit, n_threads)
     xp = module_of(at)
     distinct, first, group = xp.unique(hashes, return_index=True, return_inverse=True)
-    missed = abs(float(counts.sum()) - wanted) > 6 * math.sqrt(wanted)
-    if share < 1 and (missed or len(distinct) < _FEW_REPEATS * len(at)):
+    total = float(len(points)) if weights is None else float(weights.counts.sum(dtype=np.float64))
+    missed = abs(float(counts.sum()) - share * total) > 6 * math.sqrt(share * total)
+    whole = weights is None or weights.unit == 1
+    copies = float(counts.sum()) if whole else len(at)
+    if share < 1 and (missed or len(distinct) < _FEW_REPEATS * copies):
         return _sample_of_repeats(points, weights, share, n_threads)
     counts, at = xp.bincount(group.ravel(), counts).astype(np.int64), at[first]
     return Sample(np.asarray(to_host(points[at]), np.float64), to_host(counts), to_host(distinct))
+
+
+def _drawn(
+    points: NDArray[np.generic], weights: Weights | None, limit: int, n_threads: int | None
+) -> tuple[Any, Any, Any, float]:
+    """Return the rows of the highest hashes, how often each counts, their hashes and the share.
+
+    A whole weight is that many copies of a row, so all are drawn or none. Real weights are drawn
+    row by row.
+    """
+    if weights is None:
+        share = min(1.0, limit / max(len(points), 1))
+        at, hashes = hash_rows(points, share, n_threads)
+        return at, module_of(at).ones(len(at), np.int64), hashes, share
+    weight = weights.counts.astype(np.float64)
+    share = _share(weight, weights.unit == 1, limit)
+    if weights.unit == 1:
+        at, hashes = hash_rows(points, min(share, 1.0), n_threads)
+        counts = weights.counts[at].astype(np.int64)
+        positive = counts > 0
+        return at[positive], counts[positive], hashes[positive], share
+    at, hashes = hash_rows(points, 1.0, n_threads)
+    k, counts = _thinned(hashes, weight, share)
+    return at[k], counts, hashes[k], share
 
 
 def _sample_of_repeats(

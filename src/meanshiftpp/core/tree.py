@@ -13,8 +13,8 @@ valleys anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 import numpy as np
@@ -29,21 +29,24 @@ from meanshiftpp._support.checks import (
     as_weights,
     thread_count,
 )
-from meanshiftpp._support.devices import to_host
+from meanshiftpp._support.devices import module_of, to_host
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import backend_of
+from meanshiftpp.core.centers import dense_center
 from meanshiftpp.core.critical import critical_values
-from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.grid import PAPER_WINDOW, Grid
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.sample import Sample, hash_rows, sample_grid, sample_points, uniform
+from meanshiftpp.core.rounding import without_spikes
+from meanshiftpp.core.sample import Sample, hash_rows, sample_grid, sample_points
 from meanshiftpp.core.scale import Scale, check_spread, outlier_limits, scale_of_points
+from meanshiftpp.errors import InvalidInputError
 
 SAMPLE_ROWS = 1 << 13  # rows that a tree is grown from
 _UNIT_STEP = 4.0  # features whose spreads differ by less than the root of this share a unit
 _SECOND_LOOK = 1.25  # strictness of a tree in other units
-_ROUNDED = 0.5  # share of distinct values below which a feature is rounded
-_BISECTIONS = 14
+_BISECTIONS, _LOOSER_BISECTIONS = 14, 11
 _LOOSEST, _STRICTEST = 0.05, 64.0
+_MAIN_MODE = 0.75  # share of a cluster that makes its heaviest mode the centre
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Split:
     depth : float
         Depth of the valley below the lower peak: log2 of the ratio of densities.
     z, critical : float
-        The depth in standard errors, and the least that counts.
+        The depth in standard errors, and the least that counts at a strictness of 1.
     score : float
         How clearly the valley passes: 1 is the limit at a strictness of 1.
     front : int
@@ -121,10 +124,10 @@ class Tree:
     window: int
     splits: tuple[Split, ...]
     strictness: float
-    _points: NDArray[np.float64]
+    _points: NDArray[np.float64]  # the rows as the kernel sees them, in data units
     _counts: NDArray[np.int64]
     _period: NDArray[np.float64]
-    _at: NDArray[np.int64]
+    _units: NDArray[np.float64]  # one row of units per look; 0 for a feature that is left out
 
     # -- growing ------------------------------------------------------------------------------
 
@@ -160,83 +163,79 @@ class Tree:
         n_threads: int | None = None,
     ) -> Tree:
         """Grow the tree of a sample of points, which must be finite."""
-        period = np.array(as_periods(periodic, sample.rows.shape[1]))
+        if not len(sample.rows):
+            raise InvalidInputError("a tree needs at least one row of positive weight, got none")
         limits = outlier_limits(sample.rows, sample.counts)
         scale = scale_of_points(sample.rows, sample.counts, limits)
         check_spread(scale, sample.rows)
-        limits[:, period > 0] = [[-np.inf], [np.inf]]
-        clipped = sample._replace(rows=np.clip(sample.rows, *limits))
+        period = np.array(as_periods(periodic, sample.rows.shape[1]))
         units = _units(scale)
-        common = np.where(np.isfinite(units), 1.0, np.inf)
-        tree = cls._grown(sample, clipped, common, period, strictness, n_threads)
-        if (units == common).all():
-            return tree
-        own = cls._grown(sample, clipped, units, period, _SECOND_LOOK * strictness, n_threads)
-        return max(tree, own, key=Tree._clarity)
+        looks = np.unique([np.sign(units), units], axis=0)[::-1] if units.any() else [units + 1]
+        return cls._planted(sample, limits, period, np.array(looks), strictness, n_threads)
 
     @classmethod
     def of_grid(cls, grid: Grid, *, strictness: float = 1.0, n_threads: int | None = None) -> Tree:
         """Grow the tree of a grid: of rows drawn from its cells, in units of a cell."""
         drawn = sample_grid(grid, SAMPLE_ROWS)
-        period = grid.cells_per_period.astype(np.float64)
-        units = np.ones(grid.n_features)
-        sample = drawn._replace(rows=drawn.rows * grid.bandwidth)
-        return cls._grown(sample, drawn, units, period, strictness, n_threads)
+        period, units = grid.cells_per_period.astype(np.float64), np.ones((1, grid.n_features))
+        limits = outlier_limits(drawn.rows, drawn.counts)
+        tree = cls._planted(drawn, limits, period, units, strictness, n_threads)
+        sample = tree.sample._replace(rows=tree.sample.rows * grid.bandwidth)
+        return replace(tree, sample=sample)
 
     @classmethod
-    def _grown(
+    def _planted(
         cls,
         sample: Sample,
-        placed: Sample,
-        units: NDArray[np.float64],
+        limits: NDArray[np.float64],
         period: NDArray[np.float64],
+        units: NDArray[np.float64],
         strictness: float,
         n_threads: int | None,
     ) -> Tree:
-        spread, at = _spread_repeats(placed)
-        varies = np.isfinite(units)
-        if not varies.any() or not len(spread.rows):
-            varies, units = np.ones_like(varies), np.ones_like(units)
-        points = spread.rows[:, varies]
-        wrap = period[varies]
-        points = np.where(wrap > 0, np.mod(points, np.where(wrap > 0, wrap, 1.0)), points)
-        points, wrap = points / units[varies], wrap / units[varies]
+        """Grow the tree of a sample whose outliers count as the nearest limit."""
+        sample, points, counts = without_spikes(sample, period, limits)
+        empty = np.empty(0)
         tree = cls(
-            sample,
-            np.empty(0, np.int64),
-            np.empty(0),
-            0,
-            (),
-            strictness,
-            np.ascontiguousarray(points),
-            spread.counts,
-            np.ascontiguousarray(wrap),
-            at,
+            sample, empty.astype(np.int64), empty, 0, (), strictness, points, counts, period, units
         )
         return tree.regrow(strictness, n_threads=n_threads)
 
     def regrow(self, strictness: float, *, n_threads: int | None = None) -> Tree:
         """Grow the tree of the same sample with another strictness."""
+        looks = [
+            self._grown(units, factor, strictness, n_threads)
+            for units, factor in zip(self._units, (1.0, _SECOND_LOOK), strict=False)
+        ]
+        return replace(max(looks, key=Tree._clarity), strictness=strictness)
+
+    def _grown(
+        self,
+        units: NDArray[np.float64],
+        factor: float,
+        strictness: float,
+        n_threads: int | None,
+    ) -> Tree:
+        """Grow the tree in some units; `factor` makes it stricter."""
+        varies = units > 0
         labels, radii, columns, window = _kernel.grow_tree(
-            self._points,
+            np.ascontiguousarray(self._points[:, varies] / units[varies]),
             self._counts,
-            self._period,
-            strictness,
-            critical_values(self._points.shape[1]),
+            self._period[varies] / units[varies],
+            factor * strictness,
+            critical_values(int(varies.sum())),
             thread_count(n_threads),
         )
-        columns["joins"] = self._at[columns["joins"]]
+        columns["critical"] = np.multiply(columns["critical"], factor)
+        columns["score"] = np.divide(columns["score"], factor)
         names = Split.__dataclass_fields__
         rows = zip(*(columns[name].tolist() for name in names), strict=True)
-        first = np.zeros(len(self.sample.rows), np.int64)
-        first[self._at[::-1]] = np.arange(len(self._at))[::-1]  # the first copy of each row
         return replace(
             self,
-            labels=labels[first],
-            radii=np.ldexp(radii[first].astype(np.float64), -16),
+            labels=labels,
+            radii=np.ldexp(radii.astype(np.float64), -16),
             window=window,
             splits=tuple(Split(**dict(zip(names, row, strict=True))) for row in rows),
-            strictness=strictness,
         )
 
     # -- reading ------------------------------------------------------------------------------
@@ -247,7 +246,7 @@ class Tree:
         return len(np.unique(self.labels))
 
     def _clarity(self) -> tuple[int, float]:
-        return self.n_clusters, sum(split.score for split in self.splits) / self.strictness
+        return self.n_clusters, sum(split.score for split in self.splits)
 
     @property
     def n_rows(self) -> int:
@@ -278,9 +277,11 @@ class Tree:
         For `n_clusters`, the strictness is lowered or raised until there are at least that many;
         then the least significant splits are undone. For `persistence`, splits below it are undone.
         """
+        if n_clusters == self.n_clusters:
+            return self
         if n_clusters is None:
             return self._without(lambda split: split.persistence < persistence)
-        tree = self.strictest(n_clusters, n_threads=n_threads)
+        tree = self._at_least(n_clusters, n_threads)
         while tree.n_clusters > n_clusters:
             parents = {split.parent for split in tree.splits}
             leaves = [s for s in tree.splits if s.cluster not in parents] or list(tree.splits)
@@ -288,13 +289,33 @@ class Tree:
             tree = tree._without(lambda split, w=weakest: split is w)
         return tree
 
-    def strictest(
-        self, n_clusters: int, *, exact: bool = False, n_threads: int | None = None
-    ) -> Tree:
-        """Return a strict tree with at least `n_clusters`, or the loosest of all.
+    def looser(self, counts: Sequence[int], *, n_threads: int | None = None) -> list[Tree]:
+        """Return the strictest trees with more clusters, at least so many each.
 
-        With `exact`, it is the strictest; otherwise the first with just that number.
+        There may be fewer trees than counts: one may have enough clusters for several, and the
+        loosest may not have enough.
         """
+        grown: dict[float, Tree] = {}
+
+        def at(strictness: float) -> Tree:
+            if strictness not in grown:
+                grown[strictness] = self.regrow(strictness, n_threads=n_threads)
+            return grown[strictness]
+
+        found = {}
+        loosest = min(_LOOSEST, self.strictness / 2)
+        for count in counts:
+            low, high = loosest, self.strictness
+            for _ in range(_LOOSER_BISECTIONS):
+                middle = float(np.sqrt(low * high))
+                low, high = (middle, high) if at(middle).n_clusters >= count else (low, middle)
+            tree = at(low)
+            if tree.n_clusters > self.n_clusters:
+                found[tree.n_clusters] = tree
+        return list(found.values())
+
+    def _at_least(self, n_clusters: int, n_threads: int | None) -> Tree:
+        """Return a strict tree with at least `n_clusters`, or the loosest of all."""
         low, high = _LOOSEST, _STRICTEST
         best = self.regrow(low, n_threads=n_threads)
         if best.n_clusters < n_clusters:
@@ -306,7 +327,7 @@ class Tree:
                 high = middle
                 continue
             low, best = middle, tree
-            if tree.n_clusters == n_clusters and not exact:
+            if tree.n_clusters == n_clusters:
                 break
         return best
 
@@ -344,11 +365,13 @@ class Tree:
 
     # -- joining ------------------------------------------------------------------------------
 
-    def find(self, points: NDArray[np.generic]) -> NDArray[np.int64] | None:
+    def find(
+        self, points: NDArray[np.generic], *, n_threads: int | None = None
+    ) -> NDArray[np.int64] | None:
         """Return the row of the sample that equals each point; None if a point has no such row."""
         if len(points) > SAMPLE_ROWS:
             return None
-        hashes = to_host(hash_rows(as_points(points), 1.0, None)[1])
+        hashes = to_host(hash_rows(as_points(points), 1.0, n_threads)[1])
         known = self.sample.hashes
         at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
         return at if (known[at] == hashes).all() else None
@@ -361,17 +384,19 @@ class Tree:
         nearest = backend_of(positions).nearest_modes(positions, rows, wrap)
         return self.labels[nearest]
 
-    def join(self, modes: Modes, *, noise: bool = False) -> JoinedModes:
+    def join(
+        self, modes: Modes, *, noise: bool = False, n_threads: int | None = None
+    ) -> JoinedModes:
         """Unite the modes of each cluster: a mode belongs to the cluster of most of its rows.
 
         A mode without a row of the sample joins the nearest mode with one. With `noise`, modes
         whose rows are mostly sparser than the saddles of their cluster get the label -1.
         """
         labels = np.where(self.sparse(), -1, self.labels) if noise else self.labels
-        basins = to_host(modes.label(self.sample.rows))
+        basins = to_host(modes.label(self.sample.rows, n_threads=n_threads))
         numbers, cluster = np.unique(labels, return_inverse=True)
-        votes = np.zeros((len(modes), len(numbers)))
-        np.add.at(votes, (basins, cluster.ravel()), self.sample.counts)
+        votes, voting = np.zeros((len(modes), len(numbers))), basins >= 0
+        np.add.at(votes, (basins[voting], cluster.ravel()[voting]), self.sample.counts[voting])
         clusters = votes.argmax(axis=1)
         empty = np.flatnonzero(votes.sum(axis=1) == 0)
         if empty.size:
@@ -382,7 +407,12 @@ class Tree:
             )
             clusters[empty] = clusters[voted[nearest]]
         united, found = modes.united(numbers[clusters])
-        return JoinedModes(*vars(united).values(), tree=self, clusters=found)
+        parts = {each.name: getattr(united, each.name) for each in fields(Modes)}
+        joined = JoinedModes(**parts, tree=self, clusters=found)
+        heaviest = np.zeros(len(numbers))
+        np.maximum.at(heaviest, clusters, to_host(modes.weights))
+        main = heaviest[np.searchsorted(numbers, found)] / to_host(united.weights)
+        return joined.centered(main < _MAIN_MODE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -400,6 +430,25 @@ class JoinedModes(Modes):
     tree: Tree = field(kw_only=True)
     clusters: NDArray[np.integer] = field(kw_only=True)
 
+    def centered(self, which: NDArray[np.bool_]) -> JoinedModes:
+        """Return the modes with some of them moved to where their cluster is densest."""
+        grid, xp = self.grid, module_of(self.cells)
+        wrap = grid.cells_per_period
+        cells_per_bandwidth = (2 * self.resolution + 1) / PAPER_WINDOW
+        rows = self.tree.sample.rows / grid.bandwidth
+        positions = to_host(self.cells + self.fractions)
+        for k in np.flatnonzero(which).tolist():
+            own = self.tree.labels == self.clusters[k]
+            offsets = rows[own] - positions[k]
+            turns = np.where(wrap > 0, np.rint(offsets / np.maximum(wrap, 1)), 0)
+            offsets = (offsets - turns * wrap) / cells_per_bandwidth
+            origin = np.zeros(grid.n_features)
+            center = dense_center(offsets, self.tree.sample.counts[own], origin)
+            positions[k] += center * cells_per_bandwidth
+        cells = np.floor(positions).astype(np.int64)
+        fractions = positions - cells
+        return replace(self, cells=xp.asarray(cells), fractions=xp.asarray(fractions))
+
     def keep(self, min_weight: float) -> JoinedModes:
         """Drop the modes lighter than `min_weight`, as `Modes.keep` does."""
         kept = cast(JoinedModes, super().keep(min_weight))
@@ -407,42 +456,11 @@ class JoinedModes(Modes):
 
 
 def _units(scale: Scale) -> NDArray[np.float64]:
-    """Return the unit of each feature: 1 for the widest, infinite for a constant one."""
-    spread = np.where(scale.varies, scale.spread, np.nan)
-    if np.isnan(spread).all():
-        return np.full(len(spread), np.inf)
-    steps = np.rint(np.log(spread / np.nanmax(spread)) / np.log(_UNIT_STEP))
-    units: NDArray[np.float64] = np.where(np.isnan(spread), np.inf, _UNIT_STEP**steps)
+    """Return the unit of each feature: 1 for the widest, 0 for a constant one."""
+    units = np.zeros(len(scale.spread))
+    spread = scale.spread[scale.varies]
+    if spread.size:
+        units[scale.varies] = _UNIT_STEP ** np.rint(
+            np.log(spread / spread.max()) / np.log(_UNIT_STEP)
+        )
     return units
-
-
-def _spread_repeats(sample: Sample) -> tuple[Sample, NDArray[np.int64]]:
-    """Return a sample without spikes, and the row that each of its rows is a copy of.
-
-    Values of rounded features are spread over the interval that was rounded to them; otherwise
-    every value would look like a cluster. Other rows that count more than once are not that many
-    observations: their counts are divided, so that all together are worth what equal counts of the
-    same relative error are.
-    """
-    rows = np.arange(len(sample.rows))
-    steps = np.array([_rounding_step(column, sample) for column in sample.rows.T])
-    if steps.any():
-        repeated = sample.repeated()
-        spread = repeated.rows + (uniform(repeated.hashes, len(steps)) - 0.5) * steps
-        return repeated._replace(rows=spread), np.repeat(rows, sample.counts)
-    share = sample.counts.sum() / np.square(sample.counts).sum()
-    chance = uniform(sample.hashes, 1)[:, 0]
-    counts = np.maximum(np.floor(sample.counts * share + chance), 1).astype(np.int64)
-    return sample._replace(counts=counts), rows
-
-
-def _rounding_step(column: NDArray[np.float64], sample: Sample) -> float:
-    """Return the distance between the values of a rounded feature, 0 if it is not rounded.
-
-    A rounded feature has few values for the number of different rows, or of one feature, of rows.
-    """
-    values = np.unique(column)
-    rows = len(sample.rows) if sample.rows.shape[1] > 1 else sample.counts.sum()
-    if len(values) < 3 or len(values) > _ROUNDED * rows:
-        return 0.0
-    return float(np.median(np.diff(values)))

@@ -28,8 +28,9 @@ _TYPES = {  # of the arrays of a tree: number of axes and type
     "_points": (2, np.float64),
     "_counts": (1, np.int64),
     "_period": (1, np.float64),
-    "_at": (1, np.int64),
+    "_units": (2, np.float64),
 }
+_MAX_COUNT = 1 << 31
 _SPLIT = {each.name: int if each.type == "int" else float for each in fields(Split)}
 
 
@@ -63,11 +64,12 @@ def from_bytes(data: bytes, place: object = "the tree") -> Tree:
         if int(content["version"]) > _VERSION:
             raise ValueError(f"it has version {int(content['version'])}; upgrade meanshiftpp")
         arrays = {name: _array(content[name], name, *kind) for name, kind in _TYPES.items()}
-        _check_shapes(**arrays)
+        _check_shapes(arrays)
+        _check_values(arrays)
         strictness = as_positive(float(content["strictness"]), "strictness")
         window = as_whole(int(content["window"]), "window", 1)
         sample = Sample(*(arrays.pop(name) for name in Sample._fields))
-        splits = _splits(content, len(sample.rows))
+        splits = _splits(content, len(sample.rows), arrays["labels"])
     except Exception as error:  # a damaged archive can raise many kinds of exceptions
         raise GridFileError(f"{place} has no valid tree: {error}") from error
     return Tree(sample=sample, splits=splits, strictness=strictness, window=window, **arrays)
@@ -81,30 +83,41 @@ def _array(values: NDArray[Any], name: str, n_axes: int, kind: Any) -> NDArray[A
     return np.ascontiguousarray(values)
 
 
-def _check_shapes(
-    rows: NDArray[Any],
-    counts: NDArray[Any],
-    hashes: NDArray[Any],
-    labels: NDArray[Any],
-    radii: NDArray[Any],
-    _points: NDArray[Any],
-    _counts: NDArray[Any],
-    _period: NDArray[Any],
-    _at: NDArray[Any],
-) -> None:
-    lengths = {len(rows)} ^ {len(each) for each in (counts, hashes, labels, radii)}
-    grown = {len(_points)} ^ {len(_counts), len(_at)}
-    if lengths or grown or _points.shape[1] != len(_period) or not len(rows):
+def _check_shapes(arrays: dict[str, NDArray[Any]]) -> None:
+    n_rows, n_features = arrays["rows"].shape
+    shapes = {
+        "rows": (n_rows, n_features),
+        "_points": (n_rows, n_features),
+        "_period": (n_features,),
+        "_units": (len(arrays["_units"]), n_features),
+    }
+    fit = all(array.shape == shapes.get(name, (n_rows,)) for name, array in arrays.items())
+    if not fit or not n_rows or len(arrays["_units"]) not in (1, 2):
         raise ValueError("its arrays do not fit together")
-    if len(_at) and not 0 <= _at.min() <= _at.max() < len(rows):
-        raise ValueError("it refers to a row that is not there")
 
 
-def _splits(content: dict[str, Any], n_rows: int) -> tuple[Split, ...]:
+def _check_values(arrays: dict[str, NDArray[Any]]) -> None:
+    for name in ("counts", "_counts"):
+        if arrays[name].min() < 1 or arrays[name].max() > _MAX_COUNT:
+            raise ValueError(f"{name} must be from 1 to {_MAX_COUNT:,}")
+    points, period, units = (arrays[name] for name in ("_points", "_period", "_units"))
+    wraps = period > 0
+    if period.min() < 0 or (points[:, wraps] < 0).any() or (points > period)[:, wraps].any():
+        raise ValueError("its points are outside the period")
+    if units.min() < 0 or not (units > 0).any(axis=1).all():
+        raise ValueError("its units must be positive")
+    if arrays["labels"].min() < 0:
+        raise ValueError("its labels must not be negative")
+
+
+def _splits(content: dict[str, Any], n_rows: int, labels: NDArray[np.int64]) -> tuple[Split, ...]:
     columns = [_array(content[f"split {name}"], name, 1, np.float64).tolist() for name in _SPLIT]
     splits = tuple(_split(row) for row in zip(*columns, strict=True))
+    clusters = set(labels.tolist())
     if not all(0 <= split.joins < n_rows for split in splits):
         raise ValueError("a split refers to a row that is not there")
+    if {split.cluster for split in splits} - clusters or len(splits) + 1 != len(clusters):
+        raise ValueError("its splits and its labels do not fit together")
     return splits
 
 

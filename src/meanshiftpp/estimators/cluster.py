@@ -18,12 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from meanshiftpp._kernel import MAX_REACH
 from meanshiftpp._support.checks import Periodic, Weights, as_not_negative, as_whole
 from meanshiftpp._support.devices import module_of, on_gpu, to_host
+from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, min_weight_for
-from meanshiftpp.core.tree import JoinedModes
+from meanshiftpp.core.tree import JoinedModes, Tree
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators.base import (
     CONSTRAINTS,
@@ -93,7 +94,9 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         Label of each point of `fit`, or of the last chunk of `partial_fit`: 0 is the heaviest
         cluster, -1 is noise.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        The modes.
+        The modes. A cluster of joined modes is where its heaviest mode is if that has three
+        quarters of its weight; otherwise where its rows are densest, seen through a window that
+        holds half of them, unless they form a curve.
     cluster_weights_ : ndarray of shape (n_clusters,)
         Weight of each cluster: its number of points, without weights.
     n_iter_ : int
@@ -190,8 +193,9 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         weight = checked_weight(sample_weight, X)
         recipe = self._complete(X, weight).checked(X.shape[1])
         cells = module_of(X).empty(len(X), np.int32) if recipe.join else None
-        modes, labels = recipe.fit(X, weight, cells=cells, n_threads=threads_of(self.n_jobs))
-        rows = recipe.tree.find(X) if recipe.tree else None
+        n_threads = threads_of(self.n_jobs)
+        modes, labels = recipe.fit(X, weight, cells=cells, n_threads=n_threads)
+        rows = recipe.tree.find(X, n_threads=n_threads) if recipe.tree else None
         return self._store(modes, labels, recipe.bandwidth, cells, rows)
 
     @parameters_checked
@@ -303,13 +307,13 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         """How sparse the surroundings of each point of `fit` are: one minus `probabilities_`."""
         return 1.0 - self.probabilities_
 
-    def explain(self, label: int) -> str:
+    def explain(self, label: int | None = None) -> str:
         """Explain why a cluster is one of its own: the valleys around it, one per line.
 
         Parameters
         ----------
-        label : int
-            A label of a cluster.
+        label : int, default=None
+            A label of a cluster; ``None`` explains all clusters.
 
         Returns
         -------
@@ -320,8 +324,10 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         modes = self._joined("explain")
         if not len(modes):
             raise InvalidInputError("explain needs a cluster, got a fit in which all is noise")
-        label = as_whole(label, "label", 0, len(modes) - 1)
-        return CondensedTree(modes).explain(label)
+        every = label is None
+        labels = range(len(modes)) if every else [as_whole(label, "label", 0, len(modes) - 1)]
+        tree, n_threads = CondensedTree(modes), threads_of(self.n_jobs)
+        return "\n".join(tree.explain(label, n_threads) for label in labels)
 
     def cut(
         self, n_clusters: int | None = None, persistence: float | None = None
@@ -331,8 +337,9 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         Parameters
         ----------
         n_clusters : int, default=None
-            The number of clusters: the strictness is changed until there are as many. There may be
-            fewer if the data has not that many peaks.
+            The number of clusters: the strictness is changed until there are as many. Every point
+            then belongs to a cluster. If the data has fewer peaks, a warning states how many
+            clusters there are.
         persistence : float, default=None
             The least persistence of a cluster, from 0 to 1; those below it join their neighbour.
 
@@ -344,11 +351,32 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         modes = self._joined("cut")
         if (n_clusters is None) == (persistence is None):
             raise InvalidInputError("cut needs either n_clusters or persistence, and not both")
-        n_threads = threads_of(self.n_jobs)
         if n_clusters is not None:
-            tree = modes.tree.cut(as_whole(n_clusters, "n_clusters", 1), n_threads=n_threads)
+            tree = self._cut_tree(as_whole(n_clusters, "n_clusters", 1))
+        elif as_not_negative(persistence, "persistence") <= 1:
+            tree = modes.tree.cut(persistence=persistence)
         else:
-            tree = modes.tree.cut(persistence=as_not_negative(persistence, "persistence"))
+            expected = "a number from 0 to 1"
+            raise InvalidInputError.for_parameter("persistence", expected, persistence)
+        return self._labels_of(tree)
+
+    def _cut_tree(self, n_clusters: int) -> Tree:
+        tree = self._joined("cut").tree.cut(n_clusters, n_threads=threads_of(self.n_jobs))
+        if tree.n_clusters < n_clusters:
+            warn_user(UserWarning(f"expected {n_clusters} clusters, found {tree.n_clusters} peaks"))
+        return tree
+
+    def _labels_of(self, tree: Tree) -> NDArray[np.int32]:
+        """Return the labels of the points by a cut of the tree.
+
+        A cut that only joins clusters joins their labels; any other labels each point by itself.
+        """
+        modes = self._joined("cut")
+        if set(tree.splits) <= set(modes.tree.splits):
+            labels = to_host(self.labels_)
+            joined = dict(zip(modes.tree.labels.tolist(), tree.labels.tolist(), strict=True))
+            numbers = np.array([joined[cluster] for cluster in modes.clusters.tolist()] + [-1])
+            return ordered_by_size(numbers[labels])
         if self._rows is not None:
             return ordered_by_size(tree.labels[self._rows])
         return ordered_by_size(self._of_cells(tree.label_cells(modes.grid), -1))
@@ -364,7 +392,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         Returns
         -------
         shares : ndarray of shape (n_samples, n_clusters)
-            They sum to 1, or are all 0 for a point without occupied cells in its window.
+            They sum to 1, or are all 0 for a point without clusters in its window.
         """
         check_is_fitted(self, "grid_")
         points = checked_points(self, X, reset=False)

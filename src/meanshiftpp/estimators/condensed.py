@@ -102,37 +102,30 @@ class CondensedTree:
         others = [s.persistence for s in self._tree.splits if self._tree.across(s) == cluster]
         return own[0] if own else max(others, default=1.0)
 
-    def explain(self, label: int) -> str:
+    def explain(self, label: int, n_threads: int | None = None) -> str:
         """Return why a cluster is one of its own: each valley around it, in one line."""
         clusters, tree = self._modes.clusters.tolist(), self._tree
         sides = [(split, {split.cluster, tree.across(split)}) for split in tree.splits]
         around = [(split, pair) for split, pair in sides if clusters[label] in pair]
         title = f"cluster {label}, of weight {float(self._modes.weights[label]):,.0f}:"
         if not around:
-            return "\n".join([f"{title} no significant valley", *_candidate_lines(tree)])
+            return "\n".join([f"{title} no significant valley", *_candidate_lines(tree, n_threads)])
         label_of = {number: k for k, number in enumerate(clusters)}
         lines = [title]
         for split, pair in around:
             (other,) = pair - {clusters[label]}
             name = f"cluster {label_of[other]}" if other in label_of else "a smaller part"
-            lines.append(f"  valley to {name}: {describe(split, tree.n_rows)}")
+            lines.append(f"  valley to {name}: {describe(split, tree)}")
         return "\n".join(lines)
 
 
-def describe(split: Split, n_rows: int) -> str:
-    """Return the facts of a split in one line."""
-    share = 100 * split.window / n_rows
+def describe(split: Split, tree: Tree) -> str:
+    """Return the facts of a split of a tree in one line."""
+    share, needed = 100 * split.window / tree.n_rows, split.critical * tree.strictness
     return (
         f"{2**split.depth:.3g} times less dense than the lower peak, z = {split.z:.1f} "
-        f"(at least {split.critical:.1f} needed), windows of {share:.2g} % of the rows"
+        f"(at least {needed:.1f} needed), windows of {share:.2g} % of the rows"
     )
-
-
-def looser_trees(tree: Tree, counts: tuple[int, ...], n_threads: int | None = None) -> list[Tree]:
-    """Return the strictest trees with more clusters than a tree, at least so many each."""
-    looser = [tree.strictest(count, exact=True, n_threads=n_threads) for count in counts]
-    found = {each.n_clusters: each for each in looser if each.n_clusters > tree.n_clusters}
-    return list(found.values())
 
 
 def rounded_down(strictness: float) -> float:
@@ -140,12 +133,12 @@ def rounded_down(strictness: float) -> float:
     return math.floor(strictness * 1000) / 1000
 
 
-def _candidate_lines(tree: Tree) -> list[str]:
+def _candidate_lines(tree: Tree, n_threads: int | None) -> list[str]:
     return [
         f"  strictness={rounded_down(looser.strictness)} gives "
         f"{pluralize(looser.n_clusters, 'cluster')}; their weakest valley: "
-        f"{describe(looser.weakest, tree.n_rows)}"
-        for looser in looser_trees(tree, (2, 3))
+        f"{describe(looser.weakest, tree)}"
+        for looser in tree.looser((2, 3), n_threads=n_threads)
     ] or ["  no strictness gives more clusters"]
 
 
@@ -168,7 +161,8 @@ def _nodes(modes: JoinedModes) -> tuple[Node, ...]:
     """
     tree = modes.tree
     label_of = {number: k for k, number in enumerate(modes.clusters.tolist())}
-    numbers, counts = np.unique(tree.labels, return_counts=True)
+    numbers, cluster = np.unique(tree.labels, return_inverse=True)
+    counts = np.bincount(cluster.ravel(), tree.sample.counts).astype(np.int64)
     group = {number: k for k, number in enumerate(numbers.tolist())}  # the node a cluster is in
     sizes = counts.tolist()
     merges: list[tuple[int, int, Split]] = []

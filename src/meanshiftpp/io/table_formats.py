@@ -14,21 +14,24 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from meanshiftpp._support.checks import thread_count
 from meanshiftpp._support.columns import is_numeric, is_untyped
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_readable, suffix_of
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.sources import format_names, no_rows, reporting_damage, rows_per_chunk
 
-__all__ = ["Csv", "TableFile", "open_file"]
+__all__ = ["Csv", "TableFile", "open_file", "open_parquet"]
 
 _CSV_BLOCK = 1 << 23  # bytes that pyarrow parses at a time
+_CSV_HEAD_BLOCK = 1 << 20  # bytes from which the types are inferred before reading
 _COMPRESSION_RATIO = 4  # of a .csv.gz of numbers, about
 _CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # those that pyarrow can write
 _HEAD = 1 << 14  # bytes of a .csv in which the separator is looked for
 _MAX_VALUE = 40  # characters of a value in a message
 _LEADING_ZERO = r"^\s*[-+]?0\d"  # 007, which a number would turn into 7
 _MANY_DIGITS = r"^\s*[-+]?\d{17}"  # more than float64 holds
+_DECODING_CORES = 3  # with fewer, threads for decoding wait for those that bin or label
 _READ_BUFFER = 1 << 20  # without a buffer, pyarrow reads a whole column of a row group at once
 
 
@@ -86,7 +89,7 @@ class Parquet(TableFile):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._reading(), self._open() as file:
+        with self._reading(), open_parquet(path) as file:
             self.schema = file.schema_arrow
             self.rows = file.metadata.num_rows
             groups = [file.metadata.row_group(k) for k in range(file.num_row_groups)]
@@ -96,11 +99,6 @@ class Parquet(TableFile):
                 codec = groups[0].column(0).compression.replace("UNCOMPRESSED", "NONE")
                 self.compression = codec if codec in _CODECS else self.compression
 
-    def _open(self) -> Any:
-        parquet = need("pyarrow.parquet", "io")
-        # With pre_buffer, pyarrow keeps everything it has fetched, in the end the whole file.
-        return parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_READ_BUFFER)
-
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
         """Yield record batches, without reading row groups that are skipped."""
         first = 0
@@ -108,10 +106,14 @@ class Parquet(TableFile):
             skip -= self._group_rows[first]
             first += 1
         row_bytes = self._row_bytes if columns is None else self._row_bytes_of(columns)
-        size = rows_per_chunk(row_bytes)
-        with self._reading(), self._open() as file:
+        options = {
+            "batch_size": rows_per_chunk(row_bytes),
+            "columns": columns,
+            "use_threads": thread_count(None) >= _DECODING_CORES,
+        }
+        with self._reading(), open_parquet(self.path) as file:
             groups = range(first, file.num_row_groups)
-            for batch in file.iter_batches(size, row_groups=groups, columns=columns):
+            for batch in file.iter_batches(row_groups=groups, **options):
                 yield from _skip_rows(batch, skip)
                 skip = max(skip - batch.num_rows, 0)
 
@@ -154,15 +156,23 @@ class Csv(TableFile):
         with self._reading():
             self._size = path.stat().st_size
             self._check_head()
-            with self._open() as reader:
-                self.schema = reader.schema
-                if not next(iter(reader), self.schema.empty_table()).num_rows:
-                    self.rows, self.types_are_known = 0, True
+            self._read_types()
             names = self.schema.names  # raises if the names are not UTF-8
         if all(map(_is_numeral, names)) and names != [*map(str, range(len(names)))]:
             raise InvalidInputError.for_file(
                 path, f"must name its columns in the first line, got {format_names(names)}"
             )
+
+    def _read_types(self) -> None:
+        """Infer the types from a small block, or from a large one if a column begins empty."""
+        for block_size in (_CSV_HEAD_BLOCK, _CSV_BLOCK):
+            with self._open_as({}, (), block_size=block_size, use_threads=False) as reader:
+                self.schema = reader.schema
+                first = next(iter(reader), None)
+            if not any(map(is_untyped, self.schema.types)):
+                break
+        if first is None or not first.num_rows:
+            self.rows, self.types_are_known = 0, True
 
     def _check_head(self) -> None:
         """Check for two common mistakes that pyarrow reports in a misleading way."""
@@ -187,14 +197,14 @@ class Csv(TableFile):
         return self._size * (_COMPRESSION_RATIO if compressed else 1)
 
     def _open(self) -> Any:
-        return self._open_as(self._types, self.as_text)
+        return self._open_as(self._types, self.as_text, block_size=_CSV_BLOCK)
 
-    def _open_as(self, types: dict[str, Any], as_text: Iterable[str]) -> Any:
+    def _open_as(self, types: dict[str, Any], as_text: Iterable[str], **reading: Any) -> Any:
         arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")
         texts = dict.fromkeys(as_text, arrow.string())  # in any encoding
         return csv.open_csv(
             self.path,
-            read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
+            read_options=csv.ReadOptions(**reading),
             convert_options=csv.ConvertOptions(
                 column_types={**types, **texts}, check_utf8=not texts
             ),
@@ -208,11 +218,12 @@ class Csv(TableFile):
         numbers : dict of str
             Columns and their numeric Arrow types.
         """
-        arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
         lossy: set[str] = set()
         if not numbers:
             return lossy
-        with self._reading(), self._open_as({}, self.schema.names) as reader:
+        arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
+        names = self.schema.names
+        with self._reading(), self._open_as({}, names, block_size=_CSV_BLOCK) as reader:
             for batch in reader:
                 for name, column in zip(batch.schema.names, batch.columns, strict=True):
                     if name in lossy or name not in numbers:
@@ -231,7 +242,7 @@ class Csv(TableFile):
             with csv.open_csv(
                 self.path,
                 # Without threads, pyarrow's errors include the row.
-                read_options=csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
+                read_options=csv.ReadOptions(block_size=_CSV_HEAD_BLOCK, use_threads=False),
                 convert_options=csv.ConvertOptions(**options),
             ) as reader:
                 for _ in reader:
@@ -274,6 +285,13 @@ class Csv(TableFile):
             raise error
         narrow = is_untyped(field.type) or arrow.types.is_integer(field.type)
         self._types[field.name] = arrow.float64() if narrow else arrow.string()
+
+
+def open_parquet(path: Path) -> Any:
+    """Open a Parquet file for reading it in batches."""
+    parquet = need("pyarrow.parquet", "io")
+    # With pre_buffer, pyarrow keeps everything it has fetched, in the end the whole file.
+    return parquet.ParquetFile(path, pre_buffer=False, buffer_size=_READ_BUFFER)
 
 
 def open_file(path: Path) -> TableFile:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._support.columns import is_numeric
+from meanshiftpp._support.columns import Memory, is_numeric
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import suffix_of
 from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
@@ -128,7 +128,8 @@ class TableSource(Source):
         for field in self.schema() if suffix_of(path) == ".csv" else ():
             alone = arrow.schema([field])
             try:
-                csv.write_csv(alone.empty_table(), arrow.BufferOutputStream())
+                empty = arrow.Table.from_batches([], alone)  # `empty_table` imports pandas
+                csv.write_csv(empty, arrow.BufferOutputStream())
             except arrow.ArrowInvalid as error:
                 raise InvalidInputError.for_file(
                     path,
@@ -162,7 +163,7 @@ class TableSource(Source):
         return arrow.schema([f.with_type(text) if f.name in as_text else f for f in schema])
 
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
-        before = 0
+        before, memory = 0, Memory()
         for file in self._files:
             if file.rows is not None and before + file.rows <= start:
                 before += file.rows
@@ -174,7 +175,9 @@ class TableSource(Source):
                     file.check_numeric(name)
                 points = batch.select(self.columns)
                 data = batch if whole else None
-                yield chunk_from_arrow(points, str(file.path), row, data=data, end=before + end)
+                yield chunk_from_arrow(
+                    points, str(file.path), row, memory=memory, data=data, end=before + end
+                )
                 row = end
             before += file.rows if file.rows is not None else row
         self.rows = before
@@ -226,11 +229,14 @@ class TableLabels(LabelWriter):
             columns = [
                 np.ascontiguousarray(*pair) for pair in zip(chunk.points.T, kinds, strict=True)
             ]
-            batch = arrow.record_batch(columns, schema=self._source_schema)
+            arrays = map(_as_arrow, columns, self._source_schema.types)
+            batch = arrow.record_batch([*arrays], schema=self._source_schema)
         with self._writing():
             names = self._source_schema.names
-            table = arrow.Table.from_batches([batch]).select(names).cast(self._source_schema)
-            table = table.append_column(self._schema.field(-1), [labels])
+            table = arrow.Table.from_batches([batch]).select(names)
+            if table.schema != self._source_schema:
+                table = table.cast(self._source_schema)
+            table = table.append_column(self._schema.field(-1), _as_arrow(labels, arrow.int32()))
             self._writer.write_table(table, max(table.num_rows, 1))
 
     def close(self) -> None:
@@ -247,3 +253,9 @@ class TableLabels(LabelWriter):
                 raise
             problem = f"cannot be written: {error}"
             raise InvalidInputError.for_file(self._final, problem) from error
+
+
+def _as_arrow(values: NDArray[Any], kind: Any) -> Any:
+    """Return a contiguous array as an Arrow array; `pyarrow.array` would import pandas."""
+    arrow = need("pyarrow", "io")
+    return arrow.Array.from_buffers(kind, len(values), [None, arrow.py_buffer(values)])

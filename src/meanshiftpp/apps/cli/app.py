@@ -1,7 +1,7 @@
 """The command line: one command per task, results on stdout, everything else on stderr.
 
 Commands import heavy libraries when they run, so that `--help` is fast; this module imports only
-typer at the top.
+typer at the top. Help is plain text for the same reason.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from meanshiftpp.apps.cli.cluster import cluster
+from meanshiftpp.apps.cli.command import Command, Group
 from meanshiftpp.apps.cli.console import report_errors
 from meanshiftpp.apps.cli.grid import grid
 from meanshiftpp.apps.cli.segment import segment
@@ -22,10 +23,12 @@ from meanshiftpp.apps.cli.sweep import sweep
 from meanshiftpp.apps.cli.track import track
 
 app = typer.Typer(
+    cls=Group,
     help="MeanShift++: fast, exact clustering on a grid. The number of clusters need not be known.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # rich would take most of the time of --help
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -53,15 +56,14 @@ def _app(
             stream.reconfigure(errors="replace")
 
 
-app.command()(cluster)
-app.command()(segment)
-app.command()(sweep)
-app.command()(track)
-app.command()(studio)
-app.add_typer(grid, name="grid")
+for command in (cluster, segment, sweep, track):
+    app.command(cls=Command)(command)
+# Without short texts, the list of commands would cut the sentences off.
+app.command(cls=Command, short_help="Open a web page for pictures, tables and videos.")(studio)
+app.add_typer(grid, name="grid", short_help="Build, merge and inspect grids.")
 
 
-@app.command()
+@app.command(cls=Command, short_help="Draw results for points, a photograph and a video.")
 def demo(
     out: Annotated[Path, typer.Option(help="The folder for the pictures.")] = Path("demo"),
 ) -> None:

@@ -24,8 +24,6 @@ from meanshiftpp._support.text import format_bandwidth, pluralize
 from meanshiftpp.apps.cli.cluster_summary import Summary
 from meanshiftpp.apps.cli.console import print_stderr, row_progress, spinner
 from meanshiftpp.apps.cli.options import build_grid_with_progress, check_columns
-from meanshiftpp.apps.significance import candidates, valleys
-from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.gridfile import columns_of
@@ -122,6 +120,8 @@ class Clustering:
         recipe, n_features = self._recipe, len(self._source.columns)
         if recipe.bandwidth is not None:
             return recipe.checked(n_features)
+        from meanshiftpp.bandwidth.significant import complete_recipe  # slow to import
+
         with spinner(f"choosing a bandwidth for {self._source.name}"):
             points, total = sample()
             recipe = complete_recipe(
@@ -223,6 +223,8 @@ class Clustering:
         return summary
 
     def _describe_tree(self, modes: JoinedModes, summary: Summary) -> None:
+        from meanshiftpp.apps.significance import candidates, valleys  # slow to import
+
         summary.valleys = valleys(modes)
         if self._n_clusters is None:
             summary.strictness = modes.tree.strictness

@@ -1,17 +1,24 @@
-"""Output shared by the commands: results on stdout; messages, progress and errors on stderr."""
+"""Output shared by the commands: results on stdout; messages, progress and errors on stderr.
+
+Only progress on a terminal imports rich, which takes longer than clustering a small file.
+"""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
+from unicodedata import east_asian_width
 
 import typer
 
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 
+MIN_VALUE_WIDTH = 20  # characters of a value in a line of a table
 CONVERGENCE_ADVICE = "use a larger --bandwidth, or raise --max-iter or --tol"
 
 # The options that stand for parameters of Python functions in error messages.
@@ -49,32 +56,60 @@ def print_stderr(text: str) -> None:
 
 
 def print_table(title: str, rows: Iterable[tuple[str, str]]) -> None:
-    """Print pairs of a name and a value in two columns."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """Print pairs of a name and a value in two columns; long values continue on the next line."""
+    pairs = list(rows)
+    indent = max((_columns(name) for name, _ in pairs), default=0) + 5
+    width = max(shutil.get_terminal_size().columns - indent, MIN_VALUE_WIDTH)
+    typer.echo(f"{title}\n")
+    for name, value in pairs:
+        first, *rest = textwrap.wrap(value, width, break_on_hyphens=False) or [""]
+        padding = " " * (indent - 2 - _columns(name))
+        typer.echo(f"  {typer.style(name, dim=True)}{padding}{first}")
+        for line in rest:
+            typer.echo(" " * indent + line)
+    typer.echo()
 
-    # In a plain string, rich would parse the brackets of "speed [m/s]" as markup.
-    table = Table(box=box.SIMPLE, show_header=False, title=Text(title), title_justify="left")
-    table.add_column(style="dim")
-    table.add_column(overflow="fold")
-    for name, value in rows:
-        table.add_row(name, Text(value))
-    Console(highlight=False).print(table)
+
+def _columns(text: str) -> int:
+    """Return the columns that a text takes on a terminal."""
+    return sum(2 if east_asian_width(letter) in "FW" else 1 for letter in text)
 
 
 @contextmanager
 def spinner(text: str) -> Iterator[None]:
     """Show a message on a terminal while the block runs."""
+    if not sys.stderr.isatty():
+        yield
+        return
     from rich.console import Console
 
     with Console(stderr=True).status(f"{text} ..."):
         yield
 
 
+class _Hidden:
+    """The methods of a progress bar that the commands use, for outputs that are not terminals."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def add_task(self, description: str, total: float | None = None) -> int:
+        return 0
+
+    def advance(self, task: int, advance: float = 1) -> None:
+        pass
+
+    def remove_task(self, task: int) -> None:
+        pass
+
+
 def progress() -> Any:
     """Return a progress bar that counts items; it is shown on terminals and removed when done."""
+    if not sys.stderr.isatty():
+        return _Hidden()
     from rich import progress as rich
     from rich.console import Console
 
@@ -90,6 +125,8 @@ def progress() -> Any:
 
 def row_progress() -> Any:
     """Return a progress bar for a pass over rows, with their number, rate and remaining time."""
+    if not sys.stderr.isatty():
+        return _Hidden()
     from rich import progress as rich
     from rich.console import Console
     from rich.text import Text

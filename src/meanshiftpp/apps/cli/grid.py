@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from meanshiftpp._support.text import pluralize
+from meanshiftpp.apps.cli.command import Command, Group
 from meanshiftpp.apps.cli.console import print_table, report_errors, spinner
 from meanshiftpp.apps.cli.options import (
     AsJson,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 FEATURES_SHOWN = 12
 
 grid = typer.Typer(
+    cls=Group,
     help="Build, merge and inspect grids: small files with all the data that clustering needs.",
     no_args_is_help=True,
 )
@@ -40,7 +42,7 @@ Output = Annotated[
 ]
 
 
-@grid.command()
+@grid.command(cls=Command)
 def build(
     files: Files,
     output: Output,
@@ -77,7 +79,7 @@ def build(
         _print_grid(output, built, as_json)
 
 
-@grid.command()
+@grid.command(cls=Command)
 def merge(
     files: Annotated[
         list[Path], typer.Argument(metavar="GRID...", help="Grids of equal bandwidth.")
@@ -104,7 +106,7 @@ def merge(
         _print_grid(output, merged, as_json)
 
 
-@grid.command()
+@grid.command(cls=Command)
 def info(
     file: Annotated[Path, typer.Argument(metavar="GRID", help="A grid file.")],
     as_json: AsJson = False,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,12 +52,15 @@ from meanshiftpp.core.recipe import (
 )
 from meanshiftpp.core.scale import SAMPLE_SIZE
 from meanshiftpp.core.tree import JoinedModes
+from meanshiftpp.engines.spark.files import find_scan
 from meanshiftpp.engines.spark.parameters import Parameters, number_column
 from meanshiftpp.engines.spark.tasks import (
     PARTIAL,
     WEIGHT,
+    OtherFileError,
     add_rows,
     add_task,
+    bin_files_task,
     bin_task,
     label_task,
 )
@@ -90,7 +94,8 @@ def fit(
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        The points, one per row. Partitions may be empty.
+        The points, one per row. Partitions may be empty. If the frame is exactly the rows of
+        Parquet files, the tasks read the files themselves, which is much faster.
     columns : sequence of str
         The columns to cluster by, of any numeric type.
     bandwidth : float or array-like of shape (n_features,), default=None
@@ -341,17 +346,29 @@ def _floats(row: Sequence[Any]) -> NDArray[np.float64]:
 
 
 def _build_grid(points: Any, recipe: Recipe, names: tuple[str, ...]) -> Grid:
-    """Bin each partition, keep the partial grids on the cluster and add them in a tree."""
-    task = bin_task(replace(recipe, tree=None), names)  # binning does not need the tree
-    partial = points.mapInArrow(task, PARTIAL).persist()
+    """Bin each partition, or the files that the data frame consists of, and add up the grids."""
+    recipe = replace(recipe, tree=None)  # binning does not need it
+    scan = find_scan(points) if names else None
+    if scan is not None and scan.tasks:
+        n = len(scan.tasks)
+        numbers = points.sparkSession.range(0, n, 1, n)  # a row in each partition
+        with suppress(OtherFileError):  # Spark reads such files, or reports the error
+            task = bin_files_task(recipe, scan.columns, scan.tasks, names)
+            return _add_up(numbers.mapInArrow(task, PARTIAL), n)
+    partial = points.mapInArrow(bin_task(recipe, names), PARTIAL).persist()
     try:
-        n, tree = partial.count(), partial
-        while n > FAN_IN:
-            n = -(-n // FAN_IN)
-            tree = tree.repartition(n, sql.col("part") % n).mapInArrow(add_task, PARTIAL)
-        grid = add_rows(tree.collect())
+        return _add_up(partial, partial.count())
     finally:
         partial.unpersist()
+
+
+def _add_up(partial: Any, n: int) -> Grid:
+    """Add up at most `n` grids in a tree on the cluster; the driver adds the last ones."""
+    tree = partial
+    while n > FAN_IN:
+        n = -(-n // FAN_IN)
+        tree = tree.repartition(n, sql.col("part") % n).mapInArrow(add_task, PARTIAL)
+    grid = add_rows(tree.collect())
     if grid is None or not len(grid):
         raise InvalidInputError("the data must have at least one row of positive weight, got none")
     return grid

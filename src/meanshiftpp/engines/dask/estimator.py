@@ -11,22 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from meanshiftpp._support.checks import as_points, thread_count
-from meanshiftpp._support.devices import to_host
 from meanshiftpp._support.extras import need
 from meanshiftpp.bandwidth.significant import complete_recipe
-from meanshiftpp.core.accumulate import GridSum
-from meanshiftpp.core.chunk import Chunk
-from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import CheckedRecipe, Recipe
-from meanshiftpp.core.scale import SAMPLE_SIZE, sample_indices
+from meanshiftpp.core.recipe import Recipe
+from meanshiftpp.engines.dask import tasks
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators import cluster
 from meanshiftpp.estimators.base import checked_points, parameters_checked, threads_of
@@ -40,7 +34,6 @@ da = need("dask.array", "dask")
 __all__ = ["MeanShiftPP"]
 
 SPLIT_EVERY = 8  # results that one task of the tree combines
-Source = tuple[str, tuple[str, ...]]  # "blocks" or "partitions", and the names of the columns
 
 
 class MeanShiftPP(cluster.MeanShiftPP):
@@ -121,7 +114,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
             recipe = complete_recipe(recipe, *_sample(points, weight), n_threads=n_threads)
         recipe = recipe.checked(points.shape[1])
         grid = _reduce(
-            *(_bin_block, _add, points, weight),
+            *(tasks.bin_block, tasks.add, points, weight),
             recipe=replace(recipe, tree=None),  # binning does not need it
             n_jobs=self.n_jobs,
             source=source,
@@ -178,7 +171,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
             "in memory"
         )
 
-    def _source(self, X: Any) -> Source:
+    def _source(self, X: Any) -> tasks.Source:
         """Return the words for the place of a bad value in `X`."""
         kind = "blocks" if isinstance(X, da.Array) else "partitions"
         return kind, tuple(getattr(self, "feature_names_in_", ()))
@@ -242,7 +235,7 @@ def _lazy_weight(sample_weight: Any, points: Any) -> Any:
     )
 
 
-# -- tasks and their tree ---------------------------------------------------------------------
+# -- graphs of tasks --------------------------------------------------------------------------
 
 
 def _reduce(
@@ -254,11 +247,10 @@ def _reduce(
 ) -> Any:
     """Run a task on each block of rows and combine the results in a tree, immediately.
 
-    Each result is boxed in an array, because Dask reduces arrays. Dask fuses the task with the
-    creation of its block, so no block waits in memory.
+    Dask fuses the task with the creation of its block, so no block waits in memory.
     """
     boxes = da.map_blocks(
-        _boxed,
+        tasks.boxed,
         *([points] if weight is None else [points, weight[:, None]]),
         task=task,
         **options,
@@ -268,8 +260,8 @@ def _reduce(
     )
     tree = da.reduction(
         boxes,
-        chunk=_identity,
-        aggregate=partial(_combined, combine),
+        chunk=tasks.identity,
+        aggregate=partial(tasks.combined, combine),
         axis=0,
         keepdims=True,
         concatenate=False,
@@ -280,101 +272,32 @@ def _reduce(
     return tree.compute().item()
 
 
-def _boxed(points: Any, *weight: Any, task: Any, block_id: Any, **options: Any) -> NDArray[Any]:
-    return _box(task(points, weight[0][:, 0] if weight else None, block_id[0], **options))
-
-
-def _identity(box: NDArray[Any], **_: Any) -> NDArray[Any]:
-    return box
-
-
-def _combined(combine: Callable[[Sequence[Any]], Any], boxes: Any, **_: Any) -> NDArray[Any]:
-    boxes = boxes if isinstance(boxes, list) else [boxes]
-    return _box(combine([box.item() for box in boxes]))
-
-
-def _box(value: Any) -> NDArray[Any]:
-    box = np.empty((1, 1), object)
-    box[0, 0] = value
-    return box
-
-
-def _bin_block(
-    points: NDArray[Any],
-    weight: NDArray[Any] | None,
-    number: int,
-    *,
-    recipe: CheckedRecipe,
-    n_jobs: int | None,
-    source: Source,
-) -> Grid:
-    chunk = _chunk(points, weight, number, source)
-    return recipe.bin(chunk, n_threads=_task_threads(n_jobs))
-
-
-def _chunk(points: Any, weight: Any, number: int, source: Source) -> Chunk:
-    kind, columns = source
-    return Chunk(points, weight, source=f"X.{kind}[{number}]", columns=columns)
-
-
-def _add(grids: Sequence[Grid]) -> Grid:
-    total = GridSum(grids[0])
-    for grid in grids[1:]:
-        total.add(grid)
-    return total.grid()
+def _map(task: Callable[..., Any], points: Any, weight: Any, **options: Any) -> list[Any]:
+    """Run a task on each block of rows and return the results in order."""
+    results: list[Any] = _reduce(task, tasks.join_lists, points, weight, **options)
+    return results
 
 
 def _sample(points: Any, weight: Any) -> tuple[NDArray[Any], float, NDArray[np.float64] | None]:
     """Return the rows that `select_bandwidth` samples, the weight of all rows, and of each."""
     known = weight is None and not np.isnan(points.shape[0])
-    sizes = [(n, n) for n in points.chunks[0]] if known else _map(_block_size, points, weight)
+    sizes = [(n, n) for n in points.chunks[0]] if known else _map(tasks.block_size, points, weight)
     counts, totals = zip(*sizes, strict=True)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    rows, row_weights = zip(*_map(_sample_block, points, weight, starts=starts), strict=True)
+    sampled = _map(tasks.sample_block, points, weight, starts=starts)
+    rows, row_weights = zip(*sampled, strict=True)
     sample_weight = None if weight is None else np.concatenate(row_weights)
     return np.concatenate(rows), sum(totals), sample_weight
 
 
-def _map(task: Callable[..., Any], points: Any, weight: Any, **options: Any) -> list[Any]:
-    """Run a task on each block of rows and return the results in order."""
-    results: list[Any] = _reduce(task, _joined, points, weight, **options)
-    return results
-
-
-def _joined(lists: Sequence[list[Any]]) -> list[Any]:
-    return list(chain.from_iterable(lists))
-
-
-def _block_size(
-    points: NDArray[Any], weight: NDArray[Any] | None, number: int
-) -> list[tuple[int, float]]:
-    """Count the rows of positive weight and their weight; binning reports bad weights."""
-    if weight is None:
-        return [(len(points), len(points))]
-    positive = weight[weight > 0]
-    return [(len(positive), float(positive.sum()))]
-
-
-def _sample_block(
-    points: NDArray[Any], weight: NDArray[Any] | None, number: int, *, starts: NDArray[np.int64]
-) -> list[tuple[NDArray[Any], NDArray[np.float64] | None]]:
-    points = as_points(points)
-    if weight is not None:
-        points, weight = points[weight > 0], weight[weight > 0]
-    rows = sample_indices(int(starts[-1]), SAMPLE_SIZE)
-    in_block = rows[(rows >= starts[number]) & (rows < starts[number + 1])] - starts[number]
-    row_weights = None if weight is None else to_host(weight[in_block]).astype(np.float64)
-    return [(to_host(points[in_block]), row_weights)]
-
-
 def _lazy_labels(
-    points: Any, modes: Modes, recipe: Recipe, n_jobs: int | None, source: Source
+    points: Any, modes: Modes, recipe: Recipe, n_jobs: int | None, source: tasks.Source
 ) -> Any:
     # One node of the graph holds the modes, so that each worker receives them once. Scattered
     # data would be lost with its worker. Labels are made as a column, from which the axis is then
     # dropped, because Dask copies the blocks where a task itself drops an axis.
     column = points.map_blocks(
-        _label_block,
+        tasks.label_block,
         modes=dask.delayed(modes, traverse=False),
         recipe=recipe,
         n_jobs=n_jobs,
@@ -384,23 +307,3 @@ def _lazy_labels(
         meta=np.empty((0, 0), np.int32),
     )
     return column[:, 0]
-
-
-def _label_block(
-    points: NDArray[Any],
-    *,
-    modes: Modes,
-    recipe: Recipe,
-    n_jobs: int | None,
-    source: Source,
-    block_id: Any,
-) -> NDArray[np.int32]:
-    with _chunk(points, None, block_id[0], source).locating_errors():
-        return recipe.label(modes, points, n_threads=_task_threads(n_jobs))[:, None]
-
-
-def _task_threads(n_jobs: int | None) -> int:
-    """Return the threads of a task on its worker; negative numbers count from all cores."""
-    if n_jobs is None:
-        return 1
-    return n_jobs if n_jobs > 0 else max(1, thread_count(None) + 1 + n_jobs)

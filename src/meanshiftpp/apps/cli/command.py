@@ -1,0 +1,114 @@
+"""Commands whose options are converted without pydantic.
+
+typer converts every value of a command with pydantic, whose import takes longer than clustering a
+small file. Values that are plainly valid are converted here. All others are left to typer, which
+converts them or words the error, so a result is always that of typer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from typer.core import TyperCommand, TyperGroup
+
+_WHOLE = re.compile(r"[-+]?[0-9]{1,15}")
+_REAL = re.compile(r"[-+]?[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?")
+_PATH_FLAGS = ("exists", "writable", "resolve_path", "allow_dash", "path_type")
+_PATH_LIMITS = ("file_okay", "dir_okay", "readable")
+
+
+class Command(TyperCommand):
+    """A `TyperCommand` that leaves to typer only the values that `convert` does not take."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters."""
+        return _converted_here(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """A `TyperGroup` of such commands; its own options are converted in the same way."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters."""
+        return _converted_here(super().get_params(ctx))
+
+
+def _converted_here(parameters: list[Any]) -> list[Any]:
+    for parameter in parameters:
+        # Releases of typer that do not use pydantic have no such method.
+        typers = getattr(parameter, "get_runtime_param", None)
+        if typers is not None and not isinstance(typers, partial):
+            parameter.get_runtime_param = partial(_Converter, typers)
+    return parameters
+
+
+class _Converter:
+    """The method of typer's converters that its parameters call."""
+
+    def __init__(self, typers: Callable[[], Any]) -> None:
+        self._typers = typers
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Convert the value of a parameter."""
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        described = param.type_descriptor
+        try:
+            return convert(value, described.annotation, described.parameter_info)
+        except ValueError:
+            return self._typers().coerce(value, param=param, ctx=ctx)
+
+
+def convert(value: Any, kind: Any, settings: Any) -> Any:
+    """Convert a value as typer does, or raise ValueError if it is not plainly valid.
+
+    Parameters
+    ----------
+    value : object
+        The default, or a text of the command line; a tuple if there may be several.
+    kind : type
+        The type of the parameter, without None.
+    settings : typer.models.ParameterInfo
+        The limits of the value.
+    """
+    if settings.parser is not None:
+        raise ValueError
+    if get_origin(kind) is list and isinstance(value, list | tuple):
+        (item,) = get_args(kind)
+        return [convert(each, item, settings) for each in value]
+    if kind in (str, bool) and type(value) is kind:
+        return value
+    if kind is Path and isinstance(value, str | Path):
+        return _path(Path(value), settings)
+    if kind in (int, float) and isinstance(value, str | int | float):
+        return _number(value, kind, settings)
+    if isinstance(kind, type) and issubclass(kind, Enum) and isinstance(value, kind):
+        return value
+    raise ValueError
+
+
+def _path(path: Path, settings: Any) -> Path:
+    limits = [getattr(settings, name) for name in _PATH_LIMITS]
+    flags = [getattr(settings, name) for name in _PATH_FLAGS]
+    if any(flags) or not all(limits) or (path.exists() and not os.access(path, os.R_OK)):
+        raise ValueError
+    return path
+
+
+def _number(value: Any, kind: type[int] | type[float], settings: Any) -> float:
+    if isinstance(value, str) and not (_WHOLE if kind is int else _REAL).fullmatch(value):
+        raise ValueError
+    if isinstance(value, bool) or (kind is int and isinstance(value, float)):
+        raise ValueError
+    number = kind(value)
+    least = number if settings.min is None else settings.min
+    most = number if settings.max is None else settings.max
+    if settings.clamp or not least <= number <= most:
+        raise ValueError
+    return number
