@@ -1,24 +1,17 @@
 """Spark: data frames of plain Parquet files are read by the tasks, with the same rows."""
 
-import os
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.engines.spark_data import NEEDS_SPARK
 
 from meanshiftpp import Grid
 from meanshiftpp.errors import InvalidInputError
 
-pytestmark = [
-    pytest.mark.skipif(
-        not (shutil.which("java") or os.environ.get("JAVA_HOME")),
-        reason="Spark needs Java 17 or newer and none was found: NOTHING OF SPARK WAS TESTED",
-    ),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-]
+pytestmark = NEEDS_SPARK
 
 NAMES = ["x", "y", "n"]
 rng = np.random.default_rng(4)
