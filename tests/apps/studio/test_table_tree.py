@@ -136,6 +136,15 @@ def test_strictness_between_the_steps_is_added_to_the_tree(blobs):
     assert 0.987 in cuts.picture()["stops"]
 
 
+def test_rounded_points_have_the_clusters_of_the_estimator(blobs):
+    """The tree of rounded points has more rows than their sample: every copy is one."""
+    rounded = (2 * blobs[:, :2]).round()
+    cuts = Cuts(rounded, np.arange(len(rounded)))
+    for strictness in (0.5, 1.0, 2.0):
+        truth = MeanShiftPP(strictness=strictness).fit(rounded)
+        np.testing.assert_array_equal(cuts.clusters(strictness)[1], truth.labels_)
+
+
 def test_trees_of_other_values_replace_the_oldest(blobs):
     cuts = Cuts(blobs, np.arange(len(blobs)))
     for _ in cuts.grow():

@@ -19,8 +19,7 @@ from meanshiftpp.apps.significance import COUNTS, Candidate, describe_candidates
 from meanshiftpp.bandwidth.significant import Basins, recipe_of_tree
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
-from meanshiftpp.core.sample import sample_points
-from meanshiftpp.core.tree import SAMPLE_ROWS, JoinedModes, Tree
+from meanshiftpp.core.tree import JoinedModes, Tree
 
 __all__ = ["Cuts", "link_trees"]
 
@@ -47,8 +46,8 @@ class Cuts:
 
     def __init__(self, points: NDArray[Any], rows: NDArray[np.intp]) -> None:
         self._points, self._rows = points, rows
-        self._sample = sample_points(points, None, SAMPLE_ROWS)
-        self._basins = Basins(self._sample, len(points))
+        self._first = Tree.of_points(points)
+        self._basins = Basins(self._first.sample, len(points))
         self._recipes: dict[float, Recipe] = {}  # with their trees, oldest first
         self._searches: dict[bytes, tuple[Modes, NDArray[np.int32]]] = {}  # oldest first
         self._drawn: set[float] = set()  # the trees of the last picture
@@ -58,7 +57,7 @@ class Cuts:
     def recipe(self, strictness: float) -> Recipe:
         """Return the recipe of `MeanShiftPP(strictness=strictness)`."""
         if strictness not in self._recipes:
-            tree = Tree.of_sample(self._sample, strictness=strictness)
+            tree = self._first if strictness == 1 else self._first.regrow(strictness)
             recipe = Recipe(join=True, strictness=strictness)
             self._recipes[strictness] = recipe_of_tree(recipe, tree, self._basins)
             others = [each for each in self._recipes if each not in STRICTNESSES]
