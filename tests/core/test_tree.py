@@ -177,7 +177,7 @@ def test_far_values_do_not_hide_clusters():
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.sampled_from([0.05, 0.3, 0.7, 1.0]))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_splits_of_rounded_values_fit_their_labels(seed, k, strictness):
     X = np.random.default_rng(seed).integers(0, k, (400, 2)).astype(float)
     tree = Tree.of_points(X, strictness=strictness)

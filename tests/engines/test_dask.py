@@ -192,6 +192,21 @@ def test_with_a_bandwidth_the_tree_of_the_grid_is_that_of_one_process(options):
     assert_same(model, **options)
 
 
+@pytest.mark.parametrize("cut", [{"n_clusters": 2}, {"n_clusters": 9}, {"persistence": 0.9}])
+def test_cut_is_lazy_and_that_of_one_process(cut):
+    model = MeanShiftPP(0.6, join=True).fit(da.from_array(X, chunks=(700, 2)))
+    labels = model.cut(**cut)
+    assert isinstance(labels, da.Array)
+    one = meanshiftpp.MeanShiftPP(0.6, join=True).fit(X)
+    np.testing.assert_array_equal(labels.compute(), one.cut(**cut))
+
+
+def test_stored_model_has_no_points_to_cut():
+    model = MeanShiftPP(0.6, join=True).fit(da.from_array(X, chunks=1000))
+    with pytest.raises(AttributeError, match="call fit"):
+        pickle.loads(pickle.dumps(model)).cut(n_clusters=2)
+
+
 @pytest.mark.parametrize(
     "points",
     [X[:1], X[:2], np.ones((40, 3)), np.zeros((3, 1)), np.c_[X[:, 0], np.ones(len(X))]],

@@ -430,6 +430,13 @@ class JoinedModes(Modes):
     tree: Tree = field(kw_only=True)
     clusters: NDArray[np.integer] = field(kw_only=True)
 
+    def joined_further(self, tree: Tree) -> NDArray[np.int64] | None:
+        """Return the cluster of each mode in a cut of the tree; None if a cut divides clusters."""
+        if not set(tree.splits) <= set(self.tree.splits):
+            return None
+        joined = dict(zip(self.tree.labels.tolist(), tree.labels.tolist(), strict=True))
+        return np.array([joined[cluster] for cluster in self.clusters.tolist()], np.int64)
+
     def centered(self, which: NDArray[np.bool_]) -> JoinedModes:
         """Return the modes with some of them moved to where their cluster is densest."""
         grid, xp = self.grid, module_of(self.cells)

@@ -372,11 +372,8 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         A cut that only joins clusters joins their labels; any other labels each point by itself.
         """
         modes = self._joined("cut")
-        if set(tree.splits) <= set(modes.tree.splits):
-            labels = to_host(self.labels_)
-            joined = dict(zip(modes.tree.labels.tolist(), tree.labels.tolist(), strict=True))
-            numbers = np.array([joined[cluster] for cluster in modes.clusters.tolist()] + [-1])
-            return ordered_by_size(numbers[labels])
+        if (clusters := modes.joined_further(tree)) is not None:
+            return ordered_by_size(np.append(clusters, -1)[to_host(self.labels_)])
         if self._rows is not None:
             return ordered_by_size(tree.labels[self._rows])
         return ordered_by_size(self._of_cells(tree.label_cells(modes.grid), -1))

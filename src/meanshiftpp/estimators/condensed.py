@@ -142,10 +142,12 @@ def _candidate_lines(tree: Tree, n_threads: int | None) -> list[str]:
     ] or ["  no strictness gives more clusters"]
 
 
-def ordered_by_size(clusters: NDArray[np.integer]) -> NDArray[np.int32]:
+def ordered_by_size(
+    clusters: NDArray[np.integer], weights: NDArray[Any] | None = None
+) -> NDArray[np.int32]:
     """Return labels by size, 0 for the largest, of equals the first to appear; -1 stays."""
     numbers, first, cluster = np.unique(clusters, return_index=True, return_inverse=True)
-    sizes = np.bincount(cluster.ravel(), clusters >= 0)
+    sizes = np.bincount(cluster.ravel(), weights)
     order = np.lexsort((first, -sizes))
     label = np.empty(len(numbers), np.int32)
     label[order] = np.arange(len(order))

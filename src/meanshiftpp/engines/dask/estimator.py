@@ -20,10 +20,12 @@ from meanshiftpp._support.extras import need
 from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
+from meanshiftpp.core.tree import Tree
 from meanshiftpp.engines.dask import tasks
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators import cluster
 from meanshiftpp.estimators.base import checked_points, parameters_checked, threads_of
+from meanshiftpp.estimators.condensed import ordered_by_size
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -122,8 +124,8 @@ class MeanShiftPP(cluster.MeanShiftPP):
         if not len(grid):
             raise InvalidInputError("X must have at least one row of positive weight, got none")
         modes = recipe.search(grid, n_threads=n_threads)
-        labels = _lazy_labels(points, modes, self._labelling(), self.n_jobs, source)
-        return self._store(modes, labels, recipe.bandwidth)
+        self._points, self._place = points, source
+        return self._store(modes, self._lazy_labels(modes), recipe.bandwidth)
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and return `labels_`, lazy."""
@@ -155,10 +157,27 @@ class MeanShiftPP(cluster.MeanShiftPP):
         return _lazy_labels(points, self._modes, self._labelling(), self.n_jobs, self._source(X))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the labels, whose graph refers to all the data, perhaps on a cluster."""
+        """Leave out points and labels, whose graphs refer to all the data, perhaps on a cluster."""
         state = dict(super().__getstate__())
-        state.pop("labels_", None)
+        for name in ("labels_", "_points"):
+            state.pop(name, None)
         return state
+
+    def _lazy_labels(self, modes: Modes) -> Any:
+        """Return the labels of the points of `fit`."""
+        return _lazy_labels(self._points, modes, self._labelling(), self.n_jobs, self._place)
+
+    def _labels_of(self, tree: Tree) -> Any:
+        """Return the labels of the points by a cut of the tree, lazy: those of their cells."""
+        if not hasattr(self, "_points"):
+            raise AttributeError("a stored model has no points to cut: call fit")
+        modes = self._joined("cut")
+        if (clusters := modes.joined_further(tree)) is not None:
+            of_cells = np.append(clusters, -1)[modes.cell_labels]
+        else:
+            of_cells = tree.label_cells(modes.grid)
+        cell_labels = ordered_by_size(of_cells, modes.grid.counts)
+        return self._lazy_labels(replace(modes, cell_labels=cell_labels))
 
     def _labelling(self) -> Recipe:
         """Return the recipe of the labels; it needs no tree and fits models of older releases."""
