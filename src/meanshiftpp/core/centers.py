@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _HALF, _EIGHTH = 2, 8
-_STEPS, _TOL = 30, 1e-3
+_STEPS, _TOL = 30, 1e-2
 _NOISE = 1.1  # of squared radii
 
 
@@ -22,7 +22,7 @@ def dense_center(
     center = mode
     for _ in range(_STEPS):
         near = _nearest(rows, center, _HALF)[1]
-        before, center = center, np.average(rows[near], axis=0, weights=counts[near])
+        before, center = center, counts[near] @ rows[near] / counts[near].sum()
         if np.abs(center - before).max() < _TOL:
             break
     squared, squared_at_mode = (_nearest(rows, at, _EIGHTH)[0] for at in (center, mode))
@@ -33,7 +33,8 @@ def _nearest(
     rows: NDArray[np.float64], center: NDArray[np.float64], part: int
 ) -> tuple[float, NDArray[np.bool_]]:
     """Return the squared radius around one `part` of the rows, and which rows these are."""
-    squared = np.square(rows - center).sum(axis=1)
+    offsets = rows - center
+    squared = np.einsum("ij,ij->i", offsets, offsets)
     k = (len(rows) - 1) // part
     radius = float(np.partition(squared, k)[k])
     return radius, squared <= radius
