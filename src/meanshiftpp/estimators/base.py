@@ -54,7 +54,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
 
 def parameters_checked(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Check the parameters before a fit, unless they are those of the last fit.
+    """Check the parameters before a fit, unless they are those of the last one of its class.
 
     scikit-learn's check takes as long as the fit of a small table.
     """
@@ -66,16 +66,17 @@ def parameters_checked(fit: Callable[..., Any]) -> Callable[..., Any]:
         kinds = [type(value) for value in values]
         if not _SCALARS.issuperset(kinds):
             return fit_checked(self, *args, **options)
-        if getattr(self, "_checked", None) == (values, kinds):
+        if _LAST.get(type(self)) == (values, kinds):
             return fit(self, *args, **options)
         fitted = fit_checked(self, *args, **options)
-        self._checked = values, kinds
+        _LAST[type(self)] = values, kinds
         return fitted
 
     return fit_once_checked
 
 
 _SCALARS = {bool, int, float, type(None)}
+_LAST: dict[type, tuple[list[Any], list[type]]] = {}  # the parameters that were found valid
 
 
 @functools.cache
