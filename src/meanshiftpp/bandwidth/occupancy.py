@@ -49,7 +49,7 @@ class PointSample:
         if weights is None:
             return cls(rows, np.ones(len(rows)), len(points), len(points))
         row_weights = to_host(weights.counts[at]).astype(np.float64)
-        return cls(rows, row_weights, len(points), float(weights.counts.sum()) * weights.unit)
+        return cls(rows, row_weights, len(points), weights.total)
 
     def estimate_cells(self, cell_size: NDArray[np.float64]) -> float:
         """Estimate the number of cells that all points occupy.

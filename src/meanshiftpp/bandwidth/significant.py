@@ -25,7 +25,7 @@ from meanshiftpp.core.tree import SAMPLE_ROWS, Tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Basins", "complete_recipe", "recipe_of_tree"]
+__all__ = ["Basins", "complete_recipe", "recipe_of_tree", "shared_counts"]
 
 STEP = 2**-0.5
 CANDIDATES = tuple((0.65 * STEP ** np.arange(13)).tolist())  # in references for the gradient
@@ -47,8 +47,8 @@ def complete_recipe(
     """Return the recipe with a bandwidth for `X`, the points or a sample of a weight of `total`.
 
     A recipe that joins also gets the tree to join by, cut to `n_clusters` if given. One that has a
-    bandwidth stays as it is. The bandwidth is 1 and there is no tree if `X` is empty or contains a
-    non-finite value; binning reports the location.
+    bandwidth stays as it is. If `X` is empty or contains a non-finite value, the bandwidth is 1 and
+    the tree is missing; binning reports the location.
     """
     if recipe.bandwidth is not None:
         return recipe
@@ -150,8 +150,15 @@ def agreement(
     The second number is that of the cluster in which the share is smallest.
     """
     numbers, cluster = np.unique(clusters, return_inverse=True)
-    k = len(numbers)
-    pairs = np.bincount(basins * k + cluster.ravel(), counts)
-    table = np.pad(pairs, (0, -len(pairs) % k)).reshape(-1, k)
-    own = np.bincount(table.argmax(axis=1), table.max(axis=1), k)
+    table = shared_counts(basins, cluster.ravel(), counts)
+    own = np.bincount(table.argmax(axis=1), table.max(axis=1), len(numbers))
     return float(own.sum() / table.sum()), float((own / table.sum(axis=0)).min())
+
+
+def shared_counts(
+    one: NDArray[np.integer], other: NDArray[np.integer], counts: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Return the table of how many rows have each pair of labels, a row for each of `one`."""
+    k = int(other.max()) + 1
+    pairs: NDArray[np.float64] = np.bincount(one * k + other, counts).astype(np.float64)
+    return np.pad(pairs, (0, -len(pairs) % k)).reshape(-1, k)

@@ -70,7 +70,7 @@ def clusters(
         Two lines above the picture. If features are left out, the second line adds how many.
     tree : CondensedTree, default=None
         The tree of joined clusters, `MeanShiftPP.condensed_tree_`, which is drawn to the right. For
-        a tree without a split, the second line adds that there is no significant valley.
+        a tree without a split, the second line adds "no significant valley".
 
     Returns
     -------

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp.apps.significance import COUNTS, Candidate, describe_candidates
-from meanshiftpp.bandwidth.significant import Basins, recipe_of_tree
+from meanshiftpp.bandwidth.significant import Basins, recipe_of_tree, shared_counts
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.core.tree import JoinedModes, Tree
@@ -228,9 +228,7 @@ def _places(tree: Tree) -> Iterator[tuple[int, float]]:
 
 def _parents(strict: Tree, loose: Tree) -> dict[int, int]:
     """Return for each cluster of the looser tree the stricter one with which it shares most."""
-    k = int(strict.labels.max()) + 1
-    shared = np.bincount(loose.labels * k + strict.labels, loose.sample.counts)
-    table = np.pad(shared, (0, -len(shared) % k)).reshape(-1, k)
+    table = shared_counts(loose.labels, strict.labels, loose.sample.counts)
     parents = table.argmax(axis=1).tolist()
     return {number: parents[number] for number in np.flatnonzero(table.any(axis=1)).tolist()}
 
