@@ -24,6 +24,26 @@ def test_version_is_defined_once():
     assert holders == ["__init__.py"]
 
 
+def test_conda_recipe_is_of_this_release():
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8")
+    version = re.search(r'^  version: "(.+)"$', recipe, re.MULTILINE)[1]
+    assert version == meanshiftpp.__version__.removesuffix(".dev0")
+    requirements = [each.partition(";")[0] for each in metadata.requires("meanshiftpp")]
+    for requirement in ("numpy", "scikit-learn"):
+        floor = next(each for each in requirements if re.match(rf"{requirement}\W", each))
+        assert f"- {floor.replace('>=', ' >=')}\n" in recipe
+
+
+def test_description_links_to_this_version():
+    description = metadata.metadata("meanshiftpp").get_payload()
+    links = re.findall(r"\]\(([^)]+)\)", str(description))
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+    ours = [link for link in links if "meanshiftpp/meanshiftpp/" in link]
+    assert ours
+    versions = {re.search(r"/(?:blob/)?(v[^/]+)/", link)[1] for link in ours}
+    assert versions == {f"v{meanshiftpp.__version__}"}
+
+
 def test_package_contains_type_information():
     package = resources.files("meanshiftpp")
     assert (package / "py.typed").is_file()
