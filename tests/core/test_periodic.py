@@ -22,7 +22,7 @@ some = settings(max_examples=200, deadline=None, derandomize=True)
 @st.composite
 def shifted_points(draw: st.DrawFn) -> tuple[np.ndarray, list[int | None], int, np.ndarray]:
     """Draw points in sixteenths of a cell of size 1, periods, a reach, and a shift in cells."""
-    n, d = draw(st.integers(1, 24)), draw(st.integers(1, 4))
+    n, d = draw(st.integers(1, 24)), draw(st.integers(1, 6))
     reach = draw(st.integers(1, 3))
     cells = st.integers(2 * reach + 1, 4 * reach + 3)
     periods = draw(st.lists(st.none() | cells, min_size=d, max_size=d))
