@@ -39,10 +39,13 @@ class Call {
     // The call that this thread works for, or null.
     static Call* current() { return current_; }
 
-    // Makes a call the current one of this thread.
+    // Makes a call the current one of this thread, and prepares the thread for exceptions: the first one of a
+    // thread needs memory, and glibc ends the process if there is none.
     class Scope {
       public:
-        explicit Scope(Call* call) : before_(std::exchange(current_, call)) {}
+        explicit Scope(Call* call) : before_(std::exchange(current_, call)) {
+            [[maybe_unused]] volatile int prepared = std::uncaught_exceptions();
+        }
         ~Scope() { current_ = before_; }
         Scope(const Scope&) = delete;
         Scope& operator=(const Scope&) = delete;
