@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "kernel/base/interrupt.hpp"
 #include "kernel/cells/grid.hpp"
 #include "kernel/cells/periods.hpp"
 #include "kernel/cells/points.hpp"
@@ -25,10 +26,17 @@ using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;  // of any type and strides
 using OutLabels = nb::ndarray<i32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Calls fn without the GIL and returns its result.
+// Raises KeyboardInterrupt after Ctrl-C.
+inline void check_signals() {
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+// Calls fn without the GIL and returns its result; Ctrl-C ends it.
 template <class Fn>
 auto without_gil(Fn&& fn) {
     nb::gil_scoped_release release;
+    const Call call(check_signals);
     return fn();
 }
 
@@ -48,15 +56,21 @@ inline Dtype dtype_of(const nb::dlpack::dtype& dtype) {
     throw nb::type_error("points must be float32, float64 or an integer type of at most 64 bits");
 }
 
+inline void check_axes(size_t d) {
+    if (d < 1 || d > static_cast<size_t>(kMaxFeatures))
+        throw nb::value_error("points and cells must have from 1 to MAX_FEATURES axes");
+}
+
 inline Points points_of(const AnyMatrix& x) {
+    check_axes(x.shape(1));
     const i64 item = static_cast<i64>(x.itemsize());
     return {static_cast<const char*>(x.data()), dtype_of(x.dtype()), static_cast<i64>(x.shape(0)),
             static_cast<int>(x.shape(1)),       x.stride(0) * item,  x.stride(1) * item};
 }
 
 inline GridView grid_of(const Matrix<i64>& cells, const Vector<u64>& counts) {
-    if (cells.shape(1) < 1 || counts.shape(0) != cells.shape(0))
-        throw nb::value_error("cells must have at least one axis, and counts one value per cell");
+    check_axes(cells.shape(1));
+    if (counts.shape(0) != cells.shape(0)) throw nb::value_error("counts must have one value per cell");
     return {static_cast<int>(cells.shape(1)), static_cast<i64>(cells.shape(0)), cells.data(), counts.data(),
             nullptr};
 }

@@ -30,8 +30,7 @@ static nb::tuple bin_points_by(const AnyMatrix& x, const Vector<double>& cell_si
         {"hash", Strategy::hash},      {"sorted", Strategy::sorted}, {"wide", Strategy::wide}};
     const Points points = points_of(x);
     const size_t n = x.shape(0);
-    if (cell_size.shape(0) != x.shape(1) || points.d < 1)
-        throw nb::value_error("points must have at least one axis, and cell_size one value per axis");
+    if (cell_size.shape(0) != x.shape(1)) throw nb::value_error("cell_size must have one value per axis");
     if ((weights && weights->shape(0) != n) || (ids && ids->shape(0) != n))
         throw nb::value_error("weights and ids must have one value per point");
     if (n_threads < 1) throw nb::value_error("n_threads must be at least 1");
@@ -58,8 +57,7 @@ static void take(const Assignment& assignment, const Vector<i32>& values, const 
         throw nb::value_error("values must have one value per cell");
     if (static_cast<i64>(ids.shape(0)) != n || static_cast<i64>(labels.shape(0)) != n)
         throw nb::value_error("ids and labels must have one value per point");
-    nb::gil_scoped_release release;
-    assignment.take(values.data(), ids.data(), labels.data());
+    without_gil([&] { assignment.take(values.data(), ids.data(), labels.data()); });
 }
 
 void bind_bin(nb::module_& m) {

@@ -26,8 +26,9 @@ static void make_hierarchy(Hierarchy* self, const Matrix<float>& colours, const 
     if (image.size() != static_cast<i64>(clusters.shape(0)) || clusters.shape(0) != colours.shape(0) ||
         colours.shape(1) != 3)
         throw nb::value_error("colours must have three columns and one row per pixel, clusters one value");
-    nb::gil_scoped_release release;
-    new (self) Hierarchy(colours.data(), clusters.data(), image, weights, min_size, limit, n_threads);
+    without_gil([&] {
+        new (self) Hierarchy(colours.data(), clusters.data(), image, weights, min_size, limit, n_threads);
+    });
 }
 
 static auto cut_hierarchy(const Hierarchy& self, const Matrix<float>& colours, double level, i64 min_size,

@@ -3,7 +3,6 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "interrupt.hpp"
 #include "kernel/seek/seek.hpp"
 
 using namespace mspp;
@@ -17,8 +16,7 @@ static nb::tuple seek_modes_by(const Matrix<i64>& cells, const Vector<u64>& coun
     if (reach < 1 || reach > kMaxReach) throw nb::value_error("reach must be from 1 to MAX_REACH");
     const Periods periods = periods_of(cells_per_period, grid, reach);
     const WindowSums method = choice_of(window_sums, methods, "window_sums must be auto, rows or planes");
-    Modes modes = without_gil(
-        [&] { return seek(grid, periods, reach, tol, max_iter, n_threads, method, CheckInterrupt()); });
+    Modes modes = without_gil([&] { return seek(grid, periods, reach, tol, max_iter, n_threads, method); });
     const size_t k = modes.weights.size(), d = cells.shape(1), m = cells.shape(0);
     return nb::make_tuple(to_numpy(std::move(modes.cell_labels), {m}),
                           to_numpy(std::move(modes.cells), {k, d}),

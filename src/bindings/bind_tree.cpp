@@ -1,7 +1,6 @@
 // The tree of significant clusters: grow_tree.
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "interrupt.hpp"
 #include "kernel/tree/tree.hpp"
 
 using namespace mspp;
@@ -44,8 +43,9 @@ nb::dict columns(const std::vector<Split>& splits) {
 nb::tuple grow(const Matrix<double>& points, const Vector<i64>& weights, const Vector<double>& period,
                double strictness, const Vector<double>& critical, int n_threads) {
     const i64 n = static_cast<i64>(points.shape(0));
-    if (n < 1 || points.shape(1) < 1 || weights.shape(0) != points.shape(0) ||
-        period.shape(0) != points.shape(1) || critical.shape(0) != 4)
+    check_axes(points.shape(1));
+    if (n < 1 || weights.shape(0) != points.shape(0) || period.shape(0) != points.shape(1) ||
+        critical.shape(0) != 4)
         throw nb::value_error("points, weights, period or critical has the wrong shape");
     const auto in_range = [](i64 weight) { return 0 < weight && weight <= i64{1} << 31; };
     if (!std::all_of(weights.data(), weights.data() + n, in_range))
@@ -53,7 +53,7 @@ nb::tuple grow(const Matrix<double>& points, const Vector<i64>& weights, const V
     const double* c = critical.data();
     Tree tree = without_gil([&] {
         return grow_tree(points.data(), weights.data(), n, static_cast<int>(points.shape(1)), period.data(),
-                         strictness, CriticalValues{c[0], c[1], c[2], c[3]}, n_threads, CheckInterrupt());
+                         strictness, CriticalValues{c[0], c[1], c[2], c[3]}, n_threads);
     });
     return nb::make_tuple(to_numpy(tree.labels), to_numpy(tree.radii), columns(tree.splits), tree.mass);
 }

@@ -11,6 +11,7 @@ NB_MODULE(_kernel, m) {
     m.attr("MAX_CELL") = mspp::kMaxCell;
     m.attr("MAX_EXACT") = mspp::kMaxExact;
     m.attr("MAX_REACH") = mspp::kMaxReach;
+    m.attr("MAX_FEATURES") = mspp::kMaxFeatures;
     m.attr("MAX_KEY_AXES") = mspp::kMaxKeyAxes;
     m.attr("MAX_COLOUR_CELLS") = mspp::kMaxColourCells;
     bind_base(m);

@@ -22,6 +22,7 @@ COUNT_LIMIT: int  # the largest weight of a cell whose sums are exact: 2**32 - 1
 MAX_CELL: int  # |x / cell_size| must stay below this: 2**51
 MAX_EXACT: int  # float64 holds every integer up to this; keys of cells stay below it: 2**53
 MAX_REACH: int  # the largest reach of a search: 64
+MAX_FEATURES: int  # the largest number of axes of points and cells: 2**20
 MAX_KEY_AXES: int  # cells of up to this many axes are numbered by a key: 10
 MAX_COLOUR_CELLS: int  # the largest number of colours of ColourCells: 20,000
 

@@ -58,6 +58,36 @@ def test_whole_weights_are_exact_and_real_weights_have_a_unit():
     np.testing.assert_allclose(real.counts * real.unit, [0, 0.25, 0.7], rtol=1e-8)
 
 
+def test_kind_of_weights_is_not_inferred_from_the_unit():
+    whole, real = as_weights([1.5e9, 2], points(2)), as_weights([1.5e9 + 0.25, 2], points(2))
+    assert (whole.unit, real.unit) == (1.0, 1.0)
+    assert (whole.whole, real.whole) == (True, False)
+    assert (whole.take([0]).whole, real.take([0]).whole) == (True, False)
+
+
+def test_many_tiny_weights_are_reported():
+    weight = np.full(10**6 + 1, 1e-12)
+    weight[0] = 1
+    with pytest.warns(UserWarning, match=r"1,000,000 weights .* 0.000931323 instead of 1e-06"):
+        counts = as_weights(weight, points(len(weight))).counts
+    assert (counts > 0).all()
+    weight[200:] = 0  # their share of the total is too small to matter
+    assert (as_weights(weight, points(len(weight))).counts[:200] > 0).all()
+
+
+def test_ragged_and_masked_values_raise():
+    masked = np.ma.array([[1.0], [2.0]], mask=[[False], [True]])
+    for check in (as_points, lambda X: as_weights(np.ravel(X), points(2))):
+        with pytest.raises(InvalidInputError, match=r"masked values, got 1 of 2; .*X\.filled"):
+            check(masked)
+        check(np.ma.array(masked.data))
+    for ragged in ([[1.0], [2.0, 3.0]], [1.0, [2.0]]):
+        with pytest.raises(InvalidInputError, match="rows of equal length"):
+            as_points(ragged)
+        with pytest.raises(InvalidInputError, match="rows of equal length"):
+            as_weights(ragged, points(2))
+
+
 def test_least_positive_weight_counts_once():
     assert as_weights([1e-30, 1.5], points(2)).counts[0] == 1
 
@@ -77,7 +107,11 @@ def test_bandwidth_has_one_value_per_feature():
     assert as_bandwidth([1, 2], 2).tolist() == [1.0, 2.0]
 
 
-@pytest.mark.parametrize("value", [0, -1.0, math.nan, math.inf, [1.0, 0.0], "wide", None])
+BAD_BANDWIDTHS = [0, -1.0, math.nan, math.inf, [1.0, 0.0], "wide", None, "1.5", True, 1j]
+BAD_BANDWIDTHS += [[True, True], ["1", "2"], [[1.0], [1.0, 2.0]], np.ma.array([1, 2], mask=[0, 1])]
+
+
+@pytest.mark.parametrize("value", BAD_BANDWIDTHS)
 def test_bad_bandwidth_raises(value):
     with pytest.raises(InvalidInputError, match="bandwidth"):
         as_bandwidth(value, 2)
@@ -164,7 +198,7 @@ def test_default_threads_follow_the_environment(monkeypatch):
     assert 1 <= cores <= MAX_THREADS
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert thread_count(None) == 1
-    for ignored in ("", "0", "many", "1000000"):
+    for ignored in ("", "0", "many", "1000000", "\u00b2", "\u0661", "1_0", " 1", "9" * 5000):
         monkeypatch.setenv("OMP_NUM_THREADS", ignored)
         assert thread_count(None) == cores
 

@@ -225,6 +225,13 @@ def test_few_points_get_a_positive_bandwidth(method, X):
     MeanShiftPP(h).fit(X)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_offset_does_not_change_the_bandwidth_much(method):
+    X = np.random.default_rng(0).normal(0, 3, (2000, 2))
+    near, far = (select_bandwidth(X + offset, method=method) for offset in (0, 1e13))
+    assert far == pytest.approx(near, rel=0.05)
+
+
 def test_constant_features_of_one_unit_share_a_bandwidth():
     assert select_bandwidth([[1.5, 42.5]] * 5, per_feature=False).tolist() == [42.5, 42.5]
 

@@ -36,6 +36,35 @@ def test_real_weights_are_added():
     assert total.grid().total == pytest.approx(w.sum())
 
 
+def test_real_weights_near_the_limit_are_added():
+    """Their unit may be 1, like that of whole weights."""
+    for n, weight in ((3, 1.5e9 + 0.25), (12, 0.7e9 + 0.25), (3, 1.5e9 + 1.75)):
+        grid = Grid.from_points([[0.5]], 1, sample_weight=[weight])
+        total, waiting = grid, GridSum(Grid.empty(1, 1))
+        for _ in range(n - 1):
+            total = total + grid
+        for _ in range(n):
+            waiting.add(grid)
+        assert not grid.whole
+        assert not total.whole
+        assert total.total == pytest.approx(n * weight)
+        assert waiting.grid().total == pytest.approx(n * weight)
+
+
+def test_sum_is_whole_if_all_its_parts_are():
+    whole = Grid.from_points([[0.5]], 1, sample_weight=[3])
+    real = Grid.from_points([[0.5]], 1, sample_weight=[1.5e9 + 0.25])
+    empty = Grid.empty(1, 1)
+    assert (whole + whole).whole
+    assert (empty + whole).whole
+    assert isinstance((whole + empty).total, int)
+    for mixed in (whole + real, real + whole, empty + real, real + empty, real + real.faded(0)):
+        assert not mixed.whole
+        assert isinstance(mixed.total, float)
+    assert (whole + real.faded(0)).whole
+    assert whole != Grid(whole.bandwidth, *whole.rows, 1.0, whole=False)
+
+
 def test_grid_that_cannot_be_added_raises_with_its_name():
     total = GridSum(Grid.empty(0.4, 3))
     with pytest.raises(GridMismatchError, match="part 7 has 2 features, but 3 were expected"):

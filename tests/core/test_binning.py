@@ -117,6 +117,31 @@ def test_points_far_outside_the_sampled_box_are_not_lost():
     assert grid.total == len(X)
 
 
+@pytest.mark.parametrize("strategy", ["auto", "dense", "ranked", "hash", "sorted", "wide"])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_points_of_zero_weight_create_no_cells(strategy, n_threads):
+    X = np.random.default_rng(3).uniform(0, 30, (120_000, 2))
+    weight = (X[:, 0] < 20).astype(np.int64)  # whole cells have no weight, also at the ends
+    weight[X[:, 1] < 3] = 0
+    ids = np.empty(len(X), np.int32)
+    grid, assignment = bin_by(X, 1.0, strategy, None, weight, ids, n_threads)
+    assert grid.counts.min() > 0
+    assert grid == Grid.from_points(X[weight > 0], 1.0)
+    assignment.take(np.arange(len(grid), dtype=np.int32), ids, ids)
+    assert (ids[weight == 0] == -1).all() or (grid.cells[ids] == np.floor(X)).all()
+    assert_array_equal(grid.cells[ids[weight > 0]], np.floor(X[weight > 0]))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_largest_exact_integers_are_binned(dtype):
+    edge = 2**53
+    grid = Grid.from_points(np.array([[edge], [edge - 1]], dtype), 4.0)
+    assert grid.cells.ravel().tolist() == [edge // 4 - 1, edge // 4]
+    assert grid.sums.ravel().tolist() == [3 * 2**30, 0]
+    if dtype is np.int64:
+        assert Grid.from_points(np.array([[-edge]]), 4.0).cells.tolist() == [[-edge // 4]]
+
+
 def test_signed_zeros_and_subnormals_are_binned():
     tiny = np.nextafter(0, 1)
     grid = Grid.from_points([[-0.0], [0.0], [tiny], [-tiny]], bandwidth=1)

@@ -54,7 +54,7 @@ def test_column_names_are_stored(tmp_path):
 def test_file_is_a_plain_npz_archive(saved):
     _, path = saved
     names = {name.removesuffix(".npy") for name in zipfile.ZipFile(path).namelist()}
-    fields = {"unit", "bandwidth", "cells", "counts", "sums", "period"}
+    fields = {"unit", "whole", "bandwidth", "cells", "counts", "sums", "period"}
     assert names == {"format", "version", *fields}
 
 
@@ -107,10 +107,19 @@ def test_stored_weighted_grid_is_that_of_the_same_points():
 def test_stored_grid_is_written_with_the_same_arrays(name, tmp_path):
     Grid.load(DATA / name).save(tmp_path / name, columns=columns_of(DATA / name))
     with np.load(DATA / name) as old, np.load(tmp_path / name) as new:
-        assert old.files == new.files
+        assert {*old.files, "whole"} == {*new.files}  # an early release did not write it
         for field in old.files:
             assert old[field].dtype == new[field].dtype
             assert np.array_equal(old[field], new[field])
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_kind_of_weights_is_stored(whole, tmp_path):
+    grid = Grid.from_points([[1.0]], 1.0, sample_weight=[1.5e9 + (0 if whole else 0.25)])
+    grid.save(tmp_path / "g")
+    assert (grid.unit, grid.whole, Grid.load(tmp_path / "g").whole) == (1.0, whole, whole)
+    rewrite(tmp_path / "g", whole=None)  # as an early release wrote it
+    assert Grid.load(tmp_path / "g").whole
 
 
 # -- damaged files --------------------------------------------------------------------------------
@@ -152,6 +161,14 @@ def test_every_flipped_byte_raises_or_is_harmless(saved):
         {"bandwidth": np.array([1.0])},
         {"counts": np.zeros(7, np.uint64)},
         {"cells": np.zeros((3, 3), np.int64)},
+        {"cells": np.zeros((0, 0), np.int64), "sums": np.zeros((0, 0), np.uint64)},
+        {"cells": np.zeros(3, np.int64)},
+        {"unit": np.array([1.0, 1.0])},
+        {"unit": np.array(2.0**1023)},
+        {"unit": np.array(0.5)},  # of whole weights
+        {"unit": np.array(0.0)},
+        {"whole": np.array(1)},
+        {"whole": np.array([True, True])},
     ],
 )
 def test_inconsistent_files_raise(saved, changes):
@@ -168,6 +185,14 @@ def test_impossible_content_raises(saved):
         ("sums", grid.sums + np.uint64(2**63)),
         ("cells", grid.cells[::-1].copy()),
         ("cells", np.repeat(grid.cells[:1], len(grid), axis=0)),
+        ("cells", np.where(np.arange(len(grid)) == 0, np.iinfo(np.int64).min, grid.cells.T).T),
+        ("cells", np.where(np.arange(len(grid)) == 0, -(2**51) - 1, grid.cells.T).T),
+        ("cells", np.where(np.arange(len(grid)) == len(grid) - 1, 2**51 + 1, grid.cells.T).T),
+        ("cells", grid.cells.astype(np.float64)),
+        ("cells", grid.cells.astype(str)),
+        ("cells", grid.cells.astype(np.uint64)),
+        ("counts", grid.counts.astype(np.float64)),
+        ("bandwidth", grid.bandwidth.astype(str)),
     ):
         grid.save(path)
         rewrite(path, **{field: change})

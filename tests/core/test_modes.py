@@ -113,6 +113,17 @@ def test_weight_too_large_for_exact_sums_raises():
         seek(grid)
 
 
+def test_tolerance_ends_the_search():
+    """A larger tolerance ends the search earlier, between two known numbers of steps."""
+    grid = Grid.from_points(blobs(), 0.4)
+    exact = seek(grid, tol=0.0)
+    steps = [seek(grid, tol=tol).n_iter for tol in (0.0, 1e-3, 1.0, 100.0, 1e9)]
+    assert steps[0] == exact.n_iter
+    assert steps == sorted(steps, reverse=True)
+    assert 2 == steps[-1] < steps[-2] < steps[0]  # the first step never ends the search
+    assert seek(grid, tol=1e9).converged
+
+
 def test_mean_that_ties_into_a_neighbourhood_moves_on():
     # No two cells are adjacent at first, but by the tie rule the mean of six points is in cell 1.
     X = np.array([1 - 2**-22 - 2**-23] * 3 + [1 - 2**-22 + 2**-23] * 3 + [2.0])[:, None]

@@ -22,7 +22,7 @@ some = settings(max_examples=200, deadline=None, derandomize=True)
 @st.composite
 def shifted_points(draw: st.DrawFn) -> tuple[np.ndarray, list[int | None], int, np.ndarray]:
     """Draw points in sixteenths of a cell of size 1, periods, a reach, and a shift in cells."""
-    n, d = draw(st.integers(1, 24)), draw(st.integers(1, 4))
+    n, d = draw(st.integers(1, 24)), draw(st.integers(1, 6))
     reach = draw(st.integers(1, 3))
     cells = st.integers(2 * reach + 1, 4 * reach + 3)
     periods = draw(st.lists(st.none() | cells, min_size=d, max_size=d))
@@ -258,3 +258,17 @@ def test_cell_that_the_period_makes_too_heavy_raises():
     n = 2**32 - 1
     with pytest.raises(InvalidInputError, match="exact only up to 4,294,967,295"):
         Grid.from_points([[0.5], [10.5]], 1.0, periodic=10, sample_weight=[n, 1])
+
+
+def test_centre_at_the_end_of_a_period_is_at_its_start():
+    X = [[9.9], [10.3], [10.3], [10.3]]  # their mean is 0.2 beyond the edge, in cell 10
+    modes = seek(Grid.from_points(X, 1.0, periodic=10))
+    assert modes.cells.tolist() == [[0]]
+    np.testing.assert_allclose(modes.centers, [[0.2]], atol=1e-9)
+    just_below = replace(modes, fractions=np.array([[-1e-20]]))  # -1e-20 modulo 10 is 10.0
+    assert just_below.centers.tolist() == [[0.0]]
+
+
+def test_mean_on_the_edge_of_a_period_is_at_its_start():
+    modes = seek(Grid.from_points([[9.5], [10.5]], 1.0, periodic=10))
+    assert (modes.cells.tolist(), modes.centers.tolist()) == ([[0]], [[0.0]])

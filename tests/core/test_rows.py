@@ -105,6 +105,20 @@ def test_coarsening_agrees_with_exact_integers(one, k):
     assert coarse.sums.tolist() == [total[1:] for total in totals]
 
 
+@pytest.mark.parametrize("count", [1, 2**20 + 1, 2**32 - 1])
+@pytest.mark.parametrize("k", [2, 3, 7])
+@pytest.mark.parametrize("apart", [1, 2**40])  # close cells are summed in a table, others by keys
+def test_coarse_sums_are_rounded_to_nearest(count, k, apart):
+    rest = np.arange(k)  # one for each remainder of a division by k
+    cells = np.array([[0], [apart * k + k - 1]])
+    for first in rest.tolist():
+        sums = np.array([[count + first], [count * 2**31 + first]], np.uint64)
+        coarse = coarsen_rows(Rows(cells, np.array([count, count], np.uint64), sums), k, 1)
+        exact = [count + first, (k - 1) * count * 2**32 + count * 2**31 + first]
+        assert coarse.cells.tolist() == [[0], [apart]]
+        assert coarse.sums.tolist() == [[(total + k // 2) // k] for total in exact]
+
+
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
 def test_coarsening_does_not_depend_on_threads(d):
     X = np.random.default_rng(d).normal(0, 1, (150_000, d))

@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs
 
 from meanshiftpp import Grid
 from meanshiftpp.core.scale import (
+    check_spread,
     normal_reference,
     outlier_limits,
     sample_rows,
@@ -71,3 +72,25 @@ def test_sample_has_one_row_of_every_part():
     same, none = sample_rows(X, None, 1000)
     assert same is X
     assert none is None
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9, 1e13, -4e13])
+def test_spread_far_from_zero_counts(offset):
+    X = np.random.default_rng(0).normal(0, 3, (500, 1)) + offset
+    scale = scale_of_points(X)
+    check_spread(scale, X)
+    assert scale.bandwidth(1.0) == pytest.approx(3, rel=0.1)
+
+
+def test_spread_too_far_from_zero_is_reported():
+    X = np.random.default_rng(0).normal([0, 2e14], 3, (500, 2))
+    with pytest.warns(UserWarning, match=r"feature 1 counts as constant: .* subtract an offset"):
+        check_spread(scale_of_points(X), X)
+    rounding = np.array([0.3, 0.1 + 0.2, 0.3])[:, None]
+    check_spread(scale_of_points(rounding), rounding)
+
+
+def test_references_of_many_features_are_finite():
+    exact, beyond = normal_reference(500, 1000), normal_reference(501, 1000)
+    assert beyond == pytest.approx(exact, rel=1e-3)
+    assert normal_reference(10**6, 3) == pytest.approx(math.sqrt(4 * math.pi), rel=1e-3)

@@ -46,6 +46,24 @@ TEST(the_smallest_number_represents_a_set) {
     CHECK(sets.find(0) == 5);
 }
 
+TEST(an_interrupt_ends_every_thread) {
+    for (int n = 1; n <= 4; ++n)
+        for (int busy = 0; busy < n; ++busy) {  // the other threads have nothing to do
+            std::string caught;
+            try {
+                const Call call([] { throw std::runtime_error("interrupted"); });
+                parallel(n, [&](int t) {
+                    while (t == busy) poll();
+                    if (t < busy) throw std::logic_error("an error of another thread");
+                });
+            } catch (const std::exception& error) {
+                caught = error.what();
+            }
+            CHECK(caught == "interrupted");
+        }
+    poll();  // without a call, it does nothing
+}
+
 TEST(the_error_of_the_first_thread_is_rethrown) {
     for (int n = 1; n <= 4; ++n) {
         std::string caught;

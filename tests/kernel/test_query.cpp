@@ -54,8 +54,8 @@ TEST(queries_are_the_oracles) {
 }
 
 TEST(queries_look_over_the_edge_of_a_period) {
-    const i64 periods[] = {11, 8, 7};
-    for (const int d : {1, 2, 3})
+    const i64 periods[] = {11, 8, 7, 7, 9, 7, 8};
+    for (const int d : {1, 2, 3, 5, 7})
         for (const i64 reach : {0, 1, 3}) check_queries(d, 400, periods, reach);
 }
 

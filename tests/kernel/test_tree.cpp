@@ -12,7 +12,7 @@ constexpr CriticalValues kCritical{1.45, 0.9, 1.0, 2.3};
 
 Tree grow(const Input& input, int n_threads = 1) {
     return grow_tree(input.cloud.x.data(), input.weights.data(), input.cloud.n(), input.cloud.d,
-                     input.period.data(), 1.0, kCritical, n_threads, [] {});
+                     input.period.data(), 1.0, kCritical, n_threads);
 }
 
 bool equal(const std::vector<Split>& a, const std::vector<Split>& b) {

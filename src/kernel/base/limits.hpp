@@ -15,6 +15,7 @@ inline constexpr uint64_t kCountLimit = 0xFFFFFFFF;     // a heavier cell could 
 inline constexpr int64_t kMaxCell = int64_t{1} << 51;   // |x / cell_size| stays below: a fraction is left
 inline constexpr int64_t kMaxExact = int64_t{1} << 53;  // a double holds every integer up to this
 inline constexpr int kMaxReach = 64;                    // cells from the centre of a window to its border
+inline constexpr int kMaxFeatures = 1 << 20;            // axes of a grid: products with them fit 64 bits
 inline constexpr int kMaxKeyAxes = 10;                  // cells of up to this many axes are numbered
 inline constexpr int64_t kMaxColourCells = 20000;       // of a tracker: their ids have 16 bits
 

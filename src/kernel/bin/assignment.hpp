@@ -28,7 +28,8 @@ class Assignment {
     void take(const i32* values, const i32* ids, i32* labels) const {
         auto resolve = [&](const Array<i32>& cells) {
             Array<i32> out(cells.size());
-            for (size_t k = 0; k < cells.size(); ++k) out[k] = cells[k] < 0 ? -1 : values[cells[k]];
+            each_of({0, static_cast<i64>(cells.size())},
+                    [&](i64 k) { out[k] = cells[k] < 0 ? -1 : values[cells[k]]; });
             return out;
         };
         parallel(static_cast<int>(parts.size()), [&](int t) {
@@ -36,8 +37,8 @@ class Assignment {
             const auto resolved = part.inside ? resolve(*part.inside) : Array<i32>();
             const auto outside = resolve(part.outside);
             const i32* inside = part.inside ? resolved.data() : values;
-            for (i64 i = part.rows.begin; i < part.rows.end; ++i)
-                labels[i] = ids[i] >= 0 ? inside[ids[i]] : outside[-1 - ids[i]];
+            each_of(part.rows,
+                    [&](i64 i) { labels[i] = ids[i] >= 0 ? inside[ids[i]] : outside[-1 - ids[i]]; });
         });
     }
 };

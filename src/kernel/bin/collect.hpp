@@ -36,14 +36,14 @@ void sum_marked(const Job& job, const Workers& workers, RowOf&& row_of, GridData
     const int team = static_cast<int>(workers.size());
     parallel(team, [&](int t) {
         const Range range = part(n_words, t, team);
-        for (i64 w = range.begin; w < range.end; ++w) {
+        each_of(range, [&](i64 w) {
             i64 rank = static_cast<i64>(words[w].before);
             for (u64 marks = words[w].marks; marks; marks &= marks - 1, ++rank) {
                 const u64 slot = static_cast<u64>(w) * 64 + static_cast<u64>(std::countr_zero(marks));
                 job.plan.cell_at(slot, &grid.cells[rank * d]);
                 sum_row(workers, static_cast<i64>(row_of(slot, rank)), grid, rank);
             }
-        }
+        });
     });
 }
 
@@ -71,10 +71,11 @@ inline void collect_sorted(const Job& job, const Workers& workers, Binned& binne
     GridData& grid = binned.grid;
     grid.resize(job.rows);
     std::fill(grid.cells.begin(), grid.cells.end(), 0);  // points outside have a rank too, but no cell
-    for (i64 i = 0; i < job.points.n; ++i)
+    each_of({0, job.points.n}, [&](i64 i) {
         if (job.all_keys[i] != UINT64_MAX)
             job.plan.cell_at(job.all_keys[i], &grid.cells[i64{job.key_ranks[i]} * grid.d]);
-    for (i64 row = 0; row < job.rows; ++row) sum_row(workers, row, grid, row);
+    });
+    each_of({0, job.rows}, [&](i64 row) { sum_row(workers, row, grid, row); });
 }
 
 // The cells are not sorted, and repeat if several workers have them; join() sorts and merges them.
@@ -84,11 +85,11 @@ inline void collect_hash(const Job& job, const Workers& workers, Binned& binned)
     for (size_t t = 0; t < workers.size(); ++t) {
         const auto& keys = workers[t]->table.keys;
         auto& inside = binned.assignment.parts[t].inside = std::make_shared<Array<i32>>();
-        for (size_t id = 0; id < keys.size(); ++id) {
+        each_of({0, static_cast<i64>(keys.size())}, [&](i64 id) {
             inside->push_back(static_cast<i32>(grid.size()));
             job.plan.cell_at(keys[id], cell.data());
             grid.append(cell.data(), &workers[t]->moments[id * (grid.d + 1)]);
-        }
+        });
     }
 }
 
@@ -97,13 +98,13 @@ inline void drop_empty(GridData& grid, Array<i32>& new_index) {
     const int d = grid.d;
     new_index.resize(static_cast<size_t>(grid.size()));
     i64 m = 0;
-    for (i64 i = 0; i < grid.size(); ++i) {
+    each_of({0, grid.size()}, d, [&](i64 i) {
         new_index[i] = grid.counts[i] ? static_cast<i32>(m) : -1;
-        if (!grid.counts[i]) continue;
+        if (!grid.counts[i]) return;
         std::copy_n(&grid.cells[i * d], d, &grid.cells[m * d]);
         std::copy_n(&grid.sums[i * d], d, &grid.sums[m * d]);
         grid.counts[m++] = grid.counts[i];
-    }
+    });
     grid.resize(m);
 }
 
@@ -115,18 +116,20 @@ inline void join(const Workers& workers, Binned& binned) {
     const int d = grid.d;
     for (size_t t = 0; t < workers.size(); ++t) {
         const CellTable& outside = workers[t]->outside;
-        for (i64 id = 0; id < outside.size(); ++id) {
+        each_of({0, outside.size()}, d, [&](i64 id) {
             parts[t].outside.push_back(static_cast<i32>(grid.size()));
             grid.append(&outside.cells[id * d], &outside.moments[id * (d + 1)]);
-        }
+        });
     }
     Array<u32> ranks;
     Array<i32> new_index;
     GridData merged = merge(grid.view(), ranks);
     drop_empty(merged, new_index);
     auto translate = [&](Array<i32>& rows) {
-        for (i32& row : rows)
-            if (row >= 0) row = new_index[ranks[row]];  // an empty slot of a dense table has no row
+        each_of({0, static_cast<i64>(rows.size())}, [&](i64 k) {
+            if (rows[k] >= 0)
+                rows[k] = new_index[ranks[rows[k]]];  // an empty slot of a dense table has no row
+        });
     };
     const Array<i32>* done = nullptr;
     for (auto& part : parts) {

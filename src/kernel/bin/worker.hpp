@@ -88,7 +88,7 @@ class Worker {
     void sum(Range rows) {
         if (job_.plan.strategy == Strategy::wide)
             return with_type(job_.points.dtype, [&](auto zero) {
-                for (i64 i = rows.begin; i < rows.end; ++i) add_outside<decltype(zero)>(i);
+                each_of(rows, 4 * d_, [&](i64 i) { add_outside<decltype(zero)>(i); });
             });
         if (job_.dense_bytes()) return sum_bytes(rows);
         moments.assign(static_cast<size_t>(job_.rows * (d_ + 1)), 0);
@@ -113,6 +113,7 @@ class Worker {
             const int n = static_cast<int>(std::min<i64>(kBlock, rows.end - i));
             const uint8_t* first = reinterpret_cast<const uint8_t*>(job_.points.at(i, 0));
             i32* ids = job_.ids ? job_.ids + i : block_ids_.data();
+            poll_(n);
             job_.loops.add_u8[d_](first, n, job_.byte_rows.data(), tables.data(), copy, ids);
         }
         moments.assign(static_cast<size_t>(job_.rows * (d_ + 1)), 0);
@@ -131,6 +132,7 @@ class Worker {
         with_type(job_.points.dtype, [&](auto zero) {
             for (i64 i = rows.begin; i < rows.end; i += kBlock) {
                 const int n = static_cast<int>(std::min<i64>(kBlock, rows.end - i));
+                poll_(i64{n} * d_);
                 fn(zero, i, n, split<decltype(zero)>(i, n));
             }
         });
@@ -224,6 +226,7 @@ class Worker {
 
     Job& job_;
     const int d_;
+    Poller poll_;
     std::vector<i64> cell_;
     std::vector<u64> offset_;
     BoxPattern pattern_;

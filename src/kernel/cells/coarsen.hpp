@@ -65,6 +65,7 @@ class Slab {
         u64 slab = 0, end = 0;  // the current slab, and its end in fine cells
         for (i64 i = rows.begin; i < rows.end; ++i) {
             const i64* cell = work_.grid.cells + i * D;
+            poll_(D);
             const u64* sums = work_.grid.sums + i * D;
             const u64 count = work_.grid.counts[i], first = static_cast<u64>(cell[0] - start_[0]);
             if (first >= end) {
@@ -109,6 +110,7 @@ class Slab {
     }
 
     const Coarsening& work_;
+    Poller poll_;
     u64 slots_ = 1;
     u64 stride_[D]{};
     i64 start_[D];
@@ -138,8 +140,7 @@ inline GridData coarsen_by_keys(const Coarsening& work, int team) {
     GridData rows{grid.d, {}, {}, {}};
     rows.resize(grid.m);
     parallel(team, [&](int t) {
-        const Range range = part(grid.m, t, team);
-        for (i64 i = range.begin; i < range.end; ++i) {
+        each_of(part(grid.m, t, team), 4 * grid.d, [&](i64 i) {
             rows.counts[i] = grid.counts[i];
             for (int j = 0; j < grid.d; ++j) {
                 const i64 at = i * grid.d + j;
@@ -147,7 +148,7 @@ inline GridData coarsen_by_keys(const Coarsening& work, int team) {
                 rows.cells[at] = work.box.low[j] + static_cast<i64>(to);
                 rows.sums[at] = coarse_sum(offset - to * k.value(), grid.counts[i], grid.sums[at], k);
             }
-        }
+        });
     });
     Array<u32> ranks;
     return merge(rows.view(), ranks);

@@ -22,11 +22,12 @@ struct Box {
     explicit Box(int d) : low(static_cast<size_t>(d), INT64_MAX), high(static_cast<size_t>(d), INT64_MIN) {}
     void add(const i64* cells, i64 m) {
         const size_t d = low.size();
-        for (i64 i = 0; i < m; ++i)
+        each_of({0, m}, static_cast<i64>(d), [&](i64 i) {
             for (size_t j = 0; j < d; ++j) {
                 low[j] = std::min(low[j], cells[i * d + j]);
                 high[j] = std::max(high[j], cells[i * d + j]);
             }
+        });
     }
     // Cells along an axis, with one to spare on either side.
     u64 extent(size_t j) const { return static_cast<u64>(high[j] - low[j]) + 3; }
@@ -84,11 +85,10 @@ class Keys {
         ranks.resize(static_cast<size_t>(m));
         if (!BitRank::is_worthwhile(slots_, m)) return sort_.rank(keys_.data(), m, ranks.data());
         marks_.reset(slots_);
-        for (i64 i = 0; i < m; ++i) marks_.mark(slot(i));
+        each_of({0, m}, [&](i64 i) { marks_.mark(slot(i)); });
         const i64 distinct = marks_.count();
         parallel(team, [&](int t) {
-            const Range range = part(m, t, team);
-            for (i64 i = range.begin; i < range.end; ++i) ranks[i] = marks_.rank_of(slot(i));
+            each_of(part(m, t, team), [&](i64 i) { ranks[i] = marks_.rank_of(slot(i)); });
         });
         return distinct;
     }
@@ -131,14 +131,16 @@ class Keys<0> {
         ranks.resize(static_cast<size_t>(m));
         std::vector<u32> order(static_cast<size_t>(m));
         std::iota(order.begin(), order.end(), 0u);
+        Poller poll;
         std::sort(order.begin(), order.end(), [&](u32 a, u32 b) {
+            poll(64);  // two random rows
             return std::lexicographical_compare(row(a), row(a) + d_, row(b), row(b) + d_);
         });
         u32 rank = 0;
-        for (i64 k = 0; k < m; ++k) {
+        each_of({0, m}, [&](i64 k) {
             rank += k > 0 && !equal(order[k - 1], *this, order[k]);
             ranks[order[k]] = rank;
-        }
+        });
         return m == 0 ? 0 : i64{rank} + 1;
     }
 
@@ -165,10 +167,10 @@ Keys<D> make_keys(const i64* cells, i64 m, const Box& box) {
     keys.resize(m);
     const int d = keys.axes();
     std::vector<i64> cell(static_cast<size_t>(d));
-    for (i64 i = 0; i < m; ++i) {
+    each_of({0, m}, d, [&](i64 i) {
         for (int j = 0; j < d; ++j) cell[j] = cells[i * d + j] - box.low[j] + 1;
         keys.set(i, cell.data());
-    }
+    });
     return keys;
 }
 

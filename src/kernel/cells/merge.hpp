@@ -20,14 +20,14 @@ inline GridData merge(const GridView& rows, Array<u32>& ranks) {
         merged.cells.resize(distinct * d);
         merged.counts.assign(distinct, 0);
         merged.sums.assign(distinct * d, 0);
-        for (i64 i = 0; i < rows.m; ++i) {
+        each_of({0, rows.m}, 4 * d, [&](i64 i) {
             const i64 to = ranks[i];
             merged.counts[to] += rows.counts[i];
             for (int j = 0; j < d; ++j) {
                 merged.cells[to * d + j] = rows.cells[i * d + j];
                 merged.sums[to * d + j] += rows.sums[i * d + j];
             }
-        }
+        });
     });
     return merged;
 }

@@ -1,12 +1,15 @@
 // Periods: axes that repeat after a whole number of cells.
 //
 // Cells of such an axis are numbered from 0 to the period less one. A window that reaches over an edge sees
-// ghosts there: copies of the cells at the other edge, one period away. Ghosts are only read. A cell that
-// moves over an edge is wrapped: moved back by one period. Both add whole periods to positions, which are
+// the cells at the other edge, one period away. On the last three axes, along which windows are summed, they
+// have copies there, ghosts, which are only read; on the axes before, the walk (trie.hpp) looks beyond the
+// edge. A corner of k axes would need 2^k ghosts, so their number is bounded in this way. A cell that moves
+// over an edge is wrapped: moved back by one period. All of this adds whole periods to positions, which are
 // modulo 2^64, so the result is exact.
 #pragma once
 
 #include "kernel/cells/keys.hpp"
+#include "kernel/cells/trie.hpp"
 
 namespace mspp {
 
@@ -29,10 +32,14 @@ template <int D>
 class Ghosts {
   public:
     Ghosts(const Box& box, Periods periods, i64 reach) : reach_(reach), unsorted_(box), keys_(box) {
-        for (size_t j = 0; j < box.low.size(); ++j)
-            if (periods.at(j) > 0) axes_.push_back({static_cast<int>(j), 1 - box.low[j], periods.at(j)});
+        for (size_t j = 0; j < box.low.size(); ++j) {
+            if (periods.at(j) == 0) continue;
+            axes_.push_back({static_cast<int>(j), 1 - box.low[j], periods.at(j)});
+            if (j + kGhostAxes < box.low.size()) walked_.push_back(axes_.back());
+        }
     }
     bool none() const { return axes_.empty(); }
+    const std::vector<PeriodicAxis>& walked() const { return walked_; }  // the axes without ghosts
     const Keys<D>& keys() const { return keys_; }   // the cells and their ghosts, sorted,
     u32 origin(i64 k) const { return origin_[k]; }  // and the cell that each of them is a copy of
 
@@ -41,43 +48,43 @@ class Ghosts {
         for (i64 k = 0; k < cells.size(); ++k) unsorted_.copy(k, cells, k);
         unsorted_origin_.resize(static_cast<size_t>(cells.size()));
         std::iota(unsorted_origin_.begin(), unsorted_origin_.end(), 0u);
-        for (const Axis& axis : axes_) {  // ghosts of ghosts lie beyond the corners
-            const i64 m = unsorted_.size();
-            for (i64 k = 0; k < m; ++k) {
+        for (size_t a = walked_.size(); a < axes_.size(); ++a) {  // ghosts of ghosts lie beyond the corners
+            const PeriodicAxis& axis = axes_[a];
+            each_of({0, unsorted_.size()}, [&](i64 k) {
                 const i64 v = unsorted_.at(k, axis.j) - axis.start;
                 if (v < reach_) add(k, axis.j, axis.period);
                 if (v >= axis.period - reach_) add(k, axis.j, -axis.period);
-            }
+            });
         }
         keys_.resize(unsorted_.size());
         origin_.resize(unsorted_origin_.size());
         unsorted_.rank(ranks_, 1);
-        for (i64 k = 0; k < unsorted_.size(); ++k) {
+        each_of({0, unsorted_.size()}, [&](i64 k) {
             keys_.copy(ranks_[k], unsorted_, k);
             origin_[ranks_[k]] = unsorted_origin_[k];
-        }
+        });
     }
 
     // OUT moments of the cells and their ghosts; the sum of positions A_j moves with the ghost.
     void fill(const Keys<D>& cells, const Array<u64>& from, int bits, Array<u64>& moments) const {
         const size_t width = static_cast<size_t>(cells.axes() + 1);
         moments.resize(origin_.size() * width);
-        for (size_t k = 0; k < origin_.size(); ++k) {
+        each_of({0, static_cast<i64>(origin_.size())}, cells.axes(), [&](i64 k) {
             const u64* own = &from[origin_[k] * width];
             std::copy(own, own + width, &moments[k * width]);
-            for (const Axis& axis : axes_) {
-                const i64 by = keys_.at(static_cast<i64>(k), axis.j) - cells.at(origin_[k], axis.j);
+            for (const PeriodicAxis& axis : axes_) {
+                const i64 by = keys_.at(k, axis.j) - cells.at(origin_[k], axis.j);
                 moments[k * width + static_cast<size_t>(axis.j) + 1] +=
                     own[0] * (static_cast<u64>(by) << bits);
             }
-        }
+        });
     }
 
     // Moves cell i back into the period, and its position with it.
     void wrap(Keys<D>& cells, i64 i, int bits, u64* position) {
         bool outside = false;
         read(cells, i);
-        for (const Axis& axis : axes_) {
+        for (const PeriodicAxis& axis : axes_) {
             i64& at = cell_[static_cast<size_t>(axis.j)];
             const i64 by = at < axis.start ? axis.period : at >= axis.start + axis.period ? -axis.period : 0;
             outside = outside || by != 0;
@@ -88,10 +95,7 @@ class Ghosts {
     }
 
   private:
-    struct Axis {
-        int j;
-        i64 start, period;  // the key of cell 0; cells
-    };
+    static constexpr size_t kGhostAxes = 3;  // the axes of a plane and the one it slides along
 
     void read(const Keys<D>& cells, i64 i) {
         cell_.resize(static_cast<size_t>(cells.axes()));
@@ -107,7 +111,7 @@ class Ghosts {
         unsorted_origin_.push_back(unsorted_origin_[static_cast<size_t>(k)]);
     }
 
-    std::vector<Axis> axes_;
+    std::vector<PeriodicAxis> axes_, walked_;
     i64 reach_;
     Keys<D> unsorted_, keys_;
     Array<u32> unsorted_origin_, origin_, ranks_;

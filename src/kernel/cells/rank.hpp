@@ -11,6 +11,7 @@
 
 #include "kernel/base/memory.hpp"
 #include "kernel/base/numbers.hpp"
+#include "kernel/base/threads.hpp"
 #include "kernel/cells/rank_word.hpp"
 
 namespace mspp {
@@ -54,10 +55,10 @@ class RadixSort {
     i64 rank(const u64* keys, i64 m, u32* ranks) {
         sort(keys, m);
         u32 rank = 0;
-        for (i64 k = 0; k < m; ++k) {
+        each_of({0, m}, [&](i64 k) {
             rank += k > 0 && a_[k].key != a_[k - 1].key;
             ranks[a_[k].index] = rank;
-        }
+        });
         return m == 0 ? 0 : i64{rank} + 1;
     }
 
@@ -73,11 +74,11 @@ class RadixSort {
     void sort(const u64* keys, i64 m) {
         a_.resize(static_cast<size_t>(m));
         u64 any = 0, all = ~0ull;
-        for (i64 i = 0; i < m; ++i) {
+        each_of({0, m}, [&](i64 i) {
             a_[i] = {keys[i], static_cast<u32>(i)};
             any |= keys[i];
             all &= keys[i];
-        }
+        });
         if (m <= 256) {
             std::sort(a_.begin(), a_.end(), [](const Entry& x, const Entry& y) { return x.key < y.key; });
             return;
@@ -88,10 +89,10 @@ class RadixSort {
             const int shift = digit * kDigitBits;
             if ((((any ^ all) >> shift) & (kBins - 1)) == 0) continue;
             std::fill(start.begin(), start.end(), 0u);
-            for (i64 i = 0; i < m; ++i) ++start[(a_[i].key >> shift) & (kBins - 1)];
+            each_of({0, m}, [&](i64 i) { ++start[(a_[i].key >> shift) & (kBins - 1)]; });
             u32 sum = 0;
             for (u32& s : start) sum += std::exchange(s, sum);
-            for (i64 i = 0; i < m; ++i) b_[start[(a_[i].key >> shift) & (kBins - 1)]++] = a_[i];
+            each_of({0, m}, [&](i64 i) { b_[start[(a_[i].key >> shift) & (kBins - 1)]++] = a_[i]; });
             a_.swap(b_);
         }
     }

@@ -29,17 +29,16 @@ inline HashedRows hash_rows(const Points& points, u64 least, int n_threads) {
     with_type(points.dtype, [&](auto type) {
         parallel(team, [&](int t) {
             HashedRows& found = parts[static_cast<size_t>(t)];
-            const Range range = part(points.n, t, team);
-            for (i64 i = range.begin; i < range.end; ++i) {
+            each_of(part(points.n, t, team), 4 * points.d, [&](i64 i) {
                 u64 hash = 0;
                 for (int j = 0; j < points.d; ++j) {
                     const double value = widen<decltype(type)>(points, i, j) + 0.0;
                     hash = mix_bits((hash ^ std::bit_cast<u64>(value)) + 0x9E3779B97F4A7C15);
                 }
-                if (hash < least) continue;
+                if (hash < least) return;
                 found.rows.push_back(i);
                 found.hashes.push_back(hash);
-            }
+            });
         });
     });
     HashedRows all = std::move(parts[0]);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,7 @@ class Trie {
         auto next_child = [&](int l, i64 i) {
             return static_cast<u32>(l == inner - 1 ? i : static_cast<i64>(levels_[l + 1].value.size()));
         };
-        for (i64 i = 0; i < m; ++i) {
+        each_of({0, m}, 4 * keys.axes(), [&](i64 i) {
             for (int l = i == 0 ? 0 : keys.first_difference(i - 1, i); l < inner; ++l) {
                 levels_[l].first_child.push_back(next_child(l, i));
                 levels_[l].value.push_back(keys.at(i, l));
@@ -47,7 +48,7 @@ class Trie {
             }
             if (!changed || changed[i])
                 for (Level& level : levels_) level.changed.back() = 1;
-        }
+        });
         for (int l = 0; l < inner; ++l) levels_[l].first_child.push_back(next_child(l, m));
         size_ = m;
     }
@@ -62,29 +63,81 @@ class Trie {
     i64 size_ = 0;
 };
 
+// An axis that repeats after a number of cells; `start` is the value of its cell 0.
+struct PeriodicAxis {
+    int j;
+    i64 start, period;
+};
+
+// Target cells that a walk found beyond an edge of a period: they lie `by` cells further along an axis, and
+// perhaps were found beyond an edge of an axis above too.
+struct Wrap {
+    const Wrap* above;
+    int j;
+    i64 by;
+};
+
 struct Span {
     u32 begin, end;
+    const Wrap* wrap = nullptr;
 };
 
 // Calls row(first, last, rows) for every row of query cells in a range: `rows` are the spans of target cells
 // whose first d-1 coordinates each differ by at most `reach` from the row's. Branches with no changed target
 // cell near them are skipped. With a smaller depth the walk stops that many levels down, and calls `row` with
 // subtrees instead of rows.
+//
+// On the periodic axes that it is given, the walk looks beyond the edges. Those of the last axes need ghosts
+// (periods.hpp).
 template <class RowFn>
 class Walk {
   public:
-    Walk(const Trie& query, const Trie& target, RowFn row, i64 reach = 1)
-        : Walk(query, target, std::move(row), reach, query.levels().size()) {}
-    Walk(const Trie& query, const Trie& target, RowFn row, i64 reach, size_t depth)
+    // IN periodic: in rising order.
+    Walk(const Trie& query, const Trie& target, const std::vector<PeriodicAxis>& periodic, RowFn row,
+         i64 reach, size_t depth)
         : query_(query),
           target_(target),
           row_(std::move(row)),
           reach_(reach),
           depth_(depth),
-          near_(query.levels().size() + 1) {}
+          nodes_(depth + 1),
+          near_(depth + 1),
+          periodic_(periodic.empty() ? 0 : depth, nullptr),
+          first_(periodic_.size()) {
+        for (const PeriodicAxis& axis : periodic)
+            if (static_cast<size_t>(axis.j) < depth) periodic_[static_cast<size_t>(axis.j)] = &axis;
+    }
 
+    // Descends level by level, on a stack of its own: recursion would overflow a thread's if d is large.
     void run(Range cells) {
         if (cells.size() == 0 || target_.top() == 0) return;
+        set_bounds(cells);
+        near_[0].assign(1, {0, target_.top()});
+        size_t l = 0;
+        enter(0, bounds_[0]);
+        while (true) {
+            poll_(static_cast<i64>(near_[l].size()));
+            Span& left = nodes_[l];
+            if (l == depth_) {
+                row_(left.begin, left.end, near_[l]);
+                left.begin = left.end;
+            }
+            if (left.begin == left.end) {
+                if (l == 0) return;
+                --l;
+                continue;
+            }
+            const u32 q = left.begin++;
+            const Trie::Level& level = query_.levels()[l];
+            if (find_near(l, level.value[q])) {
+                ++l;
+                enter(l, {level.first_child[q], level.first_child[q + 1]});
+            }
+        }
+    }
+
+  private:
+    void set_bounds(Range cells) {
         const auto& levels = query_.levels();
         bounds_.assign(levels.size() + 1, {});
         Span span{static_cast<u32>(cells.begin), static_cast<u32>(cells.end)};
@@ -98,29 +151,55 @@ class Walk {
             span = {parent(span.begin), parent(span.end - 1) + 1};
             bounds_[l] = span;
         }
-        near_[0].assign(1, {0, target_.top()});
-        visit(0, bounds_[0]);
     }
 
-  private:
-    void visit(size_t l, Span nodes) {
-        nodes = {std::max(nodes.begin, bounds_[l].begin), std::min(nodes.end, bounds_[l].end)};
-        if (l == depth_) return row_(nodes.begin, nodes.end, near_[l]);
-        const auto& query = query_.levels()[l];
+    const PeriodicAxis* periodic(size_t l) const { return l < periodic_.size() ? periodic_[l] : nullptr; }
+
+    void enter(size_t l, Span nodes) {
+        nodes_[l] = {std::max(nodes.begin, bounds_[l].begin), std::min(nodes.end, bounds_[l].end)};
+        if (!periodic(l)) return;
+        first_[l].clear();
+        for (const Span& span : near_[l]) first_[l].push_back(span.begin);
+    }
+
+    // OUT near_[l + 1]: the children of the nodes of level l that are near a value. Returns whether one of
+    // them has changed.
+    bool find_near(size_t l, i64 v) {
         const auto& target = target_.levels()[l];
-        for (u32 q = nodes.begin; q < nodes.end; ++q) {
-            const i64 v = query.value[q];
-            bool changed = false;
-            near_[l + 1].clear();
-            for (Span& span : near_[l]) {
-                while (span.begin < span.end && target.value[span.begin] < v - reach_) ++span.begin;
-                for (u32 k = span.begin; k < span.end && target.value[k] <= v + reach_; ++k) {
-                    near_[l + 1].push_back({target.first_child[k], target.first_child[k + 1]});
-                    changed |= target.changed[k] != 0;
-                }
+        bool changed = false;
+        near_[l + 1].clear();
+        for (Span& span : near_[l]) {
+            while (span.begin < span.end && target.value[span.begin] < v - reach_) ++span.begin;
+            for (u32 k = span.begin; k < span.end && target.value[k] <= v + reach_; ++k) {
+                near_[l + 1].push_back({target.first_child[k], target.first_child[k + 1], span.wrap});
+                changed |= target.changed[k] != 0;
             }
-            if (changed) visit(l + 1, {query.first_child[q], query.first_child[q + 1]});
         }
+        return find_beyond(l, v) || changed;
+    }
+
+    // Adds the nodes beyond an edge of the period to near_[l + 1].
+    bool find_beyond(size_t l, i64 v) {
+        const PeriodicAxis* axis = periodic(l);
+        if (!axis) return false;
+        while (!wraps_.empty() && wraps_.back().j >= axis->j) wraps_.pop_back();  // of branches before
+        const i64 low = axis->start + reach_ - v, high = v + reach_ - (axis->start + axis->period - 1);
+        if (low <= 0 && high <= 0) return false;  // the number of cells beyond each edge
+        const auto& target = target_.levels()[l];
+        bool changed = false;
+        for (size_t s = 0; s < near_[l].size(); ++s) {
+            const Span& span = near_[l][s];
+            auto add = [&](u32 k, i64 by) {
+                wraps_.push_back({span.wrap, axis->j, by});
+                near_[l + 1].push_back({target.first_child[k], target.first_child[k + 1], &wraps_.back()});
+                changed |= target.changed[k] != 0;
+            };
+            for (u32 k = span.end; k-- > span.begin && target.value[k] >= v - reach_ + axis->period;)
+                add(k, -axis->period);
+            for (u32 k = first_[l][s]; k < span.end && target.value[k] <= v + reach_ - axis->period; ++k)
+                add(k, axis->period);
+        }
+        return changed;
     }
 
     const Trie& query_;
@@ -128,8 +207,13 @@ class Walk {
     RowFn row_;
     i64 reach_;
     size_t depth_;
+    Poller poll_;
     std::vector<Span> bounds_;             // per level: the nodes above the range of query cells
+    std::vector<Span> nodes_;              // per level: the query nodes not yet visited
     std::vector<std::vector<Span>> near_;  // per level: the children of neighbouring nodes not yet passed
+    std::vector<const PeriodicAxis*> periodic_;  // per level, null if not periodic
+    std::vector<std::vector<u32>> first_;        // per level if periodic: the first child of near_
+    std::deque<Wrap> wraps_;                     // of the spans in near_
 };
 
 }  // namespace mspp

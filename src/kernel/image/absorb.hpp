@@ -72,7 +72,7 @@ class Absorber {
         };
         Array<Sums> parts(sets_.size(), Sums{});
         stripes_.each([&](int, const Range& rows) {
-            for (i64 row = rows.begin; row < rows.end; ++row)
+            each_of(rows, stripes_.shape().width, [&](i64 row) {
                 parts_.each_run(row, [&](const Run& run, i64 begin, i64 end) {
                     if (run.region == kNoRegion) return;
                     Sums sums = parts[run.region];
@@ -81,6 +81,7 @@ class Absorber {
                     sums.size += end - begin;
                     parts[run.region] = sums;
                 });
+            });
         });
         for (u32 part = 0; part < sets_.size(); ++part) {
             const u32 root = sets_.find(part);
@@ -157,7 +158,7 @@ class Absorber {
                              if (both) add(b.region, a.region);
                          });
         };
-        for (i64 row = rows.begin; row < rows.end; ++row) {
+        each_of(rows, shape.width, [&](i64 row) {
             for (const Run* run = parts_.row(row); run[1].begin < shape.width; ++run) {
                 add(run[0].region, run[1].region);
                 add(run[1].region, run[0].region);
@@ -166,7 +167,7 @@ class Absorber {
             each_later_row(shape, row, [&](i64 other) {
                 if (other >= rows.end) compare(row, other, false);
             });
-        }
+        });
         return touches;
     }
 
@@ -185,6 +186,7 @@ class Absorber {
         seen_by_[piece] = ++visit_;
         for (u32 part = piece; part != kNoRegion; part = next_[part]) {
             List& list = lists_[part];
+            poll_(16 + i64{list.size});
             const u32 size = std::exchange(list.size, 0);
             for (u32 k = 0; k < size; ++k) {
                 const u32 other = sets_.find(list.begin[k]);
@@ -234,6 +236,7 @@ class Absorber {
     std::vector<Array<u32>> touching_;  // per stripe: the memory of its lists
     std::vector<u32> seen_by_;          // per piece: the last visit to a piece that it touches
     u32 visit_ = 0;
+    Poller poll_;
 };
 
 }  // namespace mspp

@@ -111,13 +111,12 @@ inline void convert(const Points& points, Space space, double white, float* colo
         with_type(points.dtype, [&](auto zero) {
             const Reader<decltype(zero)> read(points, white, light);
             parallel(team, [&](int t) {
-                const Range range = part(points.n, t, team);
-                for (i64 i = range.begin; i < range.end; ++i) {
+                each_of(part(points.n, t, team), [&](i64 i) {
                     const Colour colour = colour_of(Colour{read(i, 0), read(i, 1), read(i, 2)});
                     colours[3 * i] = colour.a;
                     colours[3 * i + 1] = colour.b;
                     colours[3 * i + 2] = colour.c;
-                }
+                });
             });
         });
     };

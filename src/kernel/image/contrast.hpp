@@ -179,6 +179,7 @@ class ContrastMeter {
         roughness_.start(around(rows, radii_.coarse, shape_.height).begin, 2 * radii_.coarse + 1, rough.begin,
                          rough.end);
         for (i64 y = rows.begin; y < rows.end; ++y) {
+            poll();
             while (colour_.next() < std::min(y + reach, shape_.height)) add_colours();
             while (roughness_.next() < std::min(y + radii_.coarse + 1, shape_.height)) add_roughness(rough);
             measure_texture(y, columns);

@@ -75,11 +75,12 @@ class Hierarchy {
     static void label(const RunImage& parts, const std::vector<i32>& of_part, const Stripes& stripes,
                       i32* labels) {
         stripes.each([&](int, const Range& rows) {
-            for (i64 row = rows.begin; row < rows.end; ++row)
+            each_of(rows, stripes.shape().width, [&](i64 row) {
                 parts.each_run(row, [&](const Run& run, i64 begin, i64 end) {
                     std::fill(labels + begin, labels + end,
                               run.region == kNoRegion ? -1 : of_part[run.region]);
                 });
+            });
         });
     }
 

@@ -60,7 +60,9 @@ class PieceFinder {
     void label_stripe(int t, const Range& rows, DisjointSets& sets) {
         Array<Run> runs;
         std::vector<size_t> first;
+        Poller poll;
         for (i64 row = rows.begin; row < rows.end; ++row) {
+            poll(shape_.width);
             first.push_back(runs.size());
             find_runs(clusters_ + row * shape_.width, runs);
             Run* here = &runs[first.back()];

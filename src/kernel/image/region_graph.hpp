@@ -133,8 +133,10 @@ class RegionGraph {
         RunSums sums{rows.begin > 0 ? regions.run_at(rows.begin - 1, shape.width - 1)->region : kNoRegion,
                      {}};
         bool begun = false;  // in these rows
+        Poller poll;
         for (i64 row = rows.begin; row < (begun ? shape.rows() : rows.end); ++row) {
             const Run* run = regions.row(row);
+            poll(shape.width);
             if (row >= rows.end && run->region != sums.region) break;
             regions.each_run(row, [&](const Run& run, i64 begin, i64 end) {
                 if (run.region != sums.region) {
@@ -171,8 +173,10 @@ class RegionGraph {
             if (a == b || a == kNoRegion || b == kNoRegion) return;
             fn(Border{std::min(a, b), std::max(a, b), contrast.edge[p] + contrast.edge[q]});
         };
+        Poller poll;
         for (i64 row = rows.begin; row < rows.end; ++row) {
             const Run *here = regions.row(row), *before[2];
+            poll(width);
             i64 steps[2], n = 0;
             each_earlier_row(regions.shape(), row, [&](i64 other) {
                 before[n] = regions.row(other);
@@ -199,6 +203,7 @@ class RegionGraph {
     // Adds one pair of touching pixels to the edge between two regions.
     void add_border(const Border& border) {
         const auto& [a, b, strength] = border;
+        poll_();
         if (edges_.empty() || edges_[last_].a != a || edges_[last_].b != b) last_ = edge_between(a, b);
         edges_[last_].length += 1;
         edges_[last_].strength += 0.5 * strength;
@@ -228,7 +233,10 @@ class RegionGraph {
         return std::sqrt(size * distance) * (edge.strength / edge.length) * std::pow(shared, -0.2);
     }
 
-    void push(u32 e) { queue_.push({cost(edges_[e]), e, ++edges_[e].version}); }
+    void push(u32 e) {
+        poll_(32);
+        queue_.push({cost(edges_[e]), e, ++edges_[e].version});
+    }
 
     // Region b becomes part of a; the borders that both had with a third region become one.
     void merge(u32 a, u32 b) {
@@ -237,6 +245,7 @@ class RegionGraph {
         edge_to_.resize(regions_.size(), kNoRegion);
         std::vector<u32> edges;
         double shared = 0;
+        poll_(64 * static_cast<i64>(edges_of_[a].size() + edges_of_[b].size() + 1));
         for (const u32 side : {a, b})
             for (const u32 e : edges_of_[side]) {
                 Edge& edge = edges_[e];
@@ -272,6 +281,7 @@ class RegionGraph {
     std::vector<std::vector<u32>> edges_of_;
     std::vector<u32> edge_to_;  // during merge: the edge from the merged region to each other one
     u32 last_ = 0;              // the edge that add_border last used
+    Poller poll_;
     std::priority_queue<Candidate> queue_;
 };
 

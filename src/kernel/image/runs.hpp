@@ -73,7 +73,9 @@ class RunImage {
 
     // Replaces every region r in these rows by number[r]; runs that then have the same region become one.
     void renumber(const Range& rows, const std::vector<u32>& number) {
+        Poller poll;
         for (i64 row = rows.begin; row < rows.end; ++row) {
+            poll(shape_.width);
             Run* end = rows_[row];
             for (const Run* run = end; run->begin < shape_.width; ++run) {
                 const u32 region = run->region == kNoRegion ? kNoRegion : number[run->region];

@@ -23,8 +23,9 @@ inline Array<i64> find_cells(const GridView& grid, Periods periods, const i64* q
                 found[q] = cell;
             }
         };
-        return [search](u32 first, u32 last, const std::vector<Span>& rows) {
+        return [search, poll = Poller()](u32 first, u32 last, const std::vector<Span>& rows) mutable {
             std::vector<Span> rest(rows);
+            poll(i64{last - first} * static_cast<i64>(rows.size()));
             for (u32 q = first; q < last; ++q) {
                 u64 best = 0;
                 for (Span& span : rest) search(q, span, best);

@@ -30,7 +30,10 @@ void walk_neighbours(const GridView& grid, Periods periods, const i64* query, i6
         auto row =
             make_row(keys, query_keys, [&](i64 k) { return ghosts.none() ? k : i64{ghosts.origin(k)}; });
         const int team = team_size(m, 4096, n_threads);
-        parallel(team, [&](int t) { Walk(query_trie, trie, row, reach).run(part(m, t, team)); });
+        parallel(team, [&](int t) {
+            Walk(query_trie, trie, ghosts.walked(), row, reach, query_trie.levels().size())
+                .run(part(m, t, team));
+        });
     });
 }
 

@@ -16,7 +16,8 @@ inline Array<u64> window_counts(const GridView& grid, Periods periods, const i64
         before = Array<u64>(static_cast<size_t>(keys.size()) + 1);
         before[0] = 0;
         for (i64 k = 0; k < keys.size(); ++k) before[k + 1] = before[k] + grid.counts[cell_of_key(k)];
-        return [&](u32 first, u32 last, const std::vector<Span>& rows) {
+        return [&, poll = Poller()](u32 first, u32 last, const std::vector<Span>& rows) mutable {
+            poll(i64{last - first} * static_cast<i64>(rows.size()));
             for (const Span& span : rows) {
                 u32 low = span.begin, high = span.begin;
                 for (u32 q = first; q < last; ++q) {

@@ -76,44 +76,53 @@ class PlaneSums {
     // IN query nodes that differ in the last axis but two, and the spans of target nodes near them.
     void operator()(u32 first, u32 last, const std::vector<Span>& near) {
         slices_.clear();
-        for (const Span& span : near) slices_.push_back({span.begin, span.begin, span.end});
+        for (const Span& span : near) slices_.push_back({span.begin, span.begin, span.end, span.wrap});
         for (u32 q = first; q < last; ++q) {
             for (Slices& slices : slices_) slide(slices, nodes_.value[q]);
             sum_rows({nodes_.first_child[q], nodes_.first_child[q + 1]});
         }
         for (Slices& slices : slices_)
-            while (slices.begin < slices.end) scatter<-1>(slices.begin++);
+            while (slices.begin < slices.end) scatter<-1>(slices.begin++, slices.wrap);
     }
 
   private:
     // Target nodes: [begin, end) are in the plane, [end, last) are still to come.
     struct Slices {
         u32 begin, end, last;
+        const Wrap* wrap;
     };
     int width() const { return D > 0 ? D + 1 : width_; }
 
     void slide(Slices& slices, i64 v) {
         const auto& value = target_nodes_.value;
-        while (slices.begin < slices.end && value[slices.begin] < v - reach_) scatter<-1>(slices.begin++);
+        while (slices.begin < slices.end && value[slices.begin] < v - reach_)
+            scatter<-1>(slices.begin++, slices.wrap);
         if (slices.begin == slices.end) {
             while (slices.end < slices.last && value[slices.end] < v - reach_) ++slices.end;
             slices.begin = slices.end;
         }
-        while (slices.end < slices.last && value[slices.end] <= v + reach_) scatter<1>(slices.end++);
+        while (slices.end < slices.last && value[slices.end] <= v + reach_)
+            scatter<1>(slices.end++, slices.wrap);
     }
 
     // Adds the cells below a target node to the plane, or subtracts them.
     template <int Sign>
-    void scatter(u32 node) {
+    void scatter(u32 node, const Wrap* wrap) {
         const int width = this->width();
         const u64* __restrict moments = target_.moments;
-        for (u32 row = target_nodes_.first_child[node]; row < target_nodes_.first_child[node + 1]; ++row) {
+        const u32 end = target_nodes_.first_child[node + 1];
+        for (u32 row = target_nodes_.first_child[node]; row < end; ++row) {
             const i64 start = (target_rows_.value[row] - box_.y_low) * box_.depth() - box_.z_low;
-            for (i64 k = target_rows_.first_child[row]; k < target_rows_.first_child[row + 1]; ++k) {
+            const i64 last = target_rows_.first_child[row + 1];
+            for (i64 k = target_rows_.first_child[row]; k < last; ++k) {
                 u64* __restrict to = &plane_[(start + target_.keys.last(k)) * width];
                 for (int j = 0; j < width; ++j) to[j] += Sign * moments[k * width + j];
             }
+            for (i64 k = target_rows_.first_child[row]; wrap && k < last; ++k)
+                target_.template add_wraps<Sign>(k, width, wrap,
+                                                 &plane_[(start + target_.keys.last(k)) * width]);
         }
+        poll_(end - target_nodes_.first_child[node]);
     }
 
     // Sums the windows of all query cells below a node: by one line that slides over all rows, or, if rows
@@ -161,12 +170,14 @@ class PlaneSums {
         u64* __restrict to = line_.data();
         const i64 n = (z_high_ - z_low_ + 1) * width();
         for (i64 k = 0; k < n; ++k) to[k] += Sign * from[k];
+        poll_(n);
     }
 
     void sum_windows(Span cells) {
         const u32 first = std::max(cells.begin, static_cast<u32>(cells_.begin));
         const u32 last = std::min(cells.end, static_cast<u32>(cells_.end));
         if (first >= last) return;
+        poll_(i64{last - first} * width());
         const int width = this->width();
         const i64 low = std::max(query_.last(first) - reach_, z_low_);
         const i64 high = std::min(query_.last(last - 1) + reach_, z_high_);
@@ -192,6 +203,7 @@ class PlaneSums {
     const i64 reach_;
     const int width_;
     i64 z_low_ = 0, z_high_ = 0;  // of the line
+    Poller poll_;
     std::vector<u64> plane_, line_, sums_;
     std::vector<Slices> slices_;
     Sink& sink_;

@@ -17,12 +17,11 @@ class Regrouper {
         std::vector<std::vector<u32>> left(static_cast<size_t>(team));  // the cells that are left
         std::vector<i64> moving(static_cast<size_t>(team));
         parallel(team, [&](int t) {
-            const Range cells = part(m, t, team);
-            for (i64 i = cells.begin; i < cells.end; ++i) {
-                if (s_.count(i) == 0) continue;
+            each_of(part(m, t, team), 2 * s_.d(), [&](i64 i) {
+                if (s_.count(i) == 0) return;
                 moving[t] += !s_.unchanged(i);
                 if (!s_.stays(i)) left[t].push_back(static_cast<u32>(i));
-            }
+            });
         });
         if (s_.incremental) move_empty();
         s_.incremental = std::accumulate(moving.begin(), moving.end(), i64{0}) < m / 4;
@@ -43,12 +42,12 @@ class Regrouper {
     void move_empty() {
         i64 occupied = 0;
         while (s_.count(occupied) == 0) ++occupied;
-        for (i64 i = 0; i < s_.keys.size(); ++i) {
+        each_of({0, s_.keys.size()}, s_.d(), [&](i64 i) {
             if (s_.count(i) == 0)
                 s_.targets.copy(i, s_.targets, occupied);
             else
                 occupied = i;
-        }
+        });
     }
 
     // Adds up the arrivals of each of `distinct` cells. Each thread owns a range of cells and scans all
@@ -76,15 +75,15 @@ class Regrouper {
         std::fill_n(&s_.next_group[own.begin], own.size(), kNone);
         std::fill_n(&s_.source[own.begin], own.size(), 0);
         std::fill_n(&s_.changed[own.begin], own.size(), 0);
-        for (i64 i = 0; i < s_.targets.size(); ++i) {
+        each_of({0, s_.targets.size()}, 2 * width, [&](i64 i) {
             const i64 to = s_.arrived[i];
-            if (to < own.begin || to >= own.end) continue;
+            if (to < own.begin || to >= own.end) return;
             s_.next_keys.copy(to, s_.targets, i);
             if (i >= m)  // a cell that was left
                 s_.changed[to] = 1;
             else
                 arrive(i, to);
-        }
+        });
     }
 
     void arrive(i64 i, i64 to) {

@@ -17,14 +17,18 @@ class RowSums {
         rest_.assign(rows.begin(), rows.end());
         while (first < last) {
             u32 end = first + 1;
-            while (end < last && query_.last(end) - query_.last(end - 1) <= kRunGap + 2 * reach_) ++end;
+            while (end < last && end - first < kLongestRun &&
+                   query_.last(end) - query_.last(end - 1) <= kRunGap + 2 * reach_)
+                ++end;
+            poll_(i64{end - first} * width() * static_cast<i64>(rows.size()));
             run(first, end);
             first = end;
         }
     }
 
   private:
-    static constexpr i64 kRunGap = 6;  // windows of a row that are further apart than this are summed apart
+    static constexpr i64 kRunGap = 6;  // windows of a row that are further apart than this are summed apart,
+    static constexpr u32 kLongestRun = 1 << 12;  // and no more than this many at a time
 
     int width() const { return D > 0 ? D + 1 : width_; }
 
@@ -54,6 +58,7 @@ class RowSums {
         for (Span& span : rest_) {
             span.begin = skip(span, low);
             add(span, start, high);
+            if (span.wrap) add_wraps(span, start, high);
         }
     }
 
@@ -66,6 +71,11 @@ class RowSums {
             if (at > high) break;
             for (int j = 0; j < width; ++j) to[(at - low) * width + j] += moments[k * width + j];
         }
+    }
+    void add_wraps(Span span, i64 low, i64 high) {
+        for (i64 k = span.begin; k < span.end && target_.keys.last(k) <= high; ++k)
+            target_.template add_wraps<1>(k, width(), span.wrap,
+                                          &sums_[(target_.keys.last(k) - low) * width()]);
     }
 
     // The first cell of the span that is not below `low`; by growing steps, because it may be far away.
@@ -83,6 +93,7 @@ class RowSums {
     WeightedCells<D> target_;
     const i64 reach_;
     const int width_;
+    Poller poll_;
     std::vector<u64> sums_;
     std::vector<Span> rest_;  // of each neighbouring row: the part not yet passed
     Sink& sink_;

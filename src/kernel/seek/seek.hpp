@@ -5,7 +5,6 @@
 // (window.hpp) cost most of the time.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "kernel/base/errors.hpp"
@@ -32,7 +31,9 @@ void read_modes(SearchState<D>& s, const Box& box, Modes& modes) {
         if (s.count(i) > 0) order.push_back(static_cast<u32>(i));
     std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return s.count(a) > s.count(b); });
     std::vector<i32> label_of_group(s.groups.size(), -1);
+    Poller poll;
     for (const i64 i : order) {
+        poll(4 * s.d());
         label_of_group[s.group[i]] = static_cast<i32>(modes.weights.size());
         modes.weights.push_back(s.count(i));
         for (int j = 0; j < s.d(); ++j) {
@@ -46,10 +47,9 @@ void read_modes(SearchState<D>& s, const Box& box, Modes& modes) {
     for (u32 g = 0; g < s.groups.size(); ++g) modes.cell_labels[g] = label_of_group[s.groups.find(g)];
 }
 
-// Searches the modes of a grid whose axes may have periods. check_interrupt() is called before each step and
-// may throw to end the search.
+// Searches the modes of a grid whose axes may have periods.
 inline Modes seek(const GridView& grid, Periods periods, int reach, double tol, int max_iter, int n_threads,
-                  WindowSums sums, const std::function<void()>& check_interrupt) {
+                  WindowSums sums) {
     Modes modes;
     modes.converged = true;
     if (grid.m == 0) return modes;
@@ -68,7 +68,6 @@ inline Modes seek(const GridView& grid, Periods periods, int reach, double tol, 
         Stepper<D> stepper(state, tol, n_threads, sums);
         Regrouper<D> regrouper(state, n_threads);
         while (modes.n_iter < max_iter && !modes.converged) {
-            check_interrupt();
             ++modes.n_iter;
             modes.converged = stepper.run();
             regrouper.run();

@@ -36,7 +36,7 @@ struct SearchState {
           targets(box) {
         const int drop = kOffsetBits - bits;
         moments.resize(static_cast<size_t>(grid.m * width()));
-        for (i64 i = 0; i < grid.m; ++i) {
+        each_of({0, grid.m}, 2 * width(), [&](i64 i) {
             const u64 n = grid.counts[i];
             moments[i * width()] = n;
             for (int j = 0; j < d(); ++j) {
@@ -44,7 +44,7 @@ struct SearchState {
                 const u64 offsets = drop == 0 ? sum : (sum + (u64{1} << (drop - 1))) >> drop;
                 moments[i * width() + j + 1] = offsets + n * (corner(i, j) + tie_shift(bits));
             }
-        }
+        });
         group.resize(static_cast<size_t>(grid.m));
         std::iota(group.begin(), group.end(), 0u);
     }

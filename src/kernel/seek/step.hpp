@@ -93,7 +93,8 @@ class Stepper {
         for (int t = 1; t < team; ++t) moved[0].add(moved[t]);
         const bool ended = !in_motion.load() || within_tolerance(moved[0]);
         if (!s_.ghosts.none())
-            for (i64 i = 0; i < m; ++i) s_.ghosts.wrap(s_.targets, i, s_.bits, &s_.positions[i * s_.d()]);
+            each_of({0, m}, 4 * s_.d(),
+                    [&](i64 i) { s_.ghosts.wrap(s_.targets, i, s_.bits, &s_.positions[i * s_.d()]); });
         return ended;
     }
 
@@ -107,7 +108,7 @@ class Stepper {
     Target prepare_target() {
         Ghosts<D>& ghosts = s_.ghosts;
         trie_.build(s_.keys, s_.incremental ? s_.changed.data() : nullptr);
-        if (ghosts.none()) return {trie_, {s_.keys, s_.moments.data()}};
+        if (ghosts.none()) return {trie_, {s_.keys, s_.moments.data(), s_.bits}};
         ghosts.build(s_.keys);
         ghosts.fill(s_.keys, s_.moments, s_.bits, ghost_moments_);
         ghost_changed_.assign(static_cast<size_t>(ghosts.keys().size()), 1);
@@ -115,7 +116,7 @@ class Stepper {
             for (size_t k = 0; k < ghost_changed_.size(); ++k)
                 ghost_changed_[k] = s_.changed[ghosts.origin(k)];
         ghost_trie_.build(ghosts.keys(), ghost_changed_.data());
-        return {ghost_trie_, {ghosts.keys(), ghost_moments_.data()}};
+        return {ghost_trie_, {ghosts.keys(), ghost_moments_.data(), s_.bits}};
     }
 
     // The box of the planes if they are the cheaper method; both give the same sums. An incremental step goes
@@ -140,23 +141,25 @@ class Stepper {
             if (box) {
                 PlaneSums<D, Shift<D>> planes(trie_, s_.keys, target.trie, target.cells, *box, cells,
                                               static_cast<int>(reach), shift);
-                return Walk(trie_, target.trie, std::move(planes), reach, trie_.levels().size() - 2)
+                return Walk(trie_, target.trie, s_.ghosts.walked(), std::move(planes), reach,
+                            trie_.levels().size() - 2)
                     .run(cells);
             }
         }
         RowSums<D, Shift<D>> rows(s_.keys, target.cells, static_cast<int>(reach), shift);
-        Walk(trie_, target.trie, std::move(rows), reach).run(cells);
+        Walk(trie_, target.trie, s_.ghosts.walked(), std::move(rows), reach, trie_.levels().size())
+            .run(cells);
     }
 
     // Cells keep their position unless the walk, which skips windows without changed cells, moves them.
     void keep(Range cells) {
         const int d = s_.d();
-        for (i64 i = cells.begin; i < cells.end; ++i) {
+        each_of(cells, 2 * d, [&](i64 i) {
             const i64 source = s_.source[i];
             s_.targets.copy(i, s_.keys, i);
             s_.unsettled[i] = s_.count(i) > 0 && s_.last_unsettled[source];
             for (int j = 0; j < d; ++j) s_.positions[i * d + j] = s_.last_positions[source * d + j];
-        }
+        });
     }
 
     // The paper's convergence test. A grid gives only the lower bound for the first step, so that step never
@@ -166,7 +169,7 @@ class Stepper {
         if (bound.exceeds() || s_.arrived.empty()) return false;
         const int d = s_.d();
         Movement moved(tol_);
-        for (size_t k = 0; k < s_.arrived.size(); ++k) {
+        each_of({0, static_cast<i64>(s_.arrived.size())}, 4 * d, [&](i64 k) {
             double square = 0;
             for (int j = 0; j < d; ++j) {
                 const u64 off = s_.positions[i64{s_.arrived[k]} * d + j] - s_.last_positions[k * d + j];
@@ -174,7 +177,7 @@ class Stepper {
                 square += delta * delta;
             }
             moved.add(static_cast<double>(s_.last_count[k]) * std::sqrt(square) * std::ldexp(1.0, -s_.bits));
-        }
+        });
         return !moved.exceeds();
     }
 

@@ -21,6 +21,14 @@ template <int D>
 struct WeightedCells {
     const Keys<D>& keys;
     const u64* moments;
+    int bits;  // of a position in a cell
+
+    // Adds to the moments `to` what the sums of positions of cell k change by if it is found beyond edges.
+    template <int Sign>
+    void add_wraps(i64 k, int width, const Wrap* wrap, u64* to) const {
+        for (; wrap; wrap = wrap->above)
+            to[wrap->j + 1] += Sign * moments[k * width] * (static_cast<u64>(wrap->by) << bits);
+    }
 };
 
 // N, A_1 .. A_d of one window; in registers if d is known at compile time.

@@ -86,8 +86,8 @@ class Boxes {
     // little more, in rising order, unless skip(layer, box). Reads r2 anew at every box.
     template <class Hit, class Skip>
     void visit(const double* low, const double* high, const double& r2, Hit&& hit, Skip&& skip) const {
-        thread_local std::vector<float> query;
-        query.resize(2 * static_cast<size_t>(d_));
+        std::vector<float> query(2 * static_cast<size_t>(d_));
+        poll();
         for (int j = 0; j < d_; ++j) {
             query[j] = middle({low[j], high[j]});
             query[d_ + j] = half_width({low[j], high[j]});
@@ -266,6 +266,7 @@ class Candidates {
     // Computes the squared distances of all candidates from x.
     void measure(const double* x) {
         const size_t n = size();
+        poll_(static_cast<i64>(n) * d_);
         float* out = squared_.data();
         for (int j = 0; j < d_; ++j) {
             const float *p = positions_[j].data(), v = static_cast<float>(x[j] - corners_[j]);
@@ -328,6 +329,7 @@ class Candidates {
     }
 
     const Boxes& boxes_;
+    Poller poll_;
     const std::vector<double>& period_;
     int d_;
     size_t count_ = 0;

@@ -8,6 +8,7 @@
 
 #include "kernel/base/memory.hpp"
 #include "kernel/base/numbers.hpp"
+#include "kernel/base/threads.hpp"
 
 namespace mspp {
 
@@ -58,10 +59,12 @@ inline u64 first_bits(const u32* box, int d) {
 // The rows in the order of their boxes along the curve; in one box, by their coordinates and numbers.
 inline Array<u32> order_along_curve(const double* points, const Array<u32>& boxes, i64 n, int d) {
     Array<u64> codes(static_cast<size_t>(n));
-    for (i64 i = 0; i < n; ++i) codes[i] = first_bits(&boxes[i * d], d);
+    each_of({0, n}, kCodeBits, [&](i64 i) { codes[i] = first_bits(&boxes[i * d], d); });
     Array<u32> rows(static_cast<size_t>(n));
     std::iota(rows.begin(), rows.end(), 0u);
+    Poller poll;
     std::sort(rows.begin(), rows.end(), [&](u32 a, u32 b) {
+        poll(64);  // two random rows
         if (codes[a] != codes[b]) return codes[a] < codes[b];
         const u32 *s = &boxes[i64{a} * d], *t = &boxes[i64{b} * d];
         const int axis = first_difference(s, t, d).axis;
@@ -82,10 +85,10 @@ inline Cloud sort_along_curve(const double* points, const i64* weights, i64 n, i
     double span = 0;
     for (int j = 0; j < d; ++j) {
         double high = -low[j];
-        for (i64 i = 0; i < n; ++i) {
+        each_of({0, n}, [&](i64 i) {
             low[j] = std::min(low[j], points[i * d + j]);
             high = std::max(high, points[i * d + j]);
-        }
+        });
         if (period[j] > 0) low[j] = 0, high = period[j];
         span = std::max(span, high - low[j]);
     }
@@ -95,11 +98,12 @@ inline Cloud sort_along_curve(const double* points, const i64* weights, i64 n, i
 
     const size_t size = static_cast<size_t>(n), values = static_cast<size_t>(n * d);
     Array<u32> boxes(values);
-    for (i64 i = 0; i < n; ++i)
+    each_of({0, n}, 2 * d, [&](i64 i) {
         for (int j = 0; j < d; ++j) boxes[i * d + j] = static_cast<u32>(coordinate(i, j));
+    });
     Cloud cloud{d, 0, scale, Array<double>(values), Array<u32>(values), Array<i64>(size), {}, {}};
     cloud.rows = detail::order_along_curve(points, boxes, n, d);
-    for (i64 i = 0; i < n; ++i) {
+    each_of({0, n}, 4 * d, [&](i64 i) {
         const i64 row = cloud.rows[i];
         for (int j = 0; j < d; ++j) {
             cloud.positions[i * d + j] = coordinate(row, j);
@@ -107,7 +111,7 @@ inline Cloud sort_along_curve(const double* points, const i64* weights, i64 n, i
         }
         cloud.weights[i] = weights[row];
         cloud.weight += weights[row];
-    }
+    });
     for (int j = 0; j < d; ++j) cloud.period.push_back(period[j] * scale);
     return cloud;
 }
@@ -137,12 +141,12 @@ struct Stretch {
 
     Stretch(const Cloud& cloud, std::vector<u32> some) : points(std::move(some)), steps(points.size(), 0) {
         std::vector<i64> before{0};
-        for (size_t i = 0; i < points.size(); ++i) {
+        each_of({0, static_cast<i64>(points.size())}, 2 * cloud.d, [&](i64 i) {
             before.push_back(before[i] + cloud.weights[points[i]]);
             if (i > 0)
                 steps[i] =
                     first_difference(cloud.box(points[i - 1]), cloud.box(points[i]), cloud.d).order(cloud.d);
-        }
+        });
         divided = divided_weights(steps, before);
     }
 };
@@ -178,7 +182,9 @@ inline Leaves make_leaves(const Cloud& cloud, const Stretch& stretch, i64 limit)
     const size_t m = leaves.first.size() - 1, d = static_cast<size_t>(cloud.d);
     leaves.weights.assign(m, 0);
     leaves.positions.assign(m * d, 0.0);
+    Poller poll;
     for (size_t k = 0; k < m; ++k) {
+        poll(i64{leaves.first[k + 1] - leaves.first[k]} * cloud.d);
         double* mean = &leaves.positions[k * d];
         for (u32 i = leaves.first[k]; i < leaves.first[k + 1]; ++i) {
             const i64 weight = cloud.weights[points[i]];

@@ -25,11 +25,10 @@ inline i64 first_mass(i64 weight) {
     return std::max(kLeastMass, static_cast<i64>(std::sqrt(static_cast<double>(weight))) / 4);
 }
 
-template <class Check>
 class TreeGrower {
   public:
-    TreeGrower(const Cloud& cloud, const Rules& rules, int n_threads, Check& check)
-        : cloud_(cloud), rules_(rules), n_threads_(n_threads), check_(check) {}
+    TreeGrower(const Cloud& cloud, const Rules& rules, int n_threads)
+        : cloud_(cloud), rules_(rules), n_threads_(n_threads) {}
 
     Tree run() {
         const size_t n = static_cast<size_t>(cloud_.size());
@@ -40,7 +39,7 @@ class TreeGrower {
         std::vector<u32> all(n);
         std::iota(all.begin(), all.end(), 0u);
         parts_.push_back({Stretch(cloud_, std::move(all)), 0, cloud_.weight, 0.0});
-        for (i64 mass = tree_.mass; grow(mass); mass += mass / 2) check_();
+        for (i64 mass = tree_.mass; grow(mass);) mass += mass / 2;
         for (const Part& part : parts_)
             for (u32 i : part.stretch.points) tree_.labels[cloud_.rows[i]] = part.cluster;
         return std::move(tree_);
@@ -99,7 +98,6 @@ class TreeGrower {
     const Cloud& cloud_;
     const Rules& rules_;
     int n_threads_;
-    Check& check_;
     Tree tree_;
     std::vector<double> reaches_;  // of each point, a guess for its next window
     std::vector<Part> parts_;
@@ -107,13 +105,12 @@ class TreeGrower {
 
 }  // namespace detail
 
-// Grows the tree of weighted points; `check` is called between levels and may throw. IN as sort_along_curve.
-template <class Check>
-Tree grow_tree(const double* points, const i64* weights, i64 n, int d, const double* period,
-               double strictness, const CriticalValues& critical, int n_threads, Check check) {
+// Grows the tree of weighted points. IN as sort_along_curve.
+inline Tree grow_tree(const double* points, const i64* weights, i64 n, int d, const double* period,
+                      double strictness, const CriticalValues& critical, int n_threads) {
     const Cloud cloud = sort_along_curve(points, weights, n, d, period);
     const Rules rules{d, static_cast<double>(cloud.weight), strictness, critical};
-    return detail::TreeGrower(cloud, rules, n_threads, check).run();
+    return detail::TreeGrower(cloud, rules, n_threads).run();
 }
 
 }  // namespace mspp

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp._kernel import COUNT_LIMIT, MAX_CELL, MAX_REACH
+from meanshiftpp._kernel import COUNT_LIMIT, MAX_CELL, MAX_FEATURES, MAX_REACH
 from meanshiftpp._support.devices import as_array, module_of, to_device_of
+from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.errors import InvalidInputError
 
 Periodic = float | Sequence[float | None] | None
 MAX_THREADS = 256
 _REAL_WEIGHT_BITS = 31
+_INFLATION = 2.0**-20  # share of the total weight that tiny weights may gain without a warning
 _MIN_EXPONENT = -1022  # of a normal double
 
 
@@ -36,6 +39,7 @@ def as_points(X: ArrayLike) -> NDArray[np.generic]:
         )
     if points.shape[1] == 0:
         raise InvalidInputError(f"X must have at least one feature, got shape {points.shape}")
+    check_features(points.shape[1])
     kind, size = points.dtype.kind, points.dtype.itemsize
     if kind not in "biuf" or size > 8:
         raise InvalidInputError(
@@ -50,14 +54,27 @@ def as_points(X: ArrayLike) -> NDArray[np.generic]:
     return points if points.dtype.isnative else points.astype(points.dtype.newbyteorder("="))
 
 
+def check_features(n_features: int) -> None:
+    """Raise if there are more features than the kernel counts."""
+    if n_features > MAX_FEATURES:
+        raise InvalidInputError(
+            f"there must be at most {MAX_FEATURES:,} features, got {n_features:,}; "
+            "select or project features first"
+        )
+
+
 def as_bandwidth(bandwidth: float | ArrayLike | None, n_features: int) -> NDArray[np.float64]:
     """Check a bandwidth and return one value per feature."""
+    check_features(n_features)
     expected = f"one number or {n_features}, one per feature"
     if bandwidth is None:
         advice = "select_bandwidth(X) chooses one"
         raise InvalidInputError.for_parameter("bandwidth", expected, None, advice)
     try:
-        h = np.array(bandwidth, dtype=np.float64)
+        given = as_array(bandwidth)
+        if given.dtype.kind not in "iuf" and not all(map(is_number, given.ravel().tolist())):
+            raise TypeError
+        h = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInputError.for_parameter("bandwidth", expected, bandwidth) from None
     if h.ndim > 1 or (h.ndim == 1 and len(h) != n_features):
@@ -138,11 +155,14 @@ class Weights:
         The weights as whole multiples of `unit`; 0 only for a weight of zero.
     unit : float
         1.0, or a power of two for real weights.
+    whole : bool
+        Whether all weights are whole numbers, in a unit of 1.
     """
 
     values: NDArray[Any]
     counts: NDArray[np.uint64]
     unit: float
+    whole: bool
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype, copy=copy)
@@ -154,7 +174,7 @@ class Weights:
 
     def take(self, rows: NDArray[Any]) -> Weights:
         """Return the weights of some rows, in the same unit."""
-        return Weights(self.values[rows], self.counts[rows], self.unit)
+        return Weights(self.values[rows], self.counts[rows], self.unit, self.whole)
 
 
 def as_weights(sample_weight: ArrayLike, points: NDArray[Any]) -> Weights:
@@ -179,8 +199,8 @@ def as_weights(sample_weight: ArrayLike, points: NDArray[Any]) -> Weights:
             f"a whole sample_weight must be at most {COUNT_LIMIT:,}, got {peak} at {w.argmax()}"
         )
     if whole or (peak <= COUNT_LIMIT and (w == np.floor(w)).all()):
-        return Weights(w, module_of(w).ascontiguousarray(w, dtype=np.uint64), 1.0)
-    return Weights(w, *_real_weights(w.astype(np.float64)))
+        return Weights(w, module_of(w).ascontiguousarray(w, dtype=np.uint64), 1.0, True)
+    return Weights(w, *_real_weights(w.astype(np.float64)), False)
 
 
 def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
@@ -198,7 +218,21 @@ def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
         )
     unit = math.ldexp(1.0, exponent)
     counts = np.where(w > 0, np.maximum(np.rint(w / unit), 1), 0)
+    _warn_of_inflation(w, unit, total)
     return counts.astype(np.uint64), unit
+
+
+def _warn_of_inflation(w: NDArray[np.float64], unit: float, total: float) -> None:
+    """Warn if weights too small to be divided become a noticeable part of the total."""
+    small = w[(w > 0) & (w < unit / 2)]
+    if len(small) * unit > _INFLATION * total:
+        warn_user(
+            UserWarning(
+                f"{len(small):,} weights are below 2**-{_REAL_WEIGHT_BITS} of the sum of "
+                f"sample_weight and count as {unit:g} each: together {len(small) * unit:g} instead "
+                f"of {float(small.sum()):g}; remove them, or reduce the largest weights"
+            )
+        )
 
 
 def is_number(value: object) -> bool:
@@ -238,5 +272,6 @@ def thread_count(n_threads: int | None) -> int:
     if n_threads is not None:
         return min(as_whole(n_threads, "n_threads", 1), MAX_THREADS)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(cores or 1, int(limit) if limit.isdigit() and int(limit) else MAX_THREADS))
+    text = os.environ.get("OMP_NUM_THREADS", "")
+    limit = int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
+    return max(1, min(cores or 1, limit or MAX_THREADS))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
+from meanshiftpp.errors import InvalidInputError
 
 _DLPACK_CUDA = 2  # DLPack's number for CUDA devices
 
@@ -19,13 +20,33 @@ def on_gpu(array: object) -> bool:
 
 
 def as_array(values: Any) -> Any:
-    """Return a NumPy array, or a CuPy view of an array that is on a GPU."""
-    if on_gpu(values) or isinstance(values, np.ndarray):
+    """Return a NumPy array, or a CuPy view of an array that is on a GPU.
+
+    Rows of different lengths and masked values raise `InvalidInputError`.
+    """
+    if on_gpu(values) or type(values) is np.ndarray:
         return values
+    check_unmasked(values)
     device = getattr(values, "__dlpack_device__", None)
     if device is not None and device()[0] == _DLPACK_CUDA:
         return need("cupy", "gpu").from_dlpack(values)
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"an array must hold numbers in rows of equal length, got {values!r:.60}; fill or "
+            "remove the shorter rows"
+        ) from error
+
+
+def check_unmasked(values: object) -> None:
+    """Raise if values of a masked array are masked; NumPy would ignore the mask silently."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise InvalidInputError(
+            f"an array must not have masked values, got {int(values.mask.sum()):,} of "
+            f"{values.size:,}; remove the rows with X[~numpy.ma.getmaskarray(X).any(axis=1)], "
+            "replace the values with X.filled(value), or pass the mask of an image as mask"
+        )
 
 
 def module_of(array: object) -> Any:

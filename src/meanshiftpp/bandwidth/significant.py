@@ -83,7 +83,7 @@ def _all_rows(total: float, weights: Weights | None) -> float:
     """Return the rows that data of a weight of `total` are worth, by the weights of a sample."""
     if weights is None:
         return total
-    rows = observed_rows(weights.counts.astype(np.float64), weights.unit == 1)
+    rows = observed_rows(weights.counts.astype(np.float64), weights.whole)
     return rows * total / weights.total if rows else 0.0
 
 

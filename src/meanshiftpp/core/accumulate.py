@@ -28,6 +28,8 @@ class Summand(Protocol):
     @property
     def unit(self) -> float: ...
     @property
+    def whole(self) -> bool: ...
+    @property
     def device(self) -> str: ...
     @property
     def n_features(self) -> int: ...
@@ -35,7 +37,7 @@ class Summand(Protocol):
     def rows(self) -> Rows: ...
     def __len__(self) -> int: ...
     def __add__(self, other: object) -> Self: ...
-    def with_rows(self, rows: Rows, unit: float) -> Self: ...
+    def with_rows(self, rows: Rows, unit: float, whole: bool) -> Self: ...
     def bin(
         self, X: Any, *, sample_weight: Any = None, n_threads: int | None = None
     ) -> tuple[Self, Any]: ...
@@ -74,7 +76,7 @@ def common_unit(one: Summand, other: Summand) -> float:
     if not len(one) or not len(other):
         return other.unit if not len(one) else one.unit
     unit = min(one.unit, other.unit)
-    if one.unit == other.unit == 1:
+    if one.whole and other.whole:
         return unit
     peak = sum(int(grid.rows.counts.max()) * grid.unit for grid in (one, other))
     return max(unit, math.ldexp(1.0, math.frexp(peak)[1] - OFFSET_BITS))
@@ -112,8 +114,9 @@ class GridSum(Generic[G]):
         """Return the sum so far."""
         parts = [grid for grid in (self._total, *self._waiting) if len(grid)]
         self._waiting, self._n_waiting = [], 0
-        if parts and all(grid.unit == 1 for grid in parts):
-            self._total = self._total.with_rows(merge_rows(grid.rows for grid in parts), 1.0)
+        if parts and all(grid.whole for grid in parts):
+            rows = merge_rows(grid.rows for grid in parts)
+            self._total = self._total.with_rows(rows, 1.0, whole=True)
         elif parts:
             for grid in parts[1:]:
                 parts[0] = parts[0] + grid

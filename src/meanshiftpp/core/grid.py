@@ -69,6 +69,9 @@ class Grid:
     cells_per_period : ndarray of shape (n_features,), int64
         Number of cells in the period of each feature, 0 for a feature without one. Cells of a
         periodic feature are numbered from 0 to this number minus one.
+    whole : bool
+        Whether all weights were whole numbers. They are then never rounded: a sum of grids that
+        would be too heavy raises an error. By default, a grid of unit 1 is whole.
 
     Examples
     --------
@@ -87,8 +90,11 @@ class Grid:
     sums: NDArray[np.uint64]
     unit: float = 1.0
     cells_per_period: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    whole: bool = field(default=None)  # type: ignore[arg-type]  # set below unless given
 
     def __post_init__(self) -> None:
+        if vars(self)["whole"] is None:
+            object.__setattr__(self, "whole", self.unit == 1)
         if len(self.cells_per_period) == 0:
             object.__setattr__(self, "cells_per_period", np.zeros(len(self.bandwidth), np.int64))
         rows = () if on_gpu(self.cells) else (self.cells, self.counts, self.sums)
@@ -255,8 +261,8 @@ class Grid:
             ids=ids,
             n_threads=thread_count(n_threads),
         )
-        unit = weights.unit if weights else 1.0
-        return cls(cell_size, *rows, unit, cells_per_period), assignment
+        unit, whole = (weights.unit, weights.whole) if weights else (1.0, True)
+        return cls(cell_size, *rows, unit, cells_per_period, whole), assignment
 
     def bin(
         self,
@@ -317,7 +323,7 @@ class Grid:
     def total(self) -> float:
         """Weight of all points together; a whole number unless real weights were given."""
         count = int(self.counts.sum())
-        return count if self.unit == 1 else count * self.unit
+        return count if self.whole else count * self.unit
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -352,7 +358,7 @@ class Grid:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Grid):
             return NotImplemented
-        return self.unit == other.unit and all(
+        return (self.unit, self.whole) == (other.unit, other.whole) and all(
             np.array_equal(to_host(a), to_host(b))
             for a, b in zip(self._arrays(), other._arrays(), strict=True)
         )
@@ -360,7 +366,7 @@ class Grid:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[type[Grid], tuple[Any, ...]]:
-        return Grid, (self.bandwidth, *self.rows, self.unit, self.cells_per_period)
+        return Grid, (self.bandwidth, *self.rows, self.unit, self.cells_per_period, self.whole)
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self.bandwidth, *self.rows, self.cells_per_period
@@ -385,7 +391,7 @@ class Grid:
         copy = gpu_of(device) or to_host
         if self.device == device:
             return self
-        return self.with_rows(Rows(*map(copy, self.rows)), self.unit)
+        return self.with_rows(Rows(*map(copy, self.rows)), self.unit, self.whole)
 
     def __add__(self, other: object) -> Grid:
         if not isinstance(other, Grid):
@@ -393,7 +399,8 @@ class Grid:
         check_addable(self, other)
         unit = common_unit(self, other)
         parts = (rescale(grid.rows, grid.unit, unit) for grid in (self, other))
-        return self.with_rows(merge_rows(parts), unit)
+        whole = all(grid.whole for grid in (self, other) if len(grid) or grid.whole)
+        return self.with_rows(merge_rows(parts), unit, whole)
 
     def coarsen(self, k: int, *, n_threads: int | None = None) -> Grid:
         """Return the grid of bandwidth ``k * bandwidth``, made without the data.
@@ -416,7 +423,7 @@ class Grid:
         if not np.isfinite(bandwidth).all():
             raise InvalidInputError(f"{k} times the bandwidth {self.bandwidth} is not finite")
         rows = coarsen_rows(self.rows, k, thread_count(n_threads))
-        return Grid(bandwidth, *rows, self.unit, cells_per_period)
+        return Grid(bandwidth, *rows, self.unit, cells_per_period, self.whole)
 
     def faded(self, keep: float) -> Grid:
         """Return the grid with a part of each count, rounded down, and nearly the same means.
@@ -432,7 +439,7 @@ class Grid:
         """
         if not is_number(keep) or not 0 <= keep <= 1:
             raise InvalidInputError.for_parameter("keep", "a number from 0 to 1", keep)
-        return self.with_rows(fade_rows(self.rows, keep), self.unit)
+        return self.with_rows(fade_rows(self.rows, keep), self.unit, self.whole)
 
     def save(self, path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) -> None:
         """Write the grid to a file, an .npz archive with any name.
@@ -456,21 +463,22 @@ class Grid:
         fields, _ = gridfile.read(path)
         return cls(**fields)
 
-    def with_rows(self, rows: Rows, unit: float) -> Grid:
+    def with_rows(self, rows: Rows, unit: float, whole: bool) -> Grid:
         """Return the grid of other rows in the same cells."""
-        return Grid(self.bandwidth, *rows, unit, self.cells_per_period)
+        return Grid(self.bandwidth, *rows, unit, self.cells_per_period, whole)
 
     def _binned_on_gpu(
         self, gpu: Gpu, points: NDArray[np.generic], sample_weight: ArrayLike | None
     ) -> Grid:
         """Bin points of the host on a GPU, batch by batch."""
         weights = None if sample_weight is None else as_weights(sample_weight, points)
-        total = GridSum(self.with_rows(Rows(*map(gpu, self.rows)), 1.0))
+        total = GridSum(self.with_rows(Rows(*map(gpu, self.rows)), 1.0, whole=True))
         for first, batch in gpu.batches(points):
             part = None
             if weights:
                 counts = gpu(weights.counts[first : first + len(batch)])
-                part = Weights(counts, counts, 1.0)  # the sum gets the unit
+                part = Weights(counts, counts, 1.0, whole=True)  # the sum gets the unit
             with Chunk(batch, first=first).locating_errors():
                 total.add(self.bin(batch, sample_weight=part)[0])
-        return replace(total.grid(), unit=weights.unit if weights else 1.0)
+        unit, whole = (weights.unit, weights.whole) if weights else (1.0, True)
+        return replace(total.grid(), unit=unit, whole=whole)

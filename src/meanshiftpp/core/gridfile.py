@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._kernel import COUNT_LIMIT, MAX_CELL, OFFSET_BITS
+from meanshiftpp._kernel import COUNT_LIMIT, MAX_CELL, MAX_FEATURES, OFFSET_BITS
 from meanshiftpp._support.checks import as_bandwidth
 from meanshiftpp._support.files import atomic_path, check_readable
 from meanshiftpp.errors import GridFileError, InvalidInputError
@@ -24,6 +24,14 @@ from meanshiftpp.errors import GridFileError, InvalidInputError
 _FORMAT, _VERSION = "meanshiftpp grid", 1
 _ZIP = b"PK\x03\x04"  # the first bytes of an archive
 _FILE_NAMES = {"cells_per_period": "period"}  # fields with another name in the file
+_FIELD_NAMES = {name: field for field, name in _FILE_NAMES.items()}
+_TYPES = {
+    "bandwidth": np.float64,
+    "cells": np.int64,
+    "counts": np.uint64,
+    "sums": np.uint64,
+    "period": np.int64,
+}
 
 
 def write(
@@ -103,49 +111,59 @@ def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
             f"{_VERSION}; upgrade meanshiftpp"
         )
     try:
-        bandwidth = np.ascontiguousarray(fields["bandwidth"], np.float64)
-        cells = np.ascontiguousarray(fields["cells"], np.int64)
-        counts = np.ascontiguousarray(fields["counts"], np.uint64)
-        sums = np.ascontiguousarray(fields["sums"], np.uint64)
-        unit = float(fields["unit"])
-        as_bandwidth(bandwidth, cells.shape[1])
-        cells_per_period = np.ascontiguousarray(fields["period"], np.int64)
+        grid = {name: _typed(fields, name, dtype) for name, dtype in _TYPES.items()}
+        unit = _typed(fields, "unit", np.float64).item()
+        # A file of an early release does not tell whether its weights are whole.
+        whole = _typed(fields, "whole", np.bool_).item() if "whole" in fields else unit == 1
+        if grid["cells"].ndim != 2:
+            raise ValueError(f"its cells have {grid['cells'].ndim} dimensions, not 2")
+        if not 1 <= grid["cells"].shape[1] <= MAX_FEATURES:
+            raise ValueError(f"it has {grid['cells'].shape[1]} features")
+        as_bandwidth(grid["bandwidth"], grid["cells"].shape[1])
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise GridFileError(f"{path} is damaged: {error}") from error
-    _check_content(cells, counts, sums, unit, cells_per_period, path)
-    return {
-        "bandwidth": bandwidth,
-        "cells": cells,
-        "counts": counts,
-        "sums": sums,
-        "unit": unit,
-        "cells_per_period": cells_per_period,
-    }
+    _check_content(grid["cells"], grid["counts"], grid["sums"], grid["period"], path)
+    _check_weights(grid["counts"], unit, whole, path)
+    content: dict[str, Any] = {_FIELD_NAMES.get(name, name): grid[name] for name in grid}
+    return content | {"unit": unit, "whole": whole}
+
+
+def _typed(fields: dict[str, NDArray[Any]], name: str, dtype: type) -> NDArray[Any]:
+    """Return an array of a file, which must be of the type it was written with."""
+    if fields[name].dtype.kind != np.dtype(dtype).kind:
+        raise TypeError(f"{name!r} holds {fields[name].dtype}, not {np.dtype(dtype)}")
+    return np.asarray(fields[name], dtype, order="C")
 
 
 def _check_content(
     cells: NDArray[np.int64],
     counts: NDArray[np.uint64],
     sums: NDArray[np.uint64],
-    unit: float,
     cells_per_period: NDArray[np.int64],
     path: object,
 ) -> None:
     shapes = sums.shape, counts.shape, cells_per_period.shape
-    if cells.ndim != 2 or shapes != (cells.shape, cells.shape[:1], cells.shape[1:]):
+    if shapes != (cells.shape, cells.shape[:1], cells.shape[1:]):
         raise GridFileError(f"{path} is damaged: the shapes of its arrays do not match")
     full = counts << np.uint64(OFFSET_BITS)
     valid = (
-        math.frexp(unit)[0] == 0.5
-        and (counts >= 1).all()
+        (counts >= 1).all()
         and (counts <= COUNT_LIMIT).all()
         and (sums <= full[:, None]).all()
-        and (np.abs(cells) <= MAX_CELL).all()
+        and (cells >= -MAX_CELL).all()
+        and (cells <= MAX_CELL).all()
         and (cells_per_period >= 0).all()
         and ((cells_per_period == 0) | ((cells >= 0) & (cells < cells_per_period))).all()
     )
     if not valid or not _strictly_rising(cells):
         raise GridFileError(f"{path} is damaged: it holds impossible counts, sums or cells")
+
+
+def _check_weights(counts: NDArray[np.uint64], unit: float, whole: bool, path: object) -> None:
+    """Check that the unit is a power of two, 1 for whole weights, and that weights are finite."""
+    finite = math.isfinite(float(counts.sum(dtype=np.float64)) * unit)
+    if math.frexp(unit)[0] != 0.5 or not finite or (whole and unit != 1):
+        raise GridFileError(f"{path} is damaged: it holds impossible weights of unit {unit:g}")
 
 
 def _strictly_rising(cells: NDArray[np.int64]) -> bool:

@@ -54,7 +54,7 @@ def sample_points(
     distinct, first, group = xp.unique(hashes, return_index=True, return_inverse=True)
     total = float(len(points)) if weights is None else float(weights.counts.sum(dtype=np.float64))
     missed = abs(float(counts.sum()) - share * total) > 6 * math.sqrt(share * total)
-    whole = weights is None or weights.unit == 1
+    whole = weights is None or weights.whole
     copies = float(counts.sum()) if whole else len(at)
     if share < 1 and (missed or len(distinct) < _FEW_REPEATS * copies):
         return _sample_of_repeats(points, weights, share, n_threads)
@@ -75,8 +75,8 @@ def _drawn(
         at, hashes = hash_rows(points, share, n_threads)
         return at, module_of(at).ones(len(at), np.int64), hashes, share
     weight = weights.counts.astype(np.float64)
-    share = _share(weight, weights.unit == 1, limit)
-    if weights.unit == 1:
+    share = _share(weight, weights.whole, limit)
+    if weights.whole:
         at, hashes = hash_rows(points, min(share, 1.0), n_threads)
         counts = weights.counts[at].astype(np.int64)
         positive = counts > 0
@@ -108,7 +108,7 @@ def sample_grid(grid: Grid, limit: int) -> Sample:
     cells = grid.cells.astype(np.float64)
     _, hashes = hash_rows(cells, 1.0, None)
     weight = grid.counts.astype(np.float64)
-    share = _share(weight, grid.unit == 1, limit)
+    share = _share(weight, grid.whole, limit)
     at, counts = _thinned(hashes, weight, share)
     drawn = Sample(cells[at], counts, hashes[at]).repeated()
     at = np.repeat(at, counts)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.devices import module_of, on_gpu, to_host
+from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
 
@@ -34,11 +35,11 @@ class Scale:
 
     @property
     def varies(self) -> NDArray[np.bool_]:
-        """Which features are not constant: their spread is above 2^-40 of their mean.
+        """Which features are not constant: their spread is above 2^-44 of their mean.
 
         Cells of a size near the spread can then be numbered from zero.
         """
-        return self.spread > np.ldexp(np.abs(self.mean), -40)
+        return self.spread > np.ldexp(np.abs(self.mean), -44)
 
     def common(self) -> Scale:
         """Return the scale with one spread for all features, which must share a unit.
@@ -130,11 +131,20 @@ def scale_of_points(
 
 
 def check_spread(scale: Scale, rows: NDArray[Any]) -> None:
-    """Raise if the values are so large that their spread overflows."""
+    """Raise if the spread overflows; warn if it is small for the offset, but not mere rounding."""
     if not np.isfinite(scale.spread).all():
         raise InvalidInputError(
             "an automatic bandwidth needs values whose squares are finite, got values up to "
             f"{np.abs(rows).max():g}; set a bandwidth or scale the data down"
+        )
+    rounding = np.ldexp(np.abs(scale.mean), -49)
+    for j in np.flatnonzero((scale.spread > rounding) & ~scale.varies)[:1]:
+        warn_user(
+            UserWarning(
+                f"feature {j} counts as constant: it varies by {scale.spread[j]:.3g} around "
+                f"{scale.mean[j]:.3g}, too little for cells numbered from zero; subtract an "
+                "offset first"
+            )
         )
 
 
@@ -185,7 +195,15 @@ def normal_reference(d: int, n: float) -> float:
     The rate is the paper's n^(-1 / (2a + d)) for a density of bounded slope, a = 1. The theorem
     does not determine the constant; this one has the least mean squared error.
     """
-    return float((12 * (4 * math.pi) ** (d / 2) / max(n, 1.0)) ** (1 / (d + 2)))
+    return normal_root(12, d, max(n, 1.0), d + 2)
+
+
+def normal_root(factor: float, d: int, n: float, power: int) -> float:
+    """Return the root of ``factor * (4 pi)^(d / 2) / n`` of a degree; any d."""
+    if d <= 500:
+        return float((factor * (4 * math.pi) ** (d / 2) / n) ** (1 / power))
+    logarithm = math.log(factor) + d / 2 * math.log(4 * math.pi) - math.log(n)
+    return math.exp(logarithm / power)  # the number itself would overflow
 
 
 def gradient_reference(d: int, n: float) -> float:

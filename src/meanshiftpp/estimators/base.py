@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_n_features, validate_data
 
-from meanshiftpp._support.checks import Weights, as_points, as_weights
-from meanshiftpp._support.devices import as_array, on_gpu
+from meanshiftpp._support.checks import Weights, as_points, as_weights, check_features
+from meanshiftpp._support.devices import as_array, check_unmasked, on_gpu
 from meanshiftpp.errors import InvalidInputError
 
 __all__ = [
@@ -93,8 +93,12 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
     if _is_plain(X, estimator, ensure_min_samples) and (
         reset or X.shape[1] == estimator.n_features_in_
     ):
+        check_features(X.shape[1])
         estimator.n_features_in_ = X.shape[1]
         return X
+    check_unmasked(X)
+    if isinstance(X, list | tuple):
+        X = as_array(X)
     if hasattr(X, "__dlpack_device__") and on_gpu(X := as_array(X)):
         points = as_points(X)
         if len(points) < ensure_min_samples:

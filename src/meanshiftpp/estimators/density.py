@@ -30,7 +30,12 @@ from meanshiftpp._support.checks import (
 from meanshiftpp._support.devices import as_array, device_of, module_of
 from meanshiftpp.backends import backend_of
 from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.scale import normal_reference, outlier_limits, scale_of_points
+from meanshiftpp.core.scale import (
+    normal_reference,
+    normal_root,
+    outlier_limits,
+    scale_of_points,
+)
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators.base import (
     CONSTRAINTS,
@@ -385,7 +390,7 @@ def density_bandwidth(
     d, n = points.shape[1], max(scale.total, 1.0)
     finer = (2 * resolution + 1) ** (2 / (2 + d))
     factor = normal_reference(d, 1) * finer * n ** (-1 / (2 * smoothness + d))
-    at_most = (576 / (d + 2) * (4 * math.pi) ** (d / 2) / n) ** (1 / (4 + d))
+    at_most = normal_root(576 / (d + 2), d, n, 4 + d)
     return scale.bandwidth(min(factor, at_most))
 
 

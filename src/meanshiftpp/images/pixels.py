@@ -148,10 +148,7 @@ def principal_components(
 
 
 def _as_image(image: ArrayLike) -> NDArray[Any]:
-    try:
-        array: NDArray[Any] = as_array(image)
-    except ValueError as error:  # rows of different lengths
-        raise InvalidInputError(f"an image must be an array of numbers: {error}") from error
+    array: NDArray[Any] = as_array(image)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise InvalidInputError(
             f"an image must hold real numbers of at most 64 bits, got dtype {array.dtype}"

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
 from meanshiftpp._support.checks import as_bandwidth
-from meanshiftpp._support.devices import on_gpu
+from meanshiftpp._support.devices import as_array, on_gpu
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
@@ -276,7 +276,7 @@ def _as_frame(frame: ArrayLike) -> NDArray[np.uint8]:
         raise InvalidInputError(
             "frames must be in host memory, got one on a GPU; copy it with frame.get()"
         )
-    pixels = np.asarray(frame)
+    pixels: NDArray[Any] = as_array(frame)
     if pixels.dtype != np.uint8:
         raise InvalidInputError(f"frames must be uint8, 0 to 255, got dtype {pixels.dtype}")
     if pixels.ndim != 3 or pixels.shape[2] != 3 or 0 in pixels.shape:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
 from meanshiftpp._support.checks import as_positive, thread_count
+from meanshiftpp._support.devices import as_array
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
@@ -115,7 +116,7 @@ class VideoSegmenter:
             Labels have the same meaning as in the frames before. They are not ordered by size, and
             a region may be in two parts for a while if an object passes in front of it.
         """
-        frame = np.asarray(frame)
+        frame = as_array(frame)
         if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3 or not frame.size:
             raise InvalidInputError(
                 "a frame must be RGB bytes of shape (height, width, 3), "

@@ -153,7 +153,7 @@ def _summary(path: Path, grid: Grid) -> dict[str, Any]:
         "features": grid.n_features,
         "columns": columns_of(path),
         "weight": grid.total,
-        "heaviest": heaviest if grid.unit == 1 else heaviest * grid.unit,
+        "heaviest": heaviest if grid.whole else heaviest * grid.unit,
         "unit": grid.unit,
         "bandwidth": grid.bandwidth.tolist(),
         "lowest": (grid.cells.min(axis=0) * grid.bandwidth).tolist() if len(grid) else None,

@@ -1,0 +1,61 @@
+"""Without memory, native operations raise MemoryError, and the process can be used after it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+CALLS = {
+    "bin": "Grid.from_points(points, 0.001, n_threads=4)",
+    "fit": "MeanShiftPP(0.05, n_jobs=4).fit(points)",
+    "label": "MeanShiftPP(0.5, n_jobs=4).fit_predict(points)",
+    "seek": "seek(grid, n_threads=4)",
+    "coarsen": "grid.coarsen(2, n_threads=4)",
+    "density": "density.score_samples(points)",
+    "segment": "segment(image, n_threads=4)",
+    "tree": "_kernel.grow_tree(points[:60_000], ones, np.zeros(3), 1.0, np.ones(4), 4)",
+}
+SCRIPT = """
+import resource, sys
+import numpy as np
+from meanshiftpp import Grid, GridDensity, MeanShiftPP, _kernel, seek, segment
+
+rng = np.random.default_rng(0)
+points = rng.normal(size=(400_000, 3))
+ones = np.ones(60_000, np.int64)
+grid = Grid.from_points(points, 0.05, n_threads=4)
+density = GridDensity(0.2, n_jobs=4).fit(points)
+image = rng.integers(0, 255, (500, 600, 3), np.uint8)
+eval(sys.argv[1])  # imports, and starts threads for the first time
+
+def used():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+outcomes = set()
+for spare in (0, 0.5, 1, 2, 4, 8, 16, 32):
+    resource.setrlimit(resource.RLIMIT_AS, (int(used() + spare * 2**20), resource.RLIM_INFINITY))
+    try:
+        eval(sys.argv[1])
+        outcomes.add("done")
+    except MemoryError:
+        outcomes.add("MemoryError")
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+assert "MemoryError" in outcomes, outcomes
+eval(sys.argv[1])
+print("usable")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the address space")
+@pytest.mark.parametrize("call", CALLS)
+def test_lack_of_memory_raises(call):
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, CALLS[call]],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"},
+    )
+    assert done.stdout == "usable\n", done.stderr

@@ -1,0 +1,195 @@
+// image/region_graph against a slow version that measures all regions again after each merge, with ==.
+#include <map>
+#include <random>
+#include <set>
+
+#include "check.hpp"
+#include "kernel/image/hierarchy.hpp"
+
+using namespace mspp;
+
+namespace {
+
+// An image of whole numbers, whose sums are exact in every order.
+struct Image {
+    Shape shape;
+    std::vector<float> colours;
+    std::vector<i32> clusters;
+    Contrast contrast;
+};
+
+Image make_image(unsigned seed, const Shape& shape, unsigned levels) {
+    std::mt19937 random(seed);
+    Image image{shape, {}, {}, {}};
+    for (i64 p = 0; p < shape.size(); ++p) {
+        image.clusters.push_back(static_cast<i32>(random() % 3) - (seed % 2 ? 1 : 0));
+        for (int c = 0; c < 3; ++c) image.colours.push_back(static_cast<float>(8 * (random() % levels)));
+        image.contrast.texture.push_back(static_cast<float>(random() % levels));
+        image.contrast.edge.push_back(static_cast<float>(1 + random() % levels));
+    }
+    return image;
+}
+
+struct SlowGraph {
+    const Image& image;
+    std::vector<u32> region;                    // per pixel
+    std::map<std::pair<u32, u32>, u32> number;  // of each pair of touching regions
+
+    // Calls fn(p, q) for touching pixels: q to the left of p, above it, in the slice before it.
+    template <class Fn>
+    void each_pair(Fn&& fn) const {
+        const Shape& shape = image.shape;
+        for (i64 p = 0; p < shape.size(); ++p) {
+            if (p % shape.width > 0) fn(p, p - 1);
+            if (p / shape.width % shape.height > 0) fn(p, p - shape.width);
+            if (p >= shape.slice()) fn(p, p - shape.slice());
+        }
+    }
+    template <class Fn>
+    void each_border(Fn&& fn) const {
+        each_pair([&](i64 p, i64 q) {
+            const u32 a = region[p], b = region[q];
+            if (a != b && a != kNoRegion && b != kNoRegion) fn(std::min(a, b), std::max(a, b), p, q);
+        });
+    }
+
+    Region measure(u32 a, const std::array<double, 4>& weight) const {
+        Region result;
+        for (i64 p = 0; p < image.shape.size(); ++p) {
+            if (region[p] != a) continue;
+            result.n += 1;
+            for (int k = 0; k < 4; ++k) {
+                const double value = k < 3 ? image.colours[3 * p + k] : image.contrast.texture[p];
+                result.sum[k] += value;
+                result.square[k] += value * value;
+            }
+        }
+        each_border([&](u32 b, u32 c, i64, i64) { result.border += a == b || a == c; });
+        result.update(weight);
+        return result;
+    }
+
+    double cost(u32 a, u32 b, double all, const std::array<double, 4>& weight) const {
+        const Region one = measure(a, weight), other = measure(b, weight);
+        double length = 0, strength = 0, distance = 0;
+        each_border([&](u32 c, u32 d, i64 p, i64 q) {
+            if (c != a || d != b) return;
+            length += 1;
+            strength += 0.5 * (image.contrast.edge[p] + image.contrast.edge[q]);
+        });
+        for (int k = 0; k < 4; ++k)
+            distance += weight[k] * (one.mean[k] - other.mean[k]) * (one.mean[k] - other.mean[k]);
+        distance /= 1 + (one.variance + other.variance) / 220;
+        const double size = 1000 * (one.n * other.n / (one.n + other.n)) / all;
+        const double shared = length / std::min(one.border, other.border) + 0.02;
+        return std::sqrt(size * distance) * (strength / length) * std::pow(shared, -0.2);
+    }
+
+    // The cheapest pair merges, of equals the first; both borders with a third region become the first's.
+    std::vector<Merge> run(const std::array<double, 4>& weight) {
+        std::vector<Merge> merges;
+        double all = 0;
+        for (const u32 a : region) all += a != kNoRegion;
+        each_border([&](u32 a, u32 b, i64, i64) { number.try_emplace({a, b}, number.size()); });
+        while (!number.empty()) {
+            Merge best{0, 0, INFINITY};
+            u32 first = 0;
+            for (const auto& [pair, k] : number) {
+                const double c = cost(pair.first, pair.second, all, weight);
+                if (c > best.cost || (c == best.cost && k > first)) continue;
+                best = {pair.first, pair.second, c};
+                first = k;
+            }
+            merges.push_back(best);
+            merge(best.kept, best.removed);
+        }
+        return merges;
+    }
+
+    void merge(u32 a, u32 b) {
+        std::replace(region.begin(), region.end(), b, a);
+        std::map<std::pair<u32, u32>, u32> next;
+        for (const u32 side : {kNoRegion, a, b})  // those of other regions, of a, of b
+            for (const auto& [pair, k] : number) {
+                const auto [c, d] = pair;
+                const bool of_a = c == a || d == a, of_b = c == b || d == b;
+                if ((of_a && of_b) || side != (of_a ? a : of_b ? b : kNoRegion)) continue;
+                const u32 e = c == b ? a : c, f = d == b ? a : d;
+                next.try_emplace({std::min(e, f), std::max(e, f)}, k);
+            }
+        number = std::move(next);
+    }
+};
+
+}  // namespace
+
+TEST(regions_merge_in_the_order_of_their_costs) {
+    const std::array<double, 3> weight{1, 0.5, 0.25};
+    for (const Shape& shape : {Shape{1, 5, 7}, Shape{1, 1, 12}, Shape{2, 3, 4}})
+        for (unsigned seed = 0; seed < 12; ++seed)
+            for (const unsigned levels : {2u, 5u})  // with two, many costs are equal
+                for (const int count : {1, 2}) {
+                    const Image image = make_image(seed, shape, levels);
+                    const Stripes stripes(shape, std::min<int>(count, static_cast<int>(shape.rows())));
+                    Pieces pieces = connected_pieces(image.clusters.data(), stripes);
+                    u32 n;
+                    const std::vector<u32> numbers = number_sets(pieces.sets, n);
+                    for (int t = 0; t < stripes.count(); ++t) pieces.parts.renumber(stripes.rows(t), numbers);
+                    SlowGraph slow{image, std::vector<u32>(image.clusters.size(), kNoRegion), {}};
+                    for (i64 row = 0; row < shape.rows(); ++row)
+                        pieces.parts.each_run(row, [&](const Run& run, i64 begin, i64 end) {
+                            std::fill(&slow.region[0] + begin, &slow.region[0] + end, run.region);
+                        });
+                    RegionGraph graph(image.colours.data(), pieces.parts, n, image.contrast, stripes, weight);
+                    const std::vector<Merge> merges = graph.run(INFINITY);
+                    const std::vector<Merge> expected = slow.run({weight[0], weight[1], weight[2], 16.0});
+                    CHECK(merges.size() == expected.size());
+                    for (size_t k = 0; k < merges.size(); ++k) {
+                        const std::string note =
+                            "seed " + std::to_string(seed) + ", merge " + std::to_string(k);
+                        CHECK_NOTE(merges[k].cost == expected[k].cost, note);
+                        CHECK_NOTE(merges[k].kept == expected[k].kept, note);
+                        CHECK_NOTE(merges[k].removed == expected[k].removed, note);
+                    }
+                }
+}
+
+namespace {
+
+// The region of each pixel after absorbing the small pieces of an image of one row.
+std::vector<u32> absorbed(const std::vector<i32>& clusters, const std::vector<float>& greys, i64 min_size) {
+    const Shape shape{1, 1, static_cast<i64>(clusters.size())};
+    const Stripes stripes(shape, 1);
+    std::vector<float> colours;
+    for (const float grey : greys) colours.insert(colours.end(), 3, grey);
+    Pieces pieces = connected_pieces(clusters.data(), stripes);
+    const Regions regions = Absorber(colours.data(), stripes, pieces).run(min_size);
+    std::vector<u32> result;
+    pieces.parts.each_run(0, [&](const Run& run, i64 begin, i64 end) {
+        result.insert(result.end(), static_cast<size_t>(end - begin), regions.of_part[run.region]);
+    });
+    return result;
+}
+
+}  // namespace
+
+TEST(a_piece_joins_the_first_of_equally_near_pieces) {
+    CHECK((absorbed({0, 0, 1, 2, 2}, {0, 0, 8, 16, 16}, 2) == std::vector<u32>{0, 0, 0, 1, 1}));
+    CHECK((absorbed({0, 0, 1, 2, 2}, {0, 0, 9, 16, 16}, 2) == std::vector<u32>{0, 0, 1, 1, 1}));
+}
+
+TEST(of_equal_pieces_the_first_is_absorbed_first) {
+    // The first small piece is nearest to the second, which alone would join the last.
+    CHECK((absorbed({0, 0, 1, 2, 3, 3}, {0, 0, 7, 12, 16, 16}, 2) == std::vector<u32>{0, 0, 1, 1, 2, 2}));
+}
+
+TEST(regions_of_equal_size_are_labelled_in_order) {
+    const Shape shape{1, 1, 8};
+    const std::vector<i32> clusters{5, 5, 3, 3, 3, 4, 4, 9};
+    std::vector<float> colours;
+    for (const i32 cluster : clusters) colours.insert(colours.end(), 3, static_cast<float>(10 * cluster));
+    std::vector<i32> labels(clusters.size());
+    const Hierarchy hierarchy(colours.data(), clusters.data(), shape, {1, 1, 1}, 1, -1.0, 1);
+    hierarchy.cut(colours.data(), -1.0, 1, labels.data(), 1);
+    CHECK((labels == std::vector<i32>{1, 1, 0, 0, 0, 2, 2, 3}));
+}
