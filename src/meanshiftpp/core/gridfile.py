@@ -24,6 +24,7 @@ from meanshiftpp.errors import GridFileError, InvalidInputError
 _FORMAT, _VERSION = "meanshiftpp grid", 1
 _ZIP = b"PK\x03\x04"  # the first bytes of an archive
 _FILE_NAMES = {"cells_per_period": "period"}  # fields with another name in the file
+_KINDS = {"bandwidth": "f", "cells": "i", "counts": "u", "sums": "u", "unit": "f", "period": "i"}
 
 
 def write(
@@ -64,8 +65,10 @@ def read(
 def columns_of(path: str | os.PathLike[str]) -> list[str] | None:
     """Read the column names of a grid file; None if it has none."""
     fields = _read_archive(path, "grid file", only=("columns", "bandwidth"))
-    names = fields.get("columns")
-    if names is None or names.dtype.kind != "U" or names.shape != fields["bandwidth"].shape:
+    names, bandwidth = fields.get("columns"), fields.get("bandwidth")
+    if names is None or bandwidth is None:
+        return None
+    if names.dtype.kind != "U" or names.shape != bandwidth.shape:
         return None
     return [str(name) for name in names]
 
@@ -87,7 +90,8 @@ def _arrays(
 ) -> dict[str, NDArray[Any]]:
     try:
         with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files if not only or name in only}
+            names = [name for name in archive.files if not only or name in only]
+            return {name: np.asarray(archive[name]) for name in names}  # a damaged one is bytes
     except Exception as error:  # a damaged archive can raise many kinds of exceptions
         raise GridFileError(f"{path} is not a {kind}, or is damaged") from error
 
@@ -103,6 +107,9 @@ def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
             f"{_VERSION}; upgrade meanshiftpp"
         )
     try:
+        for name, kind in _KINDS.items():
+            if fields[name].dtype.kind != kind:
+                raise TypeError(f"{name} is an array of {fields[name].dtype}")
         bandwidth = np.ascontiguousarray(fields["bandwidth"], np.float64)
         cells = np.ascontiguousarray(fields["cells"], np.int64)
         counts = np.ascontiguousarray(fields["counts"], np.uint64)
