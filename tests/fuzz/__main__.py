@@ -29,8 +29,9 @@ HARNESSES = sorted(path.stem for path in Path(__file__).parent.glob("kernel/*.cp
 HARNESSES.remove("replay")
 LIMITS = [
     "-max_len=600",
-    "-timeout=30",
+    "-timeout=100",
     "-entropic=0",
+    "-len_control=0",
     "-rss_limit_mb=4096",
     "-print_final_stats=1",
 ]

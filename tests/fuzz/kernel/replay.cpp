@@ -1,7 +1,7 @@
 // Runs a harness without libFuzzer: replay CORPUS... [--runs N] [--seed S].
 //
 // A corpus is a text file with an input in hexadecimal digits in each line; lines with # are comments. Other
-// files are inputs themselves. Then N inputs follow that are mutations of these.
+// files are inputs themselves. Then N inputs follow that are mutations of these or random.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -64,7 +64,9 @@ int main(int argc, char** argv) {
     for (const Bytes& input : inputs) run(input);
     std::mt19937 random(seed);
     for (long k = 0; k < runs; ++k) {
-        Bytes input = inputs[random() % inputs.size()];
+        Bytes input = random() % 4 ? inputs[random() % inputs.size()] : Bytes(random() % 600);
+        if (random() % 4 == 0)
+            for (uint8_t& byte : input) byte = static_cast<uint8_t>(random());
         mutate(input, random);
         run(input);
     }
