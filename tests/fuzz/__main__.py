@@ -68,7 +68,7 @@ def fuzz_parser(name: str, seconds: float) -> int:
 def fuzz_grids(seconds: float) -> int:
     """Run the stateful test of grids; return the number of grids that were compared."""
     end, before = time.monotonic() + seconds, GridMachine.steps
-    few = settings(max_examples=30, stateful_step_count=30, deadline=None, print_blob=True)
+    few = settings(max_examples=5, stateful_step_count=30, deadline=None, print_blob=True)
     while time.monotonic() < end:
         run_state_machine_as_test(GridMachine, settings=few)
     return GridMachine.steps - before

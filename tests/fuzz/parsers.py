@@ -7,6 +7,7 @@ is accepted must also be usable.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import io
 import json
 import math
@@ -14,6 +15,7 @@ import random
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -204,6 +206,11 @@ class _Tab:
         list(self.session.views["table"].open(table, Job()))
         list(self.session.views["image"].open(picture, Job()))
 
+    def close(self) -> None:
+        """Delete the files and the views."""
+        self.session.close()
+        self.studio.pool.shutdown()
+
     async def handle(self, text: str) -> None:
         """Handle a message and then the requests that wait, as the workers do."""
         await self.studio._handle_message(self.session, text)
@@ -215,13 +222,11 @@ class _Tab:
                 self.session.note_painted()
 
 
-_tabs: list[_Tab] = []
-
-
+@cache
 def _tab() -> _Tab:
-    if not _tabs:
-        _tabs.append(_Tab())
-    return _tabs[0]
+    tab = _Tab()
+    atexit.register(tab.close)
+    return tab
 
 
 def _messages() -> list[bytes]:
