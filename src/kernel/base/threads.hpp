@@ -96,8 +96,12 @@ void each_of(Range range, Fn&& fn) {
     each_of(range, 4, fn);
 }
 
-// The number of threads worth starting: at most n_threads, and each with at least `grain` items.
+// The number of threads worth starting: at most n_threads, and each with at least `grain` items. Fuzzers define
+// MSPP_SMALL_TEAMS, so that a few items are shared too.
 inline int team_size(int64_t items, int64_t grain, int n_threads) {
+#ifdef MSPP_SMALL_TEAMS
+    grain = 1;
+#endif
     const int64_t useful = items / grain;
     return useful < 1 ? 1 : useful < n_threads ? static_cast<int>(useful) : n_threads;
 }

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "kernel/base/errors.hpp"
 #include "kernel/base/memory.hpp"
 #include "kernel/base/numbers.hpp"
 #include "kernel/base/threads.hpp"
@@ -92,8 +94,11 @@ inline Cloud sort_along_curve(const double* points, const i64* weights, i64 n, i
         if (period[j] > 0) low[j] = 0, high = period[j];
         span = std::max(span, high - low[j]);
     }
+    if (!std::isfinite(span))
+        throw BadInput("the points span more than float64 can hold; scale the data down");
+    // The scale of a smaller span could overflow; its points are in one box.
     const double scale =
-        span > 0 ? static_cast<double>(i64{1} << detail::kAxisBits) * (1 - 1e-9) / span : 1.0;
+        span > 0x1p-1000 ? static_cast<double>(i64{1} << detail::kAxisBits) * (1 - 1e-9) / span : 1.0;
     auto coordinate = [&](i64 i, int j) { return (points[i * d + j] - low[j]) * scale; };
 
     const size_t size = static_cast<size_t>(n), values = static_cast<size_t>(n * d);

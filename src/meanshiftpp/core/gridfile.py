@@ -72,8 +72,10 @@ def read(
 def columns_of(path: str | os.PathLike[str]) -> list[str] | None:
     """Read the column names of a grid file; None if it has none."""
     fields = _read_archive(path, "grid file", only=("columns", "bandwidth"))
-    names = fields.get("columns")
-    if names is None or names.dtype.kind != "U" or names.shape != fields["bandwidth"].shape:
+    names, bandwidth = fields.get("columns"), fields.get("bandwidth")
+    if names is None or bandwidth is None:
+        return None
+    if names.dtype.kind != "U" or names.shape != bandwidth.shape:
         return None
     return [str(name) for name in names]
 
@@ -95,7 +97,8 @@ def _arrays(
 ) -> dict[str, NDArray[Any]]:
     try:
         with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files if not only or name in only}
+            names = [name for name in archive.files if not only or name in only]
+            return {name: np.asarray(archive[name]) for name in names}  # a damaged one is bytes
     except Exception as error:  # a damaged archive can raise many kinds of exceptions
         raise GridFileError(f"{path} is not a {kind}, or is damaged") from error
 
@@ -113,7 +116,7 @@ def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
     try:
         grid = {name: _typed(fields, name, dtype) for name, dtype in _TYPES.items()}
         unit = _typed(fields, "unit", np.float64).item()
-        # A file of an early release does not tell whether its weights are whole.
+        # A file without the field does not tell whether its weights are whole.
         whole = _typed(fields, "whole", np.bool_).item() if "whole" in fields else unit == 1
         if grid["cells"].ndim != 2:
             raise ValueError(f"its cells have {grid['cells'].ndim} dimensions, not 2")

@@ -108,6 +108,8 @@ def read(path: str | os.PathLike[str]) -> Picture:
     with _decoder_errors(path):
         is_tiff = path.suffix.lower() in TIFF
         photo = _read_tiff(path) if is_tiff else Picture(_read_with_pillow(path))
+    if photo.values.size == 0:
+        raise InvalidInputError.for_file(path, "is damaged: it has no pixels")
     if photo.values.dtype.kind == "f":
         photo = _mask_non_finite(photo, path)
     if photo.mask is not None and not photo.mask.any():

@@ -85,7 +85,8 @@ class NpySource(ArraySource):
 
     def _open(self, path: Path) -> Any:
         check_readable(path)
-        with reporting_damage(path, ".npy array of numbers", ValueError, EOFError, OSError):
+        # A damaged header can raise many kinds of exceptions, of Python's tokenizer too.
+        with reporting_damage(path, ".npy array of numbers", Exception):
             return np.load(path, mmap_mode="r", allow_pickle=False)
 
     def read(self) -> NDArray[Any]:

@@ -209,11 +209,12 @@ def _parse_columns(text: str) -> list[str]:
 def parse_size(text: str) -> int:
     """Parse a number of bytes: `500M` or `2G`."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kMGT]?)i?B?\s*", text, re.IGNORECASE)
-    if not match:
+    size = float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " ") if match else math.inf
+    if size == math.inf:
         raise typer.BadParameter(
             f"expected a size such as 500M or 2G, got {text!r}", param_hint="'--memory'"
         )
-    return int(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
+    return int(size)
 
 
 def free_memory() -> int:
