@@ -7,6 +7,7 @@ there are more labels.
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import re
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
-from meanshiftpp._support.files import atomic_path, check_readable, known_suffix
+from meanshiftpp._support.files import atomic_path, check_readable, known_suffix, suffix_of
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 
 __all__ = ["LABEL_FORMATS", "PICTURE_FORMATS", "Picture", "read", "write", "write_labels"]
@@ -126,8 +127,7 @@ def write(path: str | os.PathLike[str], rgb: NDArray[np.uint8]) -> None:
         white.paste(image, mask=image)
         image = white
     options = {"quality": 95, "subsampling": 0} if suffix in (".jpg", ".jpeg") else {}
-    with atomic_path(path) as target:
-        image.save(target, **options)
+    _save(path, image, **options)
 
 
 def write_labels(
@@ -158,14 +158,23 @@ def write_labels(
             raise InvalidInputError(
                 f"a .png has two dimensions, got labels with {labels.ndim}; write a .tif"
             )
-        with atomic_path(path) as target:
-            need("PIL.Image", "image").fromarray(values).save(target)
+        _save(path, need("PIL.Image", "image").fromarray(values))
         return
     tiff = need("tifffile", "image")
     tags = [*place, (_NODATA, "s", 0, "0", True)] if place else []
     layout = {"photometric": "minisblack", "compression": "zlib", "predictor": True}
     with atomic_path(path) as target:
         tiff.imwrite(target, values, extratags=tags, **layout)
+
+
+def _save(path: str | os.PathLike[str], image: Any, **options: Any) -> None:
+    """Write an image of Pillow in the format of the suffix."""
+    # Pillow's own writing ignores that a full disk took only a part of the bytes.
+    content = io.BytesIO()
+    formats = need("PIL.Image", "image").registered_extensions()
+    image.save(content, formats[suffix_of(path)], **options)
+    with atomic_path(path) as target:
+        target.write_bytes(content.getbuffer())
 
 
 # -- errors ------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,18 @@ class CloudLabels(LabelWriter):
         self.column = label_column_name(list(self._header.point_format.dimension_names))
         dimension = laspy.ExtraBytesParams(self.column, np.int32, "cluster, -1 is noise")
         self._header.add_extra_dim(dimension)
-        self._file = laspy.open(path, mode="w", header=self._header)
+        # laspy would leave a file that it opened itself open after an error.
+        with ExitStack() as stack:
+            self._stream = stack.enter_context(path.open("wb+"))
+            with _writing():
+                self._file = laspy.open(
+                    self._stream,
+                    mode="w",
+                    header=self._header,
+                    do_compress=path.suffix.lower() == ".laz",
+                    closefd=False,
+                )
+            stack.pop_all()
 
     def write(self, chunk: Chunk, labels: NDArray[np.int32]) -> None:
         """Write the points of a chunk with their labels."""
@@ -109,7 +120,7 @@ class CloudLabels(LabelWriter):
 
     def close(self) -> None:
         """Finish the file."""
-        with _writing():
+        with self._stream, _writing():
             self._file.close()
 
 

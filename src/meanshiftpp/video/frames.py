@@ -196,7 +196,7 @@ def write_frames(
                 yield write
                 container.mux(stream.encode(None))
         except av.FFmpegError as error:
-            raise FileAccessError(f"cannot write {str(path)!r}: {_reason(error)}") from error
+            raise FileAccessError.for_file(path, "write", _reason(error)) from error
         if not written:
             raise InvalidInputError(
                 f"a video must have at least one frame, got no frames for {str(path)!r}"
