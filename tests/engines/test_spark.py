@@ -266,7 +266,7 @@ def test_vectors_of_several_lengths_in_several_partitions_raise(
     monkeypatch.setattr(spark, "FAN_IN", fan_in)
     vector = "if(id = 3, array(1D), array(1D, 2D)) as features"
     df = session.range(0, 4, 1, 4).selectExpr(vector)
-    message = r"partition [0-3] has (1|2) features, but (1|2) were expected"
+    message = r"partition [0-3] has (1 feature|2 features), but (1|2) were expected"
     with pytest.raises(GridMismatchError, match=message):
         spark.MeanShiftPP(bandwidth=1.0).fit(df)
 
@@ -277,7 +277,7 @@ def test_vectors_of_several_lengths_in_several_batches_raise(session, spark):
     first_batch = -(-tasks.ROWS // 10_000) * 10_000  # rows, in batches of Spark's size
     vector = f"if(id < {first_batch}, array(1D, 2D), array(1D)) as features"
     df = session.range(0, first_batch + 10, 1, 1).selectExpr(vector)
-    with pytest.raises(GridMismatchError, match="partition 0 has 1 features, but 2 were expected"):
+    with pytest.raises(GridMismatchError, match="partition 0 has 1 feature, but 2 were expected"):
         spark.MeanShiftPP(bandwidth=1.0).fit(df)
 
 
@@ -308,7 +308,7 @@ def test_bad_input_raises(session, spark):
 
 def test_search_that_reaches_max_iter_warns_once(session, spark, tmp_path, recwarn):
     with pytest.warns(
-        ConvergenceWarning, match="after 1 steps; use a larger bandwidth, or raise maxIter"
+        ConvergenceWarning, match="after 1 step; use a larger bandwidth, or raise maxIter"
     ):
         model = spark.fit(session.createDataFrame(table()), NAMES, 0.5, max_iter=1)
     model.save(str(tmp_path / "model"))

@@ -22,6 +22,7 @@ from meanshiftpp.apps.cli.options import (
     Threads,
     build_grid_with_progress,
     check_columns,
+    check_periods,
     open_source,
     parse_bandwidth,
     parse_periods,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from meanshiftpp.core.grid import Grid
 
 FEATURES_SHOWN = 12
+MERGE_ADVICE = "build all grids with the same --columns of `grid build`"
 
 grid = typer.Typer(
     cls=Group,
@@ -70,6 +72,7 @@ def build(
 
         check_writable(output)
         source = open_source(files, columns)
+        check_periods(periodic, source.columns)
         check_no_overwrite([output, checkpoint], source.paths)
         empty = Grid.empty(cell_size, len(source.columns), periodic=periods)
         built = build_grid_with_progress(source, empty, checkpoint, every, threads)
@@ -100,7 +103,7 @@ def merge(
             total, columns = GridSum(Grid.load(files[0])), columns_of(files[0])
             for file in files[1:]:
                 total.add(Grid.load(file), str(file))
-                check_columns(file, columns_of(file), files[0], columns)
+                check_columns(file, columns_of(file), files[0], columns, advice=MERGE_ADVICE)
             merged = total.grid()
             merged.save(output, columns=columns)
         _print_grid(output, merged, columns, as_json)
