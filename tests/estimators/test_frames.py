@@ -55,7 +55,7 @@ def test_arrays_keep_their_positions():
     ],
 )
 def test_errors_about_weights_carry_parameter_row_and_value(weight, row, got):
-    with pytest.raises(InvalidInputError, match="^sample_weight ") as raised:
+    with pytest.raises(InvalidInputError, match=r"^sample_weight ") as raised:
         MeanShiftPP(1.0).fit(np.zeros((3, 1)), sample_weight=weight)
     assert (raised.value.parameter, raised.value.row) == ("sample_weight", row)
     assert raised.value.got == got

@@ -81,7 +81,7 @@ from meanshiftpp.errors import MeanShiftPPError
 
 n_features, offset, threads = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
 rng = np.random.default_rng(0)
-X = np.asfortranarray(rng.normal(size=(60_000, n_features)) * 20 + offset)
+X = np.asfortranarray(rng.normal(size=(40_000, n_features)) * 20 + offset)
 stop = threading.Event()
 
 def mutate():
@@ -95,7 +95,7 @@ other = threading.Thread(target=mutate)
 other.start()
 fitted = 0
 try:
-    for k in range(15):
+    for k in range(6):
         try:
             labels = MeanShiftPP(1.0 + k, n_jobs=threads).fit(X).labels_
             assert labels.min() >= 0 and len(labels) == len(X)

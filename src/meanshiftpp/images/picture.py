@@ -30,6 +30,7 @@ __all__ = ["LABEL_FORMATS", "PICTURE_FORMATS", "Picture", "read", "write", "writ
 TIFF = (".tif", ".tiff")
 PICTURE_FORMATS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", *TIFF)
 LABEL_FORMATS = (".png", *TIFF)
+_PILLOW_FORMATS = ("PNG", "JPEG", "MPO", "WEBP", "BMP", "TIFF")  # MPO: a .jpg of several views
 _NO_ALPHA = (".jpg", ".jpeg", ".bmp")
 _MAX_LABELS_16_BIT = 2**16 - 1
 _NODATA = 42113  # GDAL's tag
@@ -215,11 +216,19 @@ def _max_pixels() -> float:
 # -- decoding ----------------------------------------------------------------------------------
 
 
+def open_with_pillow(path: Path) -> Any:
+    """Open a picture in one of the formats of `PICTURE_FORMATS`, whatever its suffix.
+
+    Pillow would choose any format by the content; for some, it runs other programs.
+    """
+    return need("PIL.Image", "image").open(path, formats=_PILLOW_FORMATS)
+
+
 def _read_with_pillow(path: Path) -> NDArray[Any]:
     images, ops = need("PIL.Image", "image"), need("PIL.ImageOps", "image")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", images.DecompressionBombWarning)
-        with images.open(path) as file:
+        with open_with_pillow(path) as file:
             file.load()
             image = ops.exif_transpose(file)
     if image.mode == "1":
@@ -265,7 +274,7 @@ def _no_data(values: NDArray[Any], page: Any) -> NDArray[np.bool_]:
 
 def _colormap_indices(path: Path) -> NDArray[Any]:
     """Read the indices into the colour map, before they are replaced by colours."""
-    with need("PIL.Image", "image").open(path) as file:
+    with open_with_pillow(path) as file:
         return np.asarray(file)
 
 
