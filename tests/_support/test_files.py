@@ -151,3 +151,12 @@ def test_a_new_file_has_the_mode_of_any_new_file(tmp_path: Path):
     with atomic_path(tmp_path / "a.csv") as target:
         target.write_text("whole")
     assert (tmp_path / "a.csv").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.parametrize("stem", ["\u4e2d" * 80, "a" * 240, "two\nlines", "bad\udcff"])
+def test_every_name_of_an_output_has_a_temporary_name(tmp_path: Path, stem: str):
+    path = tmp_path / f"{stem}.csv"
+    with atomic_path(path) as target:
+        assert leftovers._NAME.fullmatch(target.name)
+        target.write_text("whole")
+    assert path.read_text() == "whole"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import stat
@@ -14,6 +15,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import rasterio
+from tests.apps.cli.command_line import run
 
 from meanshiftpp import Grid
 from meanshiftpp.apps.cli.sweep import _draw
@@ -228,3 +230,18 @@ def test_a_loop_of_links_is_an_error(out, inputs, name, write):
     (out / name).symlink_to(name)
     with pytest.raises(FileAccessError, match="Too many levels of symbolic links"):
         write(out / name, inputs)
+
+
+def test_a_grid_can_be_built_into_a_device_and_a_pipe(out, inputs):
+    build = ("grid", "build", inputs / "in.npy", "-b", 0.5, "-o")
+    code, text, _ = run(*build, "/dev/null", "--json")
+    assert (code, Path("/dev/null").is_char_device()) == (0, True)
+    os.mkfifo(out / "pipe")
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append((out / "pipe").read_bytes()))
+    reader.start()
+    assert run(*build, out / "pipe")[0] == 0
+    reader.join()
+    (out / "copy.grid").write_bytes(received[0])
+    assert Grid.load(out / "copy.grid") == Grid.from_points(POINTS, 0.5)
+    assert json.loads(text)["cells"] == len(Grid.load(out / "copy.grid"))

@@ -223,6 +223,15 @@ def test_pipeline_of_vectors_is_saved_and_loaded(session, spark, tmp_path, optio
     np.testing.assert_array_equal(labelled["prediction"], one.labels_)
 
 
+def test_a_column_of_the_data_is_not_overwritten(session, spark):
+    df = session.createDataFrame(table(label=np.arange(len(X))))
+    model = spark.fit(df, NAMES, 0.9)
+    with pytest.raises(InvalidInputError, match="predictionCol must be a new column, got 'label'"):
+        model.transform(df)
+    labelled = model.copy({model.predictionCol: "cluster"}).transform(df)
+    assert labelled.columns == [*df.columns, "cluster"]
+
+
 def test_model_of_columns_is_saved_and_loaded(session, spark, tmp_path):
     df = session.createDataFrame(table())
     options = {"resolution": 3, "periodic": [None, 11.0, None], "tol": 0.01, "max_iter": 99}

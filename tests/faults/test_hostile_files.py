@@ -106,7 +106,7 @@ def test_a_script_with_the_name_of_a_picture_is_an_error(tmp_path):
     path.write_text(
         "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\nshowpage\n%%EOF\n"
     )
-    with pytest.raises(InvalidInputError, match="a.png"):
+    with pytest.raises(InvalidInputError, match=r"a\.png"):
         picture.read(path)
 
 
@@ -130,7 +130,7 @@ def test_a_raster_that_refers_to_another_file_is_an_error(tmp_path):
         "<SimpleSource><SourceFilename>/etc/passwd</SourceFilename></SimpleSource>"
         "</VRTRasterBand></VRTDataset>"
     )
-    with pytest.raises(InvalidInputError, match="a.tif' is not a raster, or is damaged"):
+    with pytest.raises(InvalidInputError, match=r"a\.tif' is not a raster, or is damaged"):
         open_points(tmp_path / "a.tif")
 
 

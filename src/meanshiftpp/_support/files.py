@@ -45,6 +45,7 @@ _SPECIAL = {
     stat.S_IFDIR: "a folder",
 }
 _COPY_BYTES = 1 << 20
+_PERMISSIONS = 0o777
 _STREAMS = (stat.S_IFIFO, stat.S_IFCHR)  # special files that take content of any length
 
 
@@ -82,7 +83,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
                     shutil.copyfileobj(content, stream, _COPY_BYTES)
                 return
             if old is not None:
-                target.chmod(stat.S_IMODE(old.st_mode))
+                target.chmod(old.st_mode & _PERMISSIONS)
             target.replace(real_path(path))
         except FileAccessError:  # may be about another file, which its message names
             raise
@@ -266,7 +267,7 @@ def _take_over(path: str | os.PathLike[str], target: Path, old: os.stat_result) 
             )
             raise FileAccessError.for_file(path, "write", problem) from error
     # Some libraries read what they have written; the exact mode is set at the end.
-    target.chmod(stat.S_IMODE(old.st_mode) | 0o600)
+    target.chmod(old.st_mode & _PERMISSIONS | 0o600)
 
 
 _swept: set[Path] = set()  # folders in which this process has looked for leftovers

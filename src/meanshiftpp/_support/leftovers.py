@@ -29,12 +29,14 @@ except ImportError:  # Windows
 __all__ = ["create_file", "create_folder", "new_name", "release", "sweep"]
 
 _MARK = f"meanshiftpp-{zlib.crc32(platform.node().encode()):08x}-"
-_NAME = re.compile(rf"\..*-{_MARK}[0-9a-f]{{12}}(\.\w+)*|{_MARK}[0-9a-f]{{12}}")
+_NAME = re.compile(rf"(?s)\..*-{_MARK}[0-9a-f]{{12}}(\.\w+)*|{_MARK}[0-9a-f]{{12}}")
+_STEM_BYTES = 100  # of the 255 that a name may have
 
 
 def new_name(stem: str = "", suffix: str = "") -> str:
     """Return a new name: hidden and with a stem for a file, visible without one for a folder."""
-    return (f".{stem[:100]}-" if stem else "") + f"{_MARK}{uuid.uuid4().hex[:12]}{suffix}"
+    short = stem.encode(errors="ignore")[:_STEM_BYTES].decode(errors="ignore")
+    return (f".{short}-" if stem else "") + f"{_MARK}{uuid.uuid4().hex[:12]}{suffix}"
 
 
 def create_file(path: Path, mode: int) -> int | None:
