@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+
 from meanshiftpp import MeanShiftPP
 
 X = np.random.default_rng(0).normal(size=(20_000, 2)).cumsum(axis=0) / 9
