@@ -41,7 +41,7 @@ THIRD_PARTY = {
     "estimators": {"sklearn", "joblib"},
     "video": {"scipy"},
     "engines": {"sklearn", "pyspark"},
-    "apps": {"sklearn", "typer", "rich", "fastapi", "uvicorn"},
+    "apps": {"sklearn", "typer", "rich", "fastapi", "starlette", "uvicorn"},
 }
 
 # Heavy or optional packages, none of which a plain `import meanshiftpp` may load.

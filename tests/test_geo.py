@@ -67,6 +67,11 @@ def test_signed_longitudes_are_from_minus_180_to_180():
     [
         (lambda: geo.degrees(0, 10), "positive and finite, got 0"),
         (lambda: geo.degrees(np.nan, 10), "positive and finite"),
+        (lambda: geo.degrees("5 km", 10), "metres must be a number, .*got '5 km'"),
+        (lambda: geo.degrees([1, 2], 10), "metres must be a number"),
+        (lambda: geo.degrees(1, None), "latitude must be a number .*got None"),
+        (lambda: geo.to_xyz([["a", "b"]]), "expected 2 columns of numbers"),
+        (lambda: geo.to_xyz([[1, 2], [3]]), "expected 2 columns of numbers"),
         (lambda: geo.degrees(1, 91), "from -90 to 90 degrees, got 91"),
         (lambda: geo.degrees(1_000, 90), "use to_xyz near the poles"),
         (

@@ -18,7 +18,10 @@ def main() -> None:
         sys.exit(f"error: {error}")
     from meanshiftpp.apps.cli.app import app
 
-    signal.signal(signal.SIGTERM, _exit_on_signal)
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        if number and signal.getsignal(number) == signal.SIG_DFL:  # `nohup` ignores SIGHUP
+            signal.signal(number, _exit_on_signal)
     app(prog_name="meanshiftpp")
 
 

@@ -159,6 +159,13 @@ class GridFileError(MeanShiftPPError, ValueError):
 class FileAccessError(MeanShiftPPError, OSError):
     """A file that cannot be found, read or written.
 
+    Attributes
+    ----------
+    place : str or None
+        The quoted path of the file, as the message states it.
+    action, problem : str
+        The parts of the message around the place: "cannot ACTION PLACE: PROBLEM".
+
     Examples
     --------
     >>> from meanshiftpp import Grid
@@ -167,6 +174,24 @@ class FileAccessError(MeanShiftPPError, OSError):
     ...
     meanshiftpp.errors.FileAccessError: cannot read 'nowhere.grid': No such file or directory
     """
+
+    place: str | None = None
+    action = problem = ""
+
+    @classmethod
+    def for_file(cls, path: str | os.PathLike[str], action: str, problem: str) -> Self:
+        """Return an error about a file: "cannot ACTION 'PATH': PROBLEM"."""
+        return cls._with_place(repr(str(path)), action, problem)
+
+    def at(self, place: str) -> FileAccessError:
+        """Return a copy that states the file in the words of a front end."""
+        return self._with_place(place, self.action, self.problem) if self.place else self
+
+    @classmethod
+    def _with_place(cls, place: str, action: str, problem: str) -> Self:
+        error = cls(f"cannot {action} {place}: {problem}")
+        error.place, error.action, error.problem = place, action, problem
+        return error
 
 
 class MissingExtraError(MeanShiftPPError, ImportError):

@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from meanshiftpp._support.checks import is_number
 from meanshiftpp.errors import InvalidInputError
 
 __all__ = ["EARTH_RADIUS", "PERIODIC", "degrees", "signed", "to_lonlat", "to_xyz"]
@@ -57,10 +58,12 @@ def degrees(metres: float, latitude: float) -> NDArray[np.float64]:
     array([[-179.97,  -17.03],
            [ 178.45,  -18.15]])
     """
-    if not (np.isfinite(metres) and metres > 0):
-        raise InvalidInputError(f"metres must be positive and finite, got {metres}")
-    if not -90 <= latitude <= 90:
-        raise InvalidInputError(f"latitude must be from -90 to 90 degrees, got {latitude}")
+    if not (is_number(metres) and 0 < metres < np.inf):
+        expected = "a number, positive and finite"
+        raise InvalidInputError.for_parameter("metres", expected, metres)
+    if not (is_number(latitude) and -90 <= latitude <= 90):
+        expected = "a number from -90 to 90 degrees"
+        raise InvalidInputError.for_parameter("latitude", expected, latitude)
     north = float(np.degrees(metres / EARTH_RADIUS))
     parallel = float(np.cos(np.radians(latitude)))  # length of the parallel, in equators
     if north > 120 * parallel:  # the window of three bandwidths would overlap itself
@@ -160,7 +163,10 @@ def to_lonlat(xyz: ArrayLike) -> NDArray[np.float64]:
 
 
 def _as_columns(table: ArrayLike, n: int, names: str) -> NDArray[np.float64]:
-    values = np.asarray(table, np.float64)
+    try:
+        values = np.asarray(table, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"expected {n} columns of numbers, {names}; {error}") from error
     if values.ndim != 2 or values.shape[1] != n:
         raise InvalidInputError(f"expected {n} columns, {names}; got shape {values.shape}")
     return values

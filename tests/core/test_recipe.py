@@ -202,7 +202,7 @@ def test_reaching_max_iter_warns_once(points, call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call(points)
-    assert_one_warning(caught, "the search still moved points after 1 steps; use a larger")
+    assert_one_warning(caught, "the search still moved points after 1 step; use a larger")
 
 
 @pytest.mark.parametrize("call", LIMITED.values(), ids=LIMITED)
@@ -210,7 +210,7 @@ def test_search_of_an_image_that_reaches_max_iter_warns_once(one_step, call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    assert_one_warning(caught, "the search still moved points after 1 steps")
+    assert_one_warning(caught, "the search still moved points after 1 step")
 
 
 def test_sweep_counts_the_searches_that_reached_max_iter(points):

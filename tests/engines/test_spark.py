@@ -223,6 +223,15 @@ def test_pipeline_of_vectors_is_saved_and_loaded(session, spark, tmp_path, optio
     np.testing.assert_array_equal(labelled["prediction"], one.labels_)
 
 
+def test_a_column_of_the_data_is_not_overwritten(session, spark):
+    df = session.createDataFrame(table(label=np.arange(len(X))))
+    model = spark.fit(df, NAMES, 0.9)
+    with pytest.raises(InvalidInputError, match="predictionCol must be a new column, got 'label'"):
+        model.transform(df)
+    labelled = model.copy({model.predictionCol: "cluster"}).transform(df)
+    assert labelled.columns == [*df.columns, "cluster"]
+
+
 def test_model_of_columns_is_saved_and_loaded(session, spark, tmp_path):
     df = session.createDataFrame(table())
     options = {"resolution": 3, "periodic": [None, 11.0, None], "tol": 0.01, "max_iter": 99}
@@ -266,7 +275,7 @@ def test_vectors_of_several_lengths_in_several_partitions_raise(
     monkeypatch.setattr(spark, "FAN_IN", fan_in)
     vector = "if(id = 3, array(1D), array(1D, 2D)) as features"
     df = session.range(0, 4, 1, 4).selectExpr(vector)
-    message = r"partition [0-3] has (1|2) features, but (1|2) were expected"
+    message = r"partition [0-3] has (1 feature|2 features), but (1|2) were expected"
     with pytest.raises(GridMismatchError, match=message):
         spark.MeanShiftPP(bandwidth=1.0).fit(df)
 
@@ -277,7 +286,7 @@ def test_vectors_of_several_lengths_in_several_batches_raise(session, spark):
     first_batch = -(-tasks.ROWS // 10_000) * 10_000  # rows, in batches of Spark's size
     vector = f"if(id < {first_batch}, array(1D, 2D), array(1D)) as features"
     df = session.range(0, first_batch + 10, 1, 1).selectExpr(vector)
-    with pytest.raises(GridMismatchError, match="partition 0 has 1 features, but 2 were expected"):
+    with pytest.raises(GridMismatchError, match="partition 0 has 1 feature, but 2 were expected"):
         spark.MeanShiftPP(bandwidth=1.0).fit(df)
 
 
@@ -308,7 +317,7 @@ def test_bad_input_raises(session, spark):
 
 def test_search_that_reaches_max_iter_warns_once(session, spark, tmp_path, recwarn):
     with pytest.warns(
-        ConvergenceWarning, match="after 1 steps; use a larger bandwidth, or raise maxIter"
+        ConvergenceWarning, match="after 1 step; use a larger bandwidth, or raise maxIter"
     ):
         model = spark.fit(session.createDataFrame(table()), NAMES, 0.5, max_iter=1)
     model.save(str(tmp_path / "model"))

@@ -10,6 +10,7 @@ import pytest
 laspy = pytest.importorskip("laspy")
 
 from tests.helpers import fit_labels  # noqa: E402
+from tests.io.fuzz_laz import fuzz  # noqa: E402
 
 from meanshiftpp import seek  # noqa: E402
 from meanshiftpp.errors import InvalidInputError  # noqa: E402
@@ -92,3 +93,47 @@ def test_the_error_of_a_damaged_file_names_it(tmp_path, suffix):
     path.write_bytes(path.read_bytes()[:20_000])
     with pytest.raises(InvalidInputError, match=f"a{suffix}' is .*damaged"):
         build_grid(open_points(path), 1)
+
+
+def test_random_damage_is_an_error_and_never_ends_the_process():
+    outcomes, failures = fuzz(48)
+    assert failures == []
+    assert outcomes["InvalidInputError"] > 5
+
+
+def corrupt(path: Path, position: int, value: bytes) -> None:
+    content = bytearray(path.read_bytes())
+    content[position : position + len(value)] = value
+    path.write_bytes(content)
+
+
+def points_at(path: Path) -> int:
+    return int.from_bytes(path.read_bytes()[96:100], "little")
+
+
+@pytest.mark.parametrize(
+    ("field", "problem"),
+    [
+        ("number of chunks", "its table states 4,294,967,295 chunks"),
+        ("position of the table", "its table of chunks is at byte 1,099,511,627,776"),
+        ("records", "its header states 4,294,967,295 records"),
+    ],
+)
+def test_sizes_that_a_laz_file_cannot_hold_are_errors(tmp_path, field, problem):
+    path = tmp_path / "a.laz"
+    write(path)
+    start = points_at(path)
+    table = int.from_bytes(path.read_bytes()[start : start + 8], "little")
+    places = {"number of chunks": table + 4, "position of the table": start, "records": 100}
+    value = (1 << 40).to_bytes(8, "little") if "position" in field else b"\xff" * 4
+    corrupt(path, places[field], value)
+    with pytest.raises(InvalidInputError, match=f"a.laz' is not a .laz .*or is damaged: {problem}"):
+        open_points(path)
+
+
+def test_a_las_file_that_states_more_points_than_it_holds_is_an_error(tmp_path):
+    path = tmp_path / "a.las"
+    write(path)
+    corrupt(path, 107, (1 << 31).to_bytes(4, "little"))  # the number of points
+    with pytest.raises(InvalidInputError, match="it ends after 5000 of 2147483648 points"):
+        open_points(path)

@@ -78,7 +78,7 @@ def test_integers_are_not_rounded_because_of_a_late_real_number(tmp_path, small_
 def test_text_among_numbers_is_an_error(tmp_path, small_chunks):
     path = tmp_path / "text.csv"
     path.write_text("x\n" + "12\n" * 20_000 + "tall\n")
-    with pytest.raises(InvalidInputError, match=r"text.csv.*column 'x' holds string, not numbers"):
+    with pytest.raises(InvalidInputError, match=r"text.csv, row 20001, column 'x' is 'tall'"):
         build_grid(open_points(path), 1)
 
 
@@ -92,16 +92,29 @@ def test_column_that_begins_empty_is_a_feature(tmp_path):
         build_grid(open_points(path), 1)
 
 
-def test_columns_that_are_not_numeric_are_listed(tmp_path):
-    """One value that is not a number makes a column text; the source reports that value."""
+@pytest.mark.parametrize("row", [1, 2, 50_002])
+def test_one_value_that_is_not_a_number_is_an_error_and_no_column_is_lost(tmp_path, row):
+    path = tmp_path / "bad.csv"
+    lines = ["A,0.5,2,3"] * 50_001
+    lines.insert(row - 1, "C,oops,2,3")
+    path.write_text("\n".join(["town,x,y,z", *lines]))
+    problem = f"bad.csv, row {row}, column 'x' is 'oops', not a number; correct it, or select"
+    for columns in (None, ["x", "y"]):
+        with pytest.raises(InvalidInputError, match=problem):
+            open_points(path, columns)
+    source = open_points(path, ["y", "z"])
+    assert source.left_out == {}  # the caller chose columns
+    assert len(source.read()) == 50_002
+
+
+def test_columns_of_text_are_left_out_and_listed(tmp_path):
     path = tmp_path / "late.csv"
-    path.write_text("town,x,y,z\nA,1,2,3\n" + "B,0.5,2,3\n" * 50_000 + "C,oops,2,3\n")
+    path.write_text("town,x,note\nA,1,\n" + "B,0.5,7 or 8\n" * 50 + "C,,\n")
     source = open_points(path)
-    assert source.columns == ("y", "z")
-    assert source.left_out == {"town": "'A' in row 1", "x": "'oops' in row 50002"}
-    with pytest.raises(InvalidInputError, match=r"'x' holds string.*: 'oops' in row 50002$"):
-        open_points(path, ["x", "y"])
-    assert open_points(path, ["y"]).left_out == {}  # the caller chose columns
+    assert source.columns == ("x",)
+    assert source.left_out == {"town": "'A' in row 1", "note": "'7 or 8' in row 2"}
+    with pytest.raises(InvalidInputError, match=r"late.csv, row 1, column 'town' is 'A', not a nu"):
+        open_points(path, ["town", "x"])
     table = pa.table({"name": ["A"], "x": [1.5], "on": [datetime.date(2020, 1, 1)]})
     for suffix in (".parquet", ".arrow"):
         source = open_points(write(tmp_path / f"t{suffix}", table))

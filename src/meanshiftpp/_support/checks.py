@@ -122,8 +122,10 @@ def divide_periods(
         if cells < window:
             raise InvalidInputError(
                 f"a period must hold at least a window of {window} cells, but the period "
-                f"{length:g} of feature {j} holds {cells:g} cells of size {cell_size[j]:g}; "
-                f"use a bandwidth of at most {length / 3:g} for that feature"
+                f"{length:g} of feature {j} holds {cells:g} of size {cell_size[j]:g}; "
+                f"use a bandwidth of at most {length / 3:g} for that feature",
+                column=j,
+                parameter="periodic",
             )
         if cells >= MAX_CELL:
             raise InvalidInputError(
@@ -184,23 +186,30 @@ def as_weights(sample_weight: ArrayLike, points: NDArray[Any]) -> Weights:
     w, n = to_device_of(points, sample_weight), len(points)
     w = w.astype(np.float64) if w.dtype == np.float16 else w
     if w.shape != (n,):
-        raise InvalidInputError(f"sample_weight must have shape ({n},), got {w.shape}")
+        raise _weight_error(f"must have shape ({n},), got {w.shape}", got=w.shape)
     if w.dtype.kind not in "biuf":
-        raise InvalidInputError(f"sample_weight must hold real numbers, got dtype {w.dtype}")
+        raise _weight_error(f"must hold real numbers, got dtype {w.dtype}", got=w.dtype)
     bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0)))
     if bad.size:
-        raise InvalidInputError(
-            f"sample_weight must be finite and not negative, got {w[bad[0]]} at {bad[0]}"
-        )
+        row = int(bad[0])
+        raise _weight_error(f"must be finite and not negative, got {w[row]} at {row}", w[row], row)
     whole = w.dtype.kind in "biu"
     peak = w.max() if w.size else 0
     if whole and peak > COUNT_LIMIT:
-        raise InvalidInputError(
-            f"a whole sample_weight must be at most {COUNT_LIMIT:,}, got {peak} at {w.argmax()}"
-        )
+        row = int(w.argmax())
+        limit = f"must be at most {COUNT_LIMIT:,} if it is whole"
+        raise _weight_error(f"{limit}, got {peak} at {row}", peak, row)
     if whole or (peak <= COUNT_LIMIT and (w == np.floor(w)).all()):
         return Weights(w, module_of(w).ascontiguousarray(w, dtype=np.uint64), 1.0, True)
     return Weights(w, *_real_weights(w.astype(np.float64)), False)
+
+
+def _weight_error(problem: str, got: object = None, row: int | None = None) -> InvalidInputError:
+    """Return an error about the weights, or the weight of a row."""
+    parameter = "sample_weight"
+    error = InvalidInputError(f"{parameter} {problem}", parameter=parameter, got=got)
+    error.row = row
+    return error
 
 
 def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
@@ -209,13 +218,12 @@ def _real_weights(w: NDArray[np.float64]) -> tuple[NDArray[np.uint64], float]:
     part = math.ldexp(1.0, max(math.frexp(float(w.max()))[1] - 30, _MIN_EXPONENT))
     total = float(np.rint(w / part).astype(np.int64).sum()) * part
     if not math.isfinite(total):
-        raise InvalidInputError("the sum of sample_weight overflows; scale the weights down")
+        raise _weight_error("has a sum that overflows; scale the weights down")
     exponent = math.frexp(total)[1] - _REAL_WEIGHT_BITS
     if exponent < _MIN_EXPONENT or not total:
-        raise InvalidInputError(
-            f"the largest sample_weight, {w.max():g}, is too small to be divided; "
-            "scale the weights up"
-        )
+        peak = w.max()
+        problem = f"is too small to be divided, at most {peak:g}; scale the weights up"
+        raise _weight_error(problem, peak, int(w.argmax()))
     unit = math.ldexp(1.0, exponent)
     counts = np.where(w > 0, np.maximum(np.rint(w / unit), 1), 0)
     _warn_of_inflation(w, unit, total)

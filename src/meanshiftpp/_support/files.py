@@ -1,28 +1,52 @@
 """Atomic writing of files, and checks of paths before a long computation.
 
 Output goes to a temporary file in the same folder, which gets the final name when it is complete:
-a run that fails leaves an existing file intact.
+a run that fails leaves an existing file intact. The rules for an existing output:
+
+- A regular file is replaced by a file of the same mode, owner and group. Its other names (hard
+  links) keep the old content.
+- A symbolic link stays, and the file that it leads to is replaced.
+- A pipe or a character device such as /dev/null receives the content once it is complete.
+- Folders, sockets, block devices and read-only files are errors.
+
+Temporary files of a process that was killed are removed by the next one that writes to the folder.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
-import uuid
+import shutil
+import stat
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from meanshiftpp._support import leftovers
 from meanshiftpp.errors import FileAccessError, InvalidInputError
 
 __all__ = [
     "atomic_path",
     "check_no_overwrite",
     "check_readable",
+    "check_regular",
     "check_writable",
     "known_suffix",
+    "real_path",
     "suffix_of",
 ]
+
+_SPECIAL = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: "a folder",
+}
+_COPY_BYTES = 1 << 20
+_PERMISSIONS = 0o777
+_STREAMS = (stat.S_IFIFO, stat.S_IFCHR)  # special files that take content of any length
 
 
 @contextmanager
@@ -37,7 +61,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     Yields
     ------
     target : Path
-        An empty file in the same folder with the same suffix.
+        An empty file with the same suffix, in the same folder if `path` is a regular file.
 
     Examples
     --------
@@ -50,10 +74,17 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     [file.name for file in Path(folder).iterdir()]
     ['a.txt']
     """
-    with _temporary_file(path) as target:
+    old = _output_status(path)
+    with _temporary_file(path, old) as target:
         try:
             yield target
-            target.replace(Path(path).resolve())
+            if _is_stream(old):
+                with target.open("rb") as content, Path(path).open("wb") as stream:
+                    shutil.copyfileobj(content, stream, _COPY_BYTES)
+                return
+            if old is not None:
+                target.chmod(old.st_mode & _PERMISSIONS)
+            target.replace(real_path(path))
         except FileAccessError:  # may be about another file, which its message names
             raise
         except OSError as error:
@@ -63,16 +94,32 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 def check_readable(path: str | os.PathLike[str]) -> None:
     """Raise FileAccessError early: reader libraries report missing files in different ways."""
     try:
+        check_regular(path, "read")
         with Path(path).open("rb"):
             pass
+    except FileAccessError:
+        raise
     except OSError as error:
         raise _access_error("read", path, error) from error
 
 
+def check_regular(path: str | os.PathLike[str], action: str) -> None:
+    """Raise FileAccessError for an existing special file: opening a pipe would wait for ever."""
+    file = Path(path)
+    kind = stat.S_IFMT(file.stat().st_mode) if file.exists() else stat.S_IFREG
+    if kind in _SPECIAL and kind != stat.S_IFDIR:
+        raise _special_error(action, path, kind)
+
+
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise FileAccessError if a file cannot be written; an existing one is left unchanged."""
-    with _temporary_file(path):
+    with _temporary_file(path, _output_status(path)):
         pass
+
+
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path without symbolic links; `Path.resolve` raises for a loop of them."""
+    return Path(os.path.realpath(path))
 
 
 def check_no_overwrite(
@@ -146,40 +193,84 @@ def _same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> b
     first, second = Path(path), Path(other)
     if first.exists() and second.exists():
         return first.samefile(second)
-    return first.resolve() == second.resolve()
+    return real_path(first) == real_path(second)
+
+
+def _output_status(path: str | os.PathLike[str]) -> os.stat_result | None:
+    """Return the status of an existing output, None for a new one; raise if it cannot be written.
+
+    Links are followed; a loop of links is an error of the system.
+    """
+    try:
+        old = Path(path).stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _access_error("write", path, error) from error
+    kind = stat.S_IFMT(old.st_mode)
+    if kind == stat.S_IFDIR:
+        raise FileAccessError.for_file(path, "write", "it is a folder")
+    if kind in _SPECIAL and kind not in _STREAMS:
+        raise _special_error("write", path, kind)
+    if not (os.access(path, os.W_OK) and old.st_mode & 0o222):
+        problem = "it exists and is read-only; name another file or make it writable"
+        raise FileAccessError.for_file(path, "write", problem)
+    return old
+
+
+def _is_stream(old: os.stat_result | None) -> bool:
+    return old is not None and stat.S_IFMT(old.st_mode) in _STREAMS
 
 
 @contextmanager
-def _temporary_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def _temporary_file(path: str | os.PathLike[str], old: os.stat_result | None) -> Iterator[Path]:
     """Create an empty file in the folder of `path`, the only reliable test of write access.
 
-    The temporary file is always removed on exit.
+    The temporary file is always removed on exit. It replaces the file of status `old`, if any.
     """
-    final = Path(path).resolve()
-    target = final.with_name(f".{final.stem[:100]}-{uuid.uuid4().hex[:12]}{final.suffix}")
-    if final.is_dir():
-        raise FileAccessError(f"cannot write {str(path)!r}: it is a folder")
-    if final.exists() and not (os.access(final, os.W_OK) and final.stat().st_mode & 0o222):
-        raise FileAccessError(
-            f"cannot write {str(path)!r}: it exists and is read-only; name another file or make it "
-            "writable"
-        )
-    if not final.parent.is_dir():
-        raise FileAccessError(
-            f"cannot write {str(path)!r}: there is no folder {str(final.parent)!r}"
-        )
+    folder = Path(tempfile.gettempdir()) if _is_stream(old) else real_path(path).parent
+    if not folder.is_dir():
+        raise FileAccessError.for_file(path, "write", f"there is no folder {str(folder)!r}")
+    if folder not in _swept:
+        _swept.add(folder)
+        leftovers.sweep(folder)
+    target = folder / leftovers.new_name(Path(path).stem, Path(path).suffix)
     _unfinished.add((os.getpid(), target))
+    lock = None
     try:
         try:
-            target.open("x").close()
+            lock = leftovers.create_file(target, 0o666 if old is None else 0o600)
+            if old is not None and not _is_stream(old):
+                _take_over(path, target, old)
+        except FileAccessError:
+            raise
         except OSError as error:
             raise _access_error("write", path, error) from error
         yield target
     finally:
         with suppress(OSError):
             target.unlink()
+        leftovers.release(lock)
         _unfinished.discard((os.getpid(), target))
 
+
+def _take_over(path: str | os.PathLike[str], target: Path, old: os.stat_result) -> None:
+    """Give the replacement of a file its owner, group and mode."""
+    new = target.stat()
+    if hasattr(os, "chown") and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.chown(target, old.st_uid, old.st_gid)
+        except PermissionError as error:
+            problem = (
+                "it belongs to another user or group, which its replacement could not keep; "
+                "name another file or remove this one"
+            )
+            raise FileAccessError.for_file(path, "write", problem) from error
+    # Some libraries read what they have written; the exact mode is set at the end.
+    target.chmod(old.st_mode & _PERMISSIONS | 0o600)
+
+
+_swept: set[Path] = set()  # folders in which this process has looked for leftovers
 
 # A signal may end the program between the creation of a file and the block that removes it.
 _unfinished: set[tuple[int, Path]] = set()
@@ -194,5 +285,10 @@ def _remove_unfinished() -> None:
                 target.unlink()
 
 
+def _special_error(action: str, path: str | os.PathLike[str], kind: int) -> FileAccessError:
+    problem = f"it is {_SPECIAL[kind]}, not a regular file; name another file"
+    return FileAccessError.for_file(path, action, problem)
+
+
 def _access_error(action: str, path: str | os.PathLike[str], error: OSError) -> FileAccessError:
-    return FileAccessError(f"cannot {action} {str(path)!r}: {error.strerror or error}")
+    return FileAccessError.for_file(path, action, error.strerror or str(error))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._kernel import OFFSET_BITS
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.rows import Rows, merge_rows
 from meanshiftpp.errors import GridMismatchError
@@ -126,5 +127,6 @@ class GridSum(Generic[G]):
     def _check_width(self, n_features: int, name: str) -> None:
         if n_features != self._total.n_features:
             raise GridMismatchError(
-                f"{name} has {n_features} features, but {self._total.n_features} were expected"
+                f"{name} has {pluralize(n_features, 'feature')}, "
+                f"but {self._total.n_features} were expected"
             )

@@ -250,7 +250,8 @@ class Grid:
         """Bin points, as `as_points` returns them, into checked cells; see `bin`."""
         if points.shape[1] != len(cell_size):
             raise InvalidInputError(
-                f"X must have {len(cell_size)} features like the grid, got {points.shape[1]}"
+                f"X must have {pluralize(len(cell_size), 'feature')} like the grid, "
+                f"got {points.shape[1]}"
             )
         weights = None if sample_weight is None else as_weights(sample_weight, points)
         rows, assignment = bin_rows(

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._support.checks import as_points, thread_count
 from meanshiftpp._support.devices import current_device, device_of, module_of, on_gpu, to_host
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import backend_of, gpu_of
 from meanshiftpp.backends.protocol import Gpu
 from meanshiftpp.core.chunk import Chunk
@@ -85,7 +86,8 @@ class Modes:
 
     def __repr__(self) -> str:
         end = "converged" if self.converged else "not converged"
-        return f"Modes({len(self):,} modes, {self.n_iter} steps, {end}, of {self.grid!r})"
+        counts = f"{pluralize(len(self), 'mode')}, {pluralize(self.n_iter, 'step')}"
+        return f"Modes({counts}, {end}, of {self.grid!r})"
 
     def keep(self, min_weight: float) -> Modes:
         """Drop the modes lighter than `min_weight`: their cells get the label -1."""

@@ -34,6 +34,7 @@ from meanshiftpp._support.checks import (
     thread_count,
 )
 from meanshiftpp._support.devices import current_device, module_of
+from meanshiftpp._support.text import pluralize
 from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.backends.protocol import Assignment
 from meanshiftpp.core.chunk import Chunk
@@ -279,7 +280,7 @@ def report_convergence(
     from sklearn.exceptions import ConvergenceWarning  # slow to import
 
     which = "the search" if len(searches) == 1 else f"{unfinished} of {len(searches)} searches"
-    problem = f"{which} still moved points after {limits.max_iter} steps"
+    problem = f"{which} still moved points after {pluralize(limits.max_iter, 'step')}"
     warning = ConvergenceWarning(
         f"{problem}; use a larger bandwidth, or raise {max_iter} or tol (now {limits.tol:g})"
     )
@@ -322,7 +323,7 @@ def seek(
     >>> import numpy as np
     >>> from meanshiftpp import Grid, seek
     >>> seek(Grid.from_points(np.r_[np.zeros((5, 2)), np.ones((3, 2))], bandwidth=0.2))
-    Modes(2 modes, 1 steps, converged, of Grid(2 cells, 2 features, weight 8, bandwidth 0.2))
+    Modes(2 modes, 1 step, converged, of Grid(2 cells, 2 features, weight 8, bandwidth 0.2))
     """
     search = Search.checked(resolution, tol, max_iter)
     modes = search.modes(grid, n_threads=n_threads)

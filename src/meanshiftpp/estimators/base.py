@@ -26,6 +26,7 @@ __all__ = [
     "Interval",
     "checked_points",
     "checked_weight",
+    "columns_named",
     "parameters_checked",
     "threads_of",
 ]
@@ -72,7 +73,30 @@ def parameters_checked(fit: Callable[..., Any]) -> Callable[..., Any]:
         _LAST[type(self)] = values, kinds
         return fitted
 
-    return fit_once_checked
+    return columns_named(fit_once_checked)
+
+
+def columns_named(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Name the column of a data frame in errors about one of its values, instead of a number."""
+
+    @functools.wraps(method)
+    def named(self: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return method(self, *args, **options)
+        except InvalidInputError as error:
+            names = _column_names(args[0] if args else options.get("X"))
+            if not names or error.row is None or error.column is None:
+                raise
+            raise error.at(f"X[{error.row}, {names[error.column]!r}]") from error
+
+    return named
+
+
+def _column_names(X: Any) -> list[Any]:
+    """Return the names of the columns of a data frame or an Arrow table; none for arrays."""
+    if hasattr(X, "column_names"):
+        return list(X.column_names)
+    return list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
 
 
 _SCALARS = {bool, int, float, type(None)}
@@ -105,13 +129,31 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
             raise InvalidInputError(f"X must have at least one row, got shape {points.shape}")
         _check_n_features(estimator, points, reset=reset)
         return points
-    return validate_data(
-        estimator,
-        X,
-        reset=reset,
-        ensure_all_finite=False,
-        ensure_min_samples=ensure_min_samples,
-    )
+    options = {"ensure_all_finite": False, "ensure_min_samples": ensure_min_samples}
+    try:
+        points = validate_data(estimator, X, reset=reset, **options)
+    except (TypeError, ValueError):
+        _check_columns_are_numbers(X)
+        raise
+    if points.dtype.kind == "O":  # text of polars
+        _check_columns_are_numbers(X)
+    return points
+
+
+def _check_columns_are_numbers(X: Any) -> None:
+    """Raise InvalidInputError for the first value of a data frame that is not a number."""
+    for j, name in enumerate(_column_names(X)):
+        column = np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[name])
+        for row, value in enumerate(column.tolist() if column.dtype.kind in "OUS" else ()):
+            try:
+                np.asarray(value, np.float64)
+            except (TypeError, ValueError):
+                raise InvalidInputError(
+                    f"is {value!r}, not a number; correct it, or select the columns to cluster",
+                    place=f"X[{row}, {name!r}]",
+                    row=row,
+                    column=j,
+                ) from None
 
 
 def _is_plain(X: Any, estimator: Any, min_samples: int) -> bool:
@@ -136,7 +178,8 @@ def checked_weight(sample_weight: Any, X: Any, *, allow_zero: bool = False) -> W
         return None
     weight = as_weights(sample_weight, X)
     if not allow_zero and not weight.counts.any():
-        raise InvalidInputError("sample_weight must have a weight above zero, got only zeros")
+        problem = "sample_weight must have a weight above zero, got only zeros"
+        raise InvalidInputError(problem, parameter="sample_weight")
     return weight
 
 

@@ -32,6 +32,7 @@ from meanshiftpp.estimators.base import (
     Interval,
     checked_points,
     checked_weight,
+    columns_named,
     parameters_checked,
     threads_of,
 )
@@ -260,6 +261,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         labels: NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
         return labels
 
+    @columns_named
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Label points by the basin they lie in.
 

@@ -43,6 +43,7 @@ from meanshiftpp.estimators.base import (
     Interval,
     checked_points,
     checked_weight,
+    columns_named,
     parameters_checked,
     threads_of,
 )
@@ -229,6 +230,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
             empty = Grid.of_cells(cell_size, empty.cells_per_period)
         return self._store(self.grid_ + self._binned(X, empty, weight))
 
+    @columns_named
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithm of the density at each point.
 

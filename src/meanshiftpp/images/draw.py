@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.images.pixels import white_level
+from meanshiftpp.images.pixels import channels_last, white_level
 
 __all__ = [
     "as_rgb",
@@ -283,8 +283,8 @@ def _widen(line: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
 def _drawn_bands(image: NDArray[Any], channel_axis: int | None) -> tuple[NDArray[Any], bool]:
     """Return the bands to draw, channels last, and whether they are colours."""
     bands = image[..., None] if image.ndim == 2 else image
-    if image.ndim != 2 and channel_axis is not None:
-        bands = np.moveaxis(image, channel_axis, -1)
+    if image.ndim != 2:
+        bands, channel_axis = channels_last(image, channel_axis)
     if bands.ndim != 3 or (image.ndim == 3 and channel_axis is None):
         raise InvalidInputError(
             "an image must have two dimensions to be drawn, "

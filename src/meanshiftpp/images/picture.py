@@ -7,6 +7,7 @@ there are more labels.
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import re
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
-from meanshiftpp._support.files import atomic_path, check_readable, known_suffix
+from meanshiftpp._support.files import atomic_path, check_readable, known_suffix, suffix_of
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 
 __all__ = ["LABEL_FORMATS", "PICTURE_FORMATS", "Picture", "read", "write", "write_labels"]
@@ -29,6 +30,7 @@ __all__ = ["LABEL_FORMATS", "PICTURE_FORMATS", "Picture", "read", "write", "writ
 TIFF = (".tif", ".tiff")
 PICTURE_FORMATS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", *TIFF)
 LABEL_FORMATS = (".png", *TIFF)
+_PILLOW_FORMATS = ("PNG", "JPEG", "MPO", "WEBP", "BMP", "TIFF")  # MPO: a .jpg of several views
 _NO_ALPHA = (".jpg", ".jpeg", ".bmp")
 _MAX_LABELS_16_BIT = 2**16 - 1
 _NODATA = 42113  # GDAL's tag
@@ -128,8 +130,7 @@ def write(path: str | os.PathLike[str], rgb: NDArray[np.uint8]) -> None:
         white.paste(image, mask=image)
         image = white
     options = {"quality": 95, "subsampling": 0} if suffix in (".jpg", ".jpeg") else {}
-    with atomic_path(path) as target:
-        image.save(target, **options)
+    _save(path, image, **options)
 
 
 def write_labels(
@@ -160,14 +161,23 @@ def write_labels(
             raise InvalidInputError(
                 f"a .png has two dimensions, got labels with {labels.ndim}; write a .tif"
             )
-        with atomic_path(path) as target:
-            need("PIL.Image", "image").fromarray(values).save(target)
+        _save(path, need("PIL.Image", "image").fromarray(values))
         return
     tiff = need("tifffile", "image")
     tags = [*place, (_NODATA, "s", 0, "0", True)] if place else []
     layout = {"photometric": "minisblack", "compression": "zlib", "predictor": True}
     with atomic_path(path) as target:
         tiff.imwrite(target, values, extratags=tags, **layout)
+
+
+def _save(path: str | os.PathLike[str], image: Any, **options: Any) -> None:
+    """Write an image of Pillow in the format of the suffix."""
+    # Pillow's own writing ignores that a full disk took only a part of the bytes.
+    content = io.BytesIO()
+    formats = need("PIL.Image", "image").registered_extensions()
+    image.save(content, formats[suffix_of(path)], **options)
+    with atomic_path(path) as target:
+        target.write_bytes(content.getbuffer())
 
 
 # -- errors ------------------------------------------------------------------------------------
@@ -208,11 +218,19 @@ def _max_pixels() -> float:
 # -- decoding ----------------------------------------------------------------------------------
 
 
+def open_with_pillow(path: Path) -> Any:
+    """Open a picture in one of the formats of `PICTURE_FORMATS`, whatever its suffix.
+
+    Pillow would choose any format by the content; for some, it runs other programs.
+    """
+    return need("PIL.Image", "image").open(path, formats=_PILLOW_FORMATS)
+
+
 def _read_with_pillow(path: Path) -> NDArray[Any]:
     images, ops = need("PIL.Image", "image"), need("PIL.ImageOps", "image")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", images.DecompressionBombWarning)
-        with images.open(path) as file:
+        with open_with_pillow(path) as file:
             file.load()
             image = ops.exif_transpose(file)
     if image.mode == "1":
@@ -258,7 +276,7 @@ def _no_data(values: NDArray[Any], page: Any) -> NDArray[np.bool_]:
 
 def _colormap_indices(path: Path) -> NDArray[Any]:
     """Read the indices into the colour map, before they are replaced by colours."""
-    with need("PIL.Image", "image").open(path) as file:
+    with open_with_pillow(path) as file:
         return np.asarray(file)
 
 

@@ -91,9 +91,9 @@ def read_pixels(
 
     Four channels in a colour space are RGBA: transparent pixels are masked.
     """
-    if space is not None and space not in SPACES:
+    if space is not None and not is_space(space):
         raise InvalidInputError.for_parameter("space", f"one of {', '.join(SPACES)} or None", space)
-    array, channel_axis = _channels_last(_as_image(image), channel_axis)
+    array, channel_axis = channels_last(_as_image(image), channel_axis)
     shape = array.shape if channel_axis is None else array.shape[:-1]
     if len(shape) not in (2, 3):
         raise InvalidInputError(
@@ -158,15 +158,20 @@ def _as_image(image: ArrayLike) -> NDArray[Any]:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _channels_last(
-    array: NDArray[Any], channel_axis: int | None
-) -> tuple[NDArray[Any], int | None]:
+def is_space(space: object) -> bool:
+    """Return whether a value is the name of a colour space."""
+    return isinstance(space, str) and space in SPACES
+
+
+def channels_last(array: NDArray[Any], channel_axis: int | None) -> tuple[NDArray[Any], int | None]:
     """Move the channels to the last axis; a two-dimensional image has no channel axis."""
     if array.ndim == 2 or channel_axis is None:
         return array, None
-    if not -array.ndim <= channel_axis < array.ndim:
+    is_whole = isinstance(channel_axis, int | np.integer) and not isinstance(channel_axis, bool)
+    if not is_whole or not -array.ndim <= channel_axis < array.ndim:
+        expected = f"None or an axis of the image, from {-array.ndim} to {array.ndim - 1}"
         raise InvalidInputError.for_parameter(
-            "channel_axis", f"an axis of the image, of shape {array.shape}", channel_axis
+            "channel_axis", expected, channel_axis, f"the image has shape {array.shape}"
         )
     return np.moveaxis(array, channel_axis, -1), channel_axis
 

@@ -103,7 +103,9 @@ class ZarrSource(ArraySource):
     def _open(self, path: Path) -> Any:
         zarr = need("zarr", "zarr")
         try:
-            return zarr.open_array(str(path), mode="r")
+            array = zarr.open_array(str(path), mode="r")
+            _check_codecs(array.metadata)
+            return array
         except Exception as error:  # zarr and its stores raise unrelated exception classes
             raise InvalidInputError(
                 f"{str(path)!r} is not a zarr array: {error}; for a group, name one of its arrays"
@@ -121,6 +123,13 @@ class ZarrSource(ArraySource):
             newest = max((file.st_mtime_ns for file in files), default=0)
             identities.append([path.name, sum(file.st_size for file in files), newest])
         return identities
+
+
+def _check_codecs(metadata: Any) -> None:
+    """Raise for an array of zarr's version 2 that is stored as pickles, which can run any code."""
+    codecs = (*(getattr(metadata, "filters", None) or ()), getattr(metadata, "compressor", None))
+    if any(getattr(codec, "codec_id", None) == "pickle" for codec in codecs):
+        raise ValueError("it is stored as pickles, which are not read because they can run code")
 
 
 def is_zarr(path: Path) -> bool:

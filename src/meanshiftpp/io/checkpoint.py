@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from meanshiftpp._support.files import check_regular
 from meanshiftpp.core import gridfile
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import GridFileError, GridMismatchError
@@ -41,12 +42,14 @@ class Checkpoint:
 
     def save(self, path: str | os.PathLike[str], source: Source) -> None:
         """Write the checkpoint atomically."""
+        check_regular(path, "write")
         note = _describe(source) | {"position": self.position, "rows": self.rows}
         gridfile.write(path, vars(self.grid), json.dumps(note))
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str], source: Source, start: Grid) -> Checkpoint:
         """Read a checkpoint of `source`; return one with the grid `start` if there is no file."""
+        check_regular(path, "write")  # before the long computation, and reading would wait
         if not Path(path).exists():
             return cls(start)
         fields, text = gridfile.read(path, "checkpoint")

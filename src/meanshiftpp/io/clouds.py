@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_readable
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io.las_checks import check_chunks, check_records
 from meanshiftpp.io.sources import (
     LabelWriter,
     Source,
@@ -38,7 +40,8 @@ class CloudSource(Source):
         self.headers = []
         for path in paths:
             check_readable(path)
-            with _reading(path), need("laspy", "lidar").open(path) as file:
+            with _reading(path), _open(path) as file:
+                _check_size(path, file.header)
                 self.headers.append(file.header)
             names = [*COORDINATES, *self.headers[-1].point_format.dimension_names]
             for name in self.columns:
@@ -54,7 +57,7 @@ class CloudSource(Source):
             row = max(start - before, 0)
             if row < length:
                 size = rows_per_chunk(max(header.point_format.size, 8 * len(self.columns)))
-                with _reading(path), need("laspy", "lidar").open(path) as file:
+                with _reading(path), _open(path) as file:
                     file.seek(row)
                     for record in file.chunk_iterator(size):
                         end = row + len(record)
@@ -92,7 +95,18 @@ class CloudLabels(LabelWriter):
         self.column = label_column_name(list(self._header.point_format.dimension_names))
         dimension = laspy.ExtraBytesParams(self.column, np.int32, "cluster, -1 is noise")
         self._header.add_extra_dim(dimension)
-        self._file = laspy.open(path, mode="w", header=self._header)
+        # laspy would leave a file that it opened itself open after an error.
+        with ExitStack() as stack:
+            self._stream = stack.enter_context(path.open("wb+"))
+            with _writing():
+                self._file = laspy.open(
+                    self._stream,
+                    mode="w",
+                    header=self._header,
+                    do_compress=path.suffix.lower() == ".laz",
+                    closefd=False,
+                )
+            stack.pop_all()
 
     def write(self, chunk: Chunk, labels: NDArray[np.int32]) -> None:
         """Write the points of a chunk with their labels."""
@@ -109,13 +123,42 @@ class CloudLabels(LabelWriter):
 
     def close(self) -> None:
         """Finish the file."""
-        with _writing():
+        with self._stream, _writing():
             self._file.close()
 
 
-def _reading(path: Path) -> AbstractContextManager[None]:
+def _open(path: Path) -> Any:
+    check_records(path)
+    return need("laspy", "lidar").open(path)
+
+
+def _check_size(path: Path, header: Any) -> None:
+    """Raise InvalidInputError if a file is too small for the points that its header states."""
+    if header.are_points_compressed:
+        check_chunks(path, header)
+        return
+    n_bytes = header.point_count * header.point_format.size
+    present = path.stat().st_size - int(header.offset_to_point_data)
+    if n_bytes > present:
+        row = max(present, 0) // header.point_format.size
+        raise InvalidInputError(
+            f"{str(path)!r} is damaged: it ends after {row} of {header.point_count} points"
+        )
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn the errors of laspy and its decoder into an InvalidInputError that names the file."""
     kind = f"{path.suffix.lower()} point cloud"
-    return reporting_damage(path, kind, *_library_errors(), OSError, EOFError, ValueError)
+    errors = (OSError, EOFError, ValueError, OverflowError, IndexError, struct.error)
+    try:
+        with reporting_damage(path, kind, *_library_errors(), *errors):
+            yield
+    except BaseException as error:
+        # A panic of the decoder, written in Rust, is neither an Exception nor importable.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise InvalidInputError.for_file(path, f"is damaged: {error}") from error
 
 
 def _writing() -> AbstractContextManager[None]:

@@ -61,7 +61,8 @@ class RasterSource(Source):
         check_readable(paths[0])
         rasterio = need("rasterio", "raster")
         with _reading(paths[0]), _allowing_no_georeference():
-            self.raster = rasterio.open(paths[0])
+            # Other drivers can read any file or address that a file names.
+            self.raster = rasterio.open(paths[0], driver="GTiff")
         names = [name or f"band{j + 1}" for j, name in enumerate(self.raster.descriptions)]
         alpha = rasterio.enums.ColorInterp.alpha
         colours = [n for n, c in zip(names, self.raster.colorinterp, strict=True) if c != alpha]

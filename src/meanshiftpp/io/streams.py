@@ -25,6 +25,7 @@ from meanshiftpp._support.checks import Periodic
 from meanshiftpp._support.files import (
     atomic_path,
     check_no_overwrite,
+    check_readable,
     check_writable,
     known_suffix,
     suffix_of,
@@ -305,6 +306,8 @@ def _check_columns(columns: Sequence[str] | None) -> None:
 
 def _files(path: Path) -> Iterator[Path]:
     """Yield the readable files of a folder, or the file itself."""
+    if not path.exists():
+        check_readable(path)  # reports a name with a typing error, whatever its suffix
     if not path.is_dir() or arrays.is_zarr(path):
         known_suffix(f"x{_suffix(path)}" if path.is_dir() else path, FORMATS)
         yield path

@@ -29,6 +29,7 @@ _COMPRESSION_RATIO = 4  # of a .csv.gz of numbers, about
 _CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # those that pyarrow can write
 _HEAD = 1 << 14  # bytes of a .csv in which the separator is looked for
 _MAX_VALUE = 40  # characters of a value in a message
+_NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 _LEADING_ZERO = r"^\s*[-+]?0\d"  # 007, which a number would turn into 7
 _MANY_DIGITS = r"^\s*[-+]?\d{17}"  # more than float64 holds
 _DECODING_CORES = 3  # with fewer, threads for decoding wait for those that bin or label
@@ -73,6 +74,9 @@ class TableFile(ABC):
             raise InvalidInputError.for_file(
                 self.path, f"cannot be used: column {name!r} holds {kind}, not numbers{example}"
             )
+
+    def check_left_out(self, name: str) -> None:  # noqa: B027 - most formats declare their types
+        """Raise InvalidInputError if a column is only left out because of wrong values."""
 
     @abstractmethod
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
@@ -153,6 +157,7 @@ class Csv(TableFile):
         self.types_are_known = False
         self.as_text: frozenset[str] = frozenset()  # columns that are read as text
         self._types: dict[str, Any] = {}
+        self._mixed: set[str] = set()  # columns of the first block with text and numbers
         with self._reading():
             self._size = path.stat().st_size
             self._check_head()
@@ -173,6 +178,8 @@ class Csv(TableFile):
                 break
         if first is None or not first.num_rows:
             self.rows, self.types_are_known = 0, True
+        else:
+            self._mixed = _mixed_columns(first)
 
     def _check_head(self) -> None:
         """Check for two common mistakes that pyarrow reports in a misleading way."""
@@ -235,7 +242,29 @@ class Csv(TableFile):
         return lossy
 
     def describe_content(self, name: str) -> str:
-        """Return the first value that is not a number, which may be a typing error, and its row."""
+        """Return the first value that is not a number, and its row."""
+        rejected = self._first_text(name)
+        return "{!r} in row {}".format(*rejected) if rejected else super().describe_content(name)
+
+    def check_numeric(self, name: str) -> None:
+        """Raise InvalidInputError for the first value of a column that is not a number."""
+        if need("pyarrow", "io").types.is_string(self.column_type(name)):
+            rejected = self._first_text(name)
+            if rejected:
+                value, row = rejected
+                raise InvalidInputError(
+                    f"is {value!r}, not a number; correct it, or select the columns to use",
+                    place=f"{self.path}, row {row}, column {name!r}",
+                )
+        super().check_numeric(name)
+
+    def check_left_out(self, name: str) -> None:
+        """Raise InvalidInputError for a column with text and numbers: a value may be a mistake."""
+        if name in self._mixed:
+            self.check_numeric(name)
+
+    def _first_text(self, name: str) -> tuple[str, int] | None:
+        """Return the first value that is not a number, and its row; None if there is none."""
         arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")
         options = {"column_types": {name: arrow.float64()}, "include_columns": [name]}
         try:
@@ -248,8 +277,8 @@ class Csv(TableFile):
                 for _ in reader:
                     pass
         except arrow.ArrowInvalid as error:
-            return _rejected_value(error) or super().describe_content(name)
-        return super().describe_content(name)
+            return _rejected_value(error)
+        return None
 
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
         """Yield record batches; all columns are parsed, so one pass determines all types."""
@@ -305,11 +334,22 @@ def open_file(path: Path) -> TableFile:
     return kinds.get(suffix_of(path), Ipc)(path)
 
 
-def _rejected_value(error: Exception) -> str | None:
+def _mixed_columns(batch: Any) -> set[str]:
+    """Return the columns of text in which some values are numbers."""
+    arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
+    return {
+        name
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        if arrow.types.is_string(column.type)
+        and compute.any(compute.match_substring_regex(column, _NUMBER)).as_py()
+    }
+
+
+def _rejected_value(error: Exception) -> tuple[str, int] | None:
     """Return the value and row of a CSV conversion error, or None if it has none."""
     # pyarrow's ArrowInvalid has no attributes: the value and the row are in its text only.
     match = re.search(r"Row #(\d+): .*invalid value '(.*)'", str(error), re.DOTALL)
-    return f"{match[2][:_MAX_VALUE]!r} in row {int(match[1]) - 1}" if match else None
+    return (match[2][:_MAX_VALUE], int(match[1]) - 1) if match else None
 
 
 def _unconverted_column(error: Exception) -> int | None:

@@ -69,6 +69,9 @@ class TableSource(Source):
         if columns is None:
             names = [field.name for field in schema if is_numeric(field.type)]
             chosen = tuple(name for name in names if name not in self.index)
+            for file in self._files:
+                for name in {*file.schema.names}.difference(chosen, self.index):
+                    file.check_left_out(name)
         else:
             chosen = tuple(columns)
         for name in chosen:

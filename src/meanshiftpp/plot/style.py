@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Any
+
 from meanshiftpp._support.extras import need
+from meanshiftpp._support.files import atomic_path
 
 # The colours of Okabe and Ito, which people with any colour vision can distinguish, without the
 # yellow that is hard to see on white, followed by three dark colours of Paul Tol.
@@ -54,3 +59,10 @@ def font_families() -> list[str]:
     """Return the default font, then the installed fonts for other scripts."""
     installed = set(need("matplotlib.font_manager", "plot").get_font_names())
     return ["sans-serif", *(name for name in FALLBACK_FONTS if name in installed)]
+
+
+def save(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file in the format of its suffix, whole or not at all."""
+    # matplotlib would leave a file that it opened itself open after an error.
+    with atomic_path(path) as target, target.open("wb") as file:
+        figure.savefig(file, format=Path(path).suffix[1:].lower())

@@ -37,7 +37,7 @@ def draw(
         _draw_counts(ax, h, n_clusters, n_large)
         right = ax.twinx()
         _draw_stability(right, h, stability)
-        bandwidth = f"h = {h[best]:.3g}" if same_step else f"{h[best]:g} steps"
+        bandwidth = f"h = {h[best]:.3g}" if same_step else pluralize(int(h[best]), "step")
         _mark_best(ax, right, h, best, f"{bandwidth}: {_counts(n_clusters[best], n_large[best])}")
         unit = "" if same_step else f", in steps of {_numbers(step)}"
         ax.set_xlabel(f"bandwidth{unit}")

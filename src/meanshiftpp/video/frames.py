@@ -31,6 +31,7 @@ Frame = NDArray[np.uint8]  # (height, width, 3)
 
 VIDEO_FORMATS = (".mp4", ".m4v", ".mov", ".mkv")  # for reading and writing; the others are read
 _INPUTS = (".avi", ".webm", ".mpg", ".mpeg", ".wmv", ".flv", ".ogv", ".3gp", ".ts", ".mts", ".m2ts")
+_CONTAINERS = "mov,matroska,avi,mpeg,mpegvideo,mpegts,asf,flv,ogg,m4v,h264,hevc,mjpeg"
 _DEFAULT_FPS = Fraction(25)
 _BT709, _BT709_MIN_HEIGHT = 1, 720  # the usual colour matrix of videos with at least 720 lines
 _H264_ENCODERS = ("libx264", "libopenh264", "h264")
@@ -131,11 +132,17 @@ def read_frames(source: str | os.PathLike[str] | int) -> Frames:
     check_readable(path)
     av = need("av", "video")
     try:
-        container = av.open(str(path))
+        container = open_video(path)
     except (av.FFmpegError, ValueError) as error:
         problem = "is empty" if path.stat().st_size == 0 else "is not a video, or is damaged"
         raise InvalidInputError.for_file(path, f"{problem}: {_reason(error)}") from error
     return _stream(container, repr(str(path)), endless=False)
+
+
+def open_video(path: Path) -> Any:
+    """Open the container of a video; a playlist that refers to other files is not a video."""
+    options = {"format_whitelist": _CONTAINERS, "protocol_whitelist": "file"}
+    return need("av", "video").open(str(path), container_options=options)
 
 
 def frame_files(path: str | os.PathLike[str]) -> list[Path]:
@@ -196,7 +203,7 @@ def write_frames(
                 yield write
                 container.mux(stream.encode(None))
         except av.FFmpegError as error:
-            raise FileAccessError(f"cannot write {str(path)!r}: {_reason(error)}") from error
+            raise FileAccessError.for_file(path, "write", _reason(error)) from error
         if not written:
             raise InvalidInputError(
                 f"a video must have at least one frame, got no frames for {str(path)!r}"

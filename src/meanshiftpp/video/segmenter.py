@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._support.checks import as_positive, thread_count
+from meanshiftpp._support.checks import as_positive, as_whole, is_number, thread_count
 from meanshiftpp._support.devices import as_array
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images.draw import region_colors
-from meanshiftpp.images.pixels import SPACES
+from meanshiftpp.images.pixels import SPACES, is_space
 from meanshiftpp.images.segmentation import CLUSTER_BANDWIDTH, hierarchy
 
 __all__ = ["VideoSegmenter"]
@@ -86,13 +86,17 @@ class VideoSegmenter:
         memory: float = 4.0,
         n_threads: int | None = None,
     ) -> None:
-        if space not in SPACES:
+        if not is_space(space):
             raise InvalidInputError.for_parameter("space", f"one of {', '.join(SPACES)}", space)
-        if not memory >= 1:
+        if not is_number(memory) or not memory >= 1:
             raise InvalidInputError.for_parameter("memory", "at least 1 frame", memory)
         as_positive(detail, "detail")
-        if spatial is not None:
-            as_positive(spatial, "spatial")
+        for name, value in (("bandwidth", bandwidth), ("spatial", spatial)):
+            if value is not None:
+                as_positive(value, name)
+        if min_size is not None:
+            as_whole(min_size, "min_size", 1)
+        thread_count(n_threads)
         self._options: dict[str, Any] = {"space": space, "spatial": spatial, "n_threads": n_threads}
         self._bandwidth, self._regions = bandwidth, regions
         self._detail, self._min_size, self._memory = detail, min_size, memory

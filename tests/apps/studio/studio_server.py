@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -16,8 +17,8 @@ from websockets.sync.client import connect
 class Studio:
     """A running studio: its address and a way to send requests."""
 
-    def __init__(self, url: str, temporary: Path) -> None:
-        self.url, self.temporary = url, temporary
+    def __init__(self, url: str, temporary: Path, process: subprocess.Popen) -> None:
+        self.url, self.temporary, self.process = url, temporary, process
         parts = urlsplit(url)
         self.host, self.path = parts.netloc, parts.path
 
@@ -85,10 +86,13 @@ def unpack(message: bytes) -> dict:
 
 
 @contextmanager
-def running(folder: Path, *options: str):
-    """Run a studio with its temporary files in a folder; check that it removes all of them."""
+def running(folder: Path, *options: str, ends: bool = False):
+    """Run a studio with its temporary files in a folder; check that it removes all of them.
+
+    `ends` allows the block to end the process.
+    """
     temporary = folder / "temporary"
-    temporary.mkdir()
+    temporary.mkdir(exist_ok=ends)
     command = [sys.executable, "-m", "meanshiftpp", "studio", "--no-open", *options]
     environment = {**os.environ, "TMPDIR": str(temporary)}
     with (folder / "log").open("w") as log:
@@ -98,10 +102,12 @@ def running(folder: Path, *options: str):
         try:
             url = process.stdout.readline().strip()
             assert url.startswith("http://127.0.0.1:"), (folder / "log").read_text()
-            yield Studio(url, temporary)
-            assert process.poll() is None, (folder / "log").read_text()
+            yield Studio(url, temporary, process)
+            ended = process.poll() is not None and not ends
+            assert not ended, (folder / "log").read_text()
         finally:
             process.terminate()
             process.wait(20)
             process.stdout.close()
-    assert list(temporary.iterdir()) == []
+    if process.returncode != -signal.SIGKILL:
+        assert list(temporary.iterdir()) == []

@@ -24,6 +24,7 @@ from meanshiftpp.apps.cli.options import (
     Resolution,
     Strictness,
     Threads,
+    check_periods,
     check_plot,
     free_memory,
     open_source,
@@ -132,6 +133,7 @@ def cluster(
         if plot:
             check_plot(plot)
         source = open_source(files, columns)
+        check_periods(periodic, source.columns)
         check_no_overwrite([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         if output:
             check_output(output, source)

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._support.files import atomic_path
 from meanshiftpp._support.text import format_bandwidth, pluralize
 from meanshiftpp.apps.cli.cluster_summary import Summary
 from meanshiftpp.apps.cli.console import print_stderr, row_progress, spinner
@@ -180,6 +179,7 @@ class Clustering:
     def _draw(self, path: Path, summary: Summary) -> None:
         from meanshiftpp.estimators.condensed import CondensedTree
         from meanshiftpp.plot import clusters
+        from meanshiftpp.plot.style import save
 
         assert self._points is not None  # sampled in `finish`
         modes = self._modes
@@ -194,9 +194,9 @@ class Clustering:
             f"bandwidth {format_bandwidth(summary.bandwidth)}",
             tree=CondensedTree(modes) if isinstance(modes, JoinedModes) else None,
         )
-        with atomic_path(path) as target, warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph")  # a glyph that no font has becomes a box
-            figure.savefig(target)
+            save(figure, path)
 
     def _summary(self) -> Summary:
         modes, centers = self._modes, self._modes.centers

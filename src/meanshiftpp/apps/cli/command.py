@@ -1,24 +1,22 @@
 """Commands whose options are converted without pydantic.
 
 typer converts every value of a command with pydantic, whose import takes longer than clustering a
-small file. Values that are plainly valid are converted here. All others are left to typer, which
-converts them or words the error, so a result is always that of typer.
+small file, and whose errors do not state the value. Numbers and choices are converted here; other
+values that are not plainly valid are left to typer.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
-_WHOLE = re.compile(r"[-+]?[0-9]{1,15}")
-_REAL = re.compile(r"[-+]?[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?")
 _PATH_FLAGS = ("exists", "writable", "resolve_path", "allow_dash", "path_type")
 _PATH_LIMITS = ("file_okay", "dir_okay", "readable")
 
@@ -59,10 +57,14 @@ class _Converter:
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
         described = param.type_descriptor
+        kind, settings = described.annotation, described.parameter_info
         try:
-            return convert(value, described.annotation, described.parameter_info)
+            return convert(value, kind, settings)
         except ValueError:
-            return self._typers().coerce(value, param=param, ctx=ctx)
+            expected = _expected(kind, settings)
+            if expected is None:
+                return self._typers().coerce(value, param=param, ctx=ctx)
+        raise typer.BadParameter(f"expected {expected}; got {value!r}", ctx=ctx, param=param)
 
 
 def convert(value: Any, kind: Any, settings: Any) -> Any:
@@ -88,9 +90,24 @@ def convert(value: Any, kind: Any, settings: Any) -> Any:
         return _path(Path(value), settings)
     if kind in (int, float) and isinstance(value, str | int | float):
         return _number(value, kind, settings)
-    if isinstance(kind, type) and issubclass(kind, Enum) and isinstance(value, kind):
-        return value
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(value)
     raise ValueError
+
+
+def _expected(kind: Any, settings: Any) -> str | None:
+    """Describe the values that a number or a choice may have; None for other parameters."""
+    if settings.parser is not None or not isinstance(kind, type):
+        return None
+    if issubclass(kind, Enum):
+        return f"one of {', '.join(str(each.value) for each in kind)}"
+    names = {int: "a whole number", float: "a number"}
+    if kind not in names:
+        return None
+    lower = "" if settings.min is None else f" of at least {settings.min:,}"
+    if settings.max is not None:
+        lower = f" from {settings.min:,} to {settings.max:,}"
+    return names[kind] + lower
 
 
 def _path(path: Path, settings: Any) -> Path:
@@ -102,8 +119,6 @@ def _path(path: Path, settings: Any) -> Path:
 
 
 def _number(value: Any, kind: type[int] | type[float], settings: Any) -> float:
-    if isinstance(value, str) and not (_WHOLE if kind is int else _REAL).fullmatch(value):
-        raise ValueError
     if isinstance(value, bool) or (kind is int and isinstance(value, float)):
         raise ValueError
     number = kind(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +22,7 @@ from meanshiftpp.apps.cli.options import (
     Threads,
     build_grid_with_progress,
     check_columns,
+    check_periods,
     open_source,
     parse_bandwidth,
     parse_periods,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from meanshiftpp.core.grid import Grid
 
 FEATURES_SHOWN = 12
+MERGE_ADVICE = "build all grids with the same --columns of `grid build`"
 
 grid = typer.Typer(
     cls=Group,
@@ -70,13 +72,14 @@ def build(
 
         check_writable(output)
         source = open_source(files, columns)
+        check_periods(periodic, source.columns)
         check_no_overwrite([output, checkpoint], source.paths)
         empty = Grid.empty(cell_size, len(source.columns), periodic=periods)
         built = build_grid_with_progress(source, empty, checkpoint, every, threads)
         built.save(output, columns=source.columns)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
-        _print_grid(output, built, as_json)
+        _print_grid(output, built, source.columns, as_json)
 
 
 @grid.command(cls=Command)
@@ -100,10 +103,10 @@ def merge(
             total, columns = GridSum(Grid.load(files[0])), columns_of(files[0])
             for file in files[1:]:
                 total.add(Grid.load(file), str(file))
-                check_columns(file, columns_of(file), files[0], columns)
+                check_columns(file, columns_of(file), files[0], columns, advice=MERGE_ADVICE)
             merged = total.grid()
             merged.save(output, columns=columns)
-        _print_grid(output, merged, as_json)
+        _print_grid(output, merged, columns, as_json)
 
 
 @grid.command(cls=Command)
@@ -114,12 +117,13 @@ def info(
     """Show the size and extent of a grid."""
     with report_errors():
         from meanshiftpp.core.grid import Grid
+        from meanshiftpp.core.gridfile import columns_of
 
-        _print_grid(file, Grid.load(file), as_json)
+        _print_grid(file, Grid.load(file), columns_of(file), as_json)
 
 
-def _print_grid(path: Path, grid: Grid, as_json: bool) -> None:
-    summary = _summary(path, grid)
+def _print_grid(path: Path, grid: Grid, columns: Sequence[str] | None, as_json: bool) -> None:
+    summary = _summary(path, grid, columns)
     if as_json:
         typer.echo(json.dumps(summary))
         return
@@ -142,16 +146,14 @@ def _rows(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "size", f"{summary['bytes']:,} bytes"
 
 
-def _summary(path: Path, grid: Grid) -> dict[str, Any]:
+def _summary(path: Path, grid: Grid, columns: Sequence[str] | None) -> dict[str, Any]:
     """Return the object for --json."""
-    from meanshiftpp.core.gridfile import columns_of
-
     heaviest = int(grid.counts.max(initial=0))
     return {
         "file": str(path),
         "cells": len(grid),
         "features": grid.n_features,
-        "columns": columns_of(path),
+        "columns": None if columns is None else list(columns),
         "weight": grid.total,
         "heaviest": heaviest if grid.whole else heaviest * grid.unit,
         "unit": grid.unit,

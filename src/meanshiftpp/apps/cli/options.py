@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meanshiftpp._support.extras import need
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.console import print_stderr, row_progress
 from meanshiftpp.errors import InvalidInputError
 
@@ -144,6 +145,15 @@ def parse_periods(text: str | None) -> list[float | None] | None:
     return periods
 
 
+def check_periods(text: str | None, columns: Sequence[str]) -> None:
+    """Check that there is a period, or - for none, for each column."""
+    if text is not None and len(text.split(",")) != len(columns):
+        raise InvalidInputError(
+            f"--periodic must have {pluralize(len(columns), 'value')}, a positive number or - for "
+            f"each of the columns {', '.join(columns)}; got {text!r}"
+        )
+
+
 def check_plot(path: Path) -> None:
     """Check before a long computation that its plot can be drawn and written."""
     from meanshiftpp._support.files import check_writable, known_suffix
@@ -177,11 +187,12 @@ def check_columns(
     expected: Sequence[str] | None,
     *,
     chosen: bool = False,
+    advice: str = "select columns in that order with --columns",
 ) -> None:
     """Raise InvalidInputError if columns differ from those expected.
 
     Other names are allowed, with a message, if the user chose them (`chosen`) or if one file is an
-    array, whose columns have numbers instead of names.
+    array, whose columns have numbers instead of names. `advice` ends the message of the error.
     """
     if columns is None or expected is None or list(columns) == list(expected):
         return
@@ -189,8 +200,7 @@ def check_columns(
     numbered = [f"x{j}" for j in range(len(expected))] in (list(columns), list(expected))
     if sorted(columns) == sorted(expected) or not (numbered or chosen):
         raise InvalidInputError(
-            f"{path} has the columns {names}, but {other} has {expected_names}; "
-            "select columns in that order with --columns"
+            f"{path} has the columns {names}, but {other} has {expected_names}; {advice}"
         )
     print_stderr(f"{path} has the columns {names}, used as {expected_names} of {other}")
 

@@ -74,12 +74,12 @@ class Batch:
 
     def check_target(self, target: Path) -> Path:
         """Check that a result can be written without overwriting an input or another result."""
-        from meanshiftpp._support.files import check_writable
+        from meanshiftpp._support.files import check_writable, real_path
 
-        other = self.protected.get(target.resolve())
+        other = self.protected.get(real_path(target))
         if other is not None:
             overwritten = str(other)
-            if target.resolve() != other.resolve():
+            if real_path(target) != real_path(other):
                 overwritten = f"the result of {other}"
             raise InvalidInputError(
                 f"its result would overwrite {overwritten}; choose another --output"
@@ -90,16 +90,18 @@ class Batch:
 
 def run_jobs(jobs: list[Job], task: Task) -> Report:
     """Run all jobs; return the results, the failures with their errors, and the warnings."""
+    from meanshiftpp._support.files import real_path
+
     report = Report()
     with progress() as bar:
-        batch = Batch(task, bar, {job.source.resolve(): job.source for job in jobs})
+        batch = Batch(task, bar, {real_path(job.source): job.source for job in jobs})
         count = bar.add_task("segmenting", total=len(jobs))
         for job in jobs:
             try:
                 with _recorded_warnings(job, report):
                     result = _run_job(job, batch)
                 report.results.append(result)
-                batch.protected[Path(result.output).resolve()] = job.source
+                batch.protected[real_path(result.output)] = job.source
             except (MeanShiftPPError, MemoryError) as error:
                 report.failed.append({"file": str(job.source), "error": _error_text(job, error)})
             bar.advance(count)

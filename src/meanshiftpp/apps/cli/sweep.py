@@ -140,11 +140,9 @@ def _report(source: Source, points: int, result: Sweep) -> Report:
 
 
 def _draw(path: Path, result: Sweep) -> None:
-    from meanshiftpp._support.files import atomic_path
+    from meanshiftpp.plot.style import save
 
-    figure = result.plot().figure
-    with atomic_path(path) as target:
-        figure.savefig(target)
+    save(result.plot().figure, path)
 
 
 def _print_report(report: Report, as_json: bool) -> None:

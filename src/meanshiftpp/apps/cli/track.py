@@ -193,7 +193,12 @@ def _source(video: str) -> str | int:
 
 def _check_outputs(outputs: Outputs, first_frame: Path | None, video: str) -> None:
     """Check that the results can be written, before the work starts."""
-    from meanshiftpp._support.files import check_no_overwrite, check_writable, known_suffix
+    from meanshiftpp._support.files import (
+        check_no_overwrite,
+        check_writable,
+        known_suffix,
+        real_path,
+    )
     from meanshiftpp.images.picture import PICTURE_FORMATS
     from meanshiftpp.video.frames import VIDEO_FORMATS, frame_files
 
@@ -202,7 +207,7 @@ def _check_outputs(outputs: Outputs, first_frame: Path | None, video: str) -> No
     for path, formats in written.items():
         known_suffix(path, formats)
     check_no_overwrite(list(written), frame_files(video))
-    if first_frame is not None and first_frame.resolve().parent == Path(video).resolve():
+    if first_frame is not None and real_path(first_frame).parent == real_path(video):
         raise InvalidInputError(
             f"{str(first_frame)!r} must be outside the folder of frames, "
             "or it would be read as one of them; choose another file"

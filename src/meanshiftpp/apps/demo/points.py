@@ -56,8 +56,8 @@ def cluster(
 
 def draw(clustering: Clustering, picture: Path) -> None:
     """Write the picture of a clustering."""
-    from meanshiftpp._support.files import atomic_path
     from meanshiftpp.plot import clusters
+    from meanshiftpp.plot.style import save
 
     model = clustering.model
     figure = clusters(
@@ -69,8 +69,7 @@ def draw(clustering: Clustering, picture: Path) -> None:
         subtitle=f"{len(clustering.X):,} points, {len(model.cluster_centers_):,} modes found "
         f"in {clustering.seconds * 1e3:.3g} ms",
     )
-    with atomic_path(picture) as target:
-        figure.savefig(target)
+    save(figure, picture)
 
 
 def table(clusterings: Sequence[Clustering]) -> Any:

@@ -189,7 +189,7 @@ def _pixels_in_header(source: Source) -> float:
             if source.path.suffix.lower() in picture.TIFF:
                 with need("tifffile", "image").TiffFile(source.path) as file:
                     return float(math.prod(file.series[0].shape)) / 4  # assumes four channels
-            with images.open(source.path) as file:
+            with picture.open_with_pillow(source.path) as file:
                 return float(math.prod(file.size))
     except images.DecompressionBombError:
         return math.inf

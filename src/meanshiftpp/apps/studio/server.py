@@ -13,6 +13,7 @@ import ctypes
 import json
 import secrets
 import socket
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -25,8 +26,10 @@ import uvicorn
 from fastapi import FastAPI, Response, WebSocket, WebSocketDisconnect
 from fastapi import Request as HTTPRequest
 from fastapi.responses import JSONResponse
+from starlette.requests import ClientDisconnect
 
 from meanshiftpp import __version__
+from meanshiftpp._support import leftovers
 from meanshiftpp.apps.studio import samples
 from meanshiftpp.apps.studio.guard import App, Guard, new_token
 from meanshiftpp.apps.studio.image_view import ImageView
@@ -95,8 +98,8 @@ class Studio:
         tasks = [asyncio.create_task(worker.run()) for worker in workers]
         try:
             await send_json(self._hello(session))
-            while True:
-                await self._handle_message(session, await socket.receive_text())
+            while (message := await socket.receive())["type"] == "websocket.receive":
+                await self._handle_message(session, message.get("text"))
         except (WebSocketDisconnect, RuntimeError):  # a tab may close at any moment
             pass
         finally:
@@ -124,10 +127,13 @@ class Studio:
             },
         }
 
-    async def _handle_message(self, session: Session, text: str) -> None:
+    async def _handle_message(self, session: Session, text: str | None) -> None:
+        """Handle a message of the page; `text` is None for a binary one, which no page sends."""
         try:
+            if text is None:
+                raise ValueError("expected a JSON text, got a binary message")
             self._dispatch(session, json.loads(text))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             message = f"Invalid request: {error}"
             await session.send_json({"type": "error", "view": None, "message": message})
 
@@ -190,21 +196,34 @@ class Studio:
             view = view_of(name)
         except InvalidInputError as error:
             return _error_response(415, str(error))
+        source = session.new_upload(name)
+        try:
+            problem = await self._store(request, source)
+        except BaseException:  # such as a page that cancels its upload
+            session.remove(source)
+            raise
+        if problem is not None:
+            session.remove(source)
+            return problem
         key = secrets.token_urlsafe(9)
-        source, size = session.new_upload(name), 0
+        session.add_upload(key, source)
+        return JSONResponse({"upload": key, "view": view, "name": name})
+
+    async def _store(self, request: HTTPRequest, source: Source) -> Response | None:
+        """Write the body of an upload to its file; return the response to one that fails."""
+        size = 0
         try:
             with source.path.open("wb") as file:
                 async for chunk in request.stream():
                     size += len(chunk)
                     if size > self.max_upload:
-                        session.remove(source)
-                        return _error_response(413, too_large(name, self.max_upload))
+                        return _error_response(413, too_large(source.name, self.max_upload))
                     file.write(chunk)
         except OSError as error:
-            session.remove(source)
-            return _error_response(507, f"{name!r} cannot be stored: {error.strerror}")
-        session.uploads[key] = source
-        return JSONResponse({"upload": key, "view": view, "name": name})
+            return _error_response(507, f"{source.name!r} cannot be stored: {error.strerror}")
+        except ClientDisconnect:
+            return _error_response(400, f"the upload of {source.name!r} was cancelled")
+        return None
 
     async def export(self, request: HTTPRequest, session_id: str) -> Response:
         """Create a file in a worker and return it as a download."""
@@ -214,7 +233,7 @@ class Studio:
         try:
             fields = await request.json()
             view = session.views[fields["view"]]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return _error_response(400, "invalid request")
         result: asyncio.Future[tuple[str, bytes]] = asyncio.get_running_loop().create_future()
         session.exports.add(result)
@@ -283,6 +302,7 @@ def serve(
                 f"cannot listen on port {port}: {error.strerror}; --port 0 uses a free port"
             ) from error
         _return_freed_memory()
+        leftovers.sweep(Path(tempfile.gettempdir()))
         port = listening.getsockname()[1]
         token, studio = new_token(), Studio(startup, max_upload)
         app: App = Guard(make_app(studio), token, port)

@@ -9,6 +9,7 @@ until the page has painted, so a slow page slows its workers down instead of fil
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,9 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
+from weakref import finalize
 
+from meanshiftpp._support import leftovers
 from meanshiftpp.apps.studio.page_errors import error_message
-from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.errors import FileAccessError, InvalidInputError
 
 __all__ = [
     "Cancelled",
@@ -39,6 +42,7 @@ Reply = bytes | dict[str, Any]  # a packed message with arrays, or JSON fields o
 PROGRESS_DELAY = 0.5  # seconds until the page shows the progress of a job
 PROGRESS_INTERVAL = 0.2  # seconds between two progress messages
 MAX_UNPAINTED = 2  # replies with arrays that the page has not painted yet
+MAX_UNOPENED = 2  # uploads that a tab keeps until it opens them
 _PRIORITY = ("open", "export", "show")
 
 
@@ -103,7 +107,7 @@ class Source:
         try:
             write(path)
             return name, path.read_bytes()
-        except InvalidInputError as error:
+        except (InvalidInputError, FileAccessError) as error:
             if error.place == repr(str(path)):
                 raise error.at(repr(name)) from error
             raise
@@ -211,12 +215,11 @@ class Session:
     exports: set[asyncio.Future[Any]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(
-            prefix="meanshiftpp-studio-", ignore_cleanup_errors=True
-        )
-        self.folder = Path(self._folder.name)
+        self.folder = Path(tempfile.gettempdir()) / leftovers.new_name()
+        lock = leftovers.create_folder(self.folder)
+        self._remove_folder = finalize(self, _remove_folder, self.folder, lock)
         self.preview_worker, self.full_worker = Worker(self), Worker(self)
-        self._display_names: dict[str, str] = {}  # of uploads, by their place in errors
+        self._display_names: dict[str, str] = {}  # of uploads, by their path
         self._n_unpainted, self._page_ready = 0, asyncio.Event()
         self._page_ready.set()
 
@@ -234,8 +237,14 @@ class Session:
     def new_upload(self, name: str) -> Source:
         """Return a source with a numbered path in the tab's folder; only the suffix is kept."""
         path = self.folder / f"{len(self._display_names)}{PurePath(name).suffix.lower()}"
-        self._display_names[repr(str(path))] = repr(name)
+        self._display_names[str(path)] = name
         return Source(path, name, self.folder)
+
+    def add_upload(self, key: str, source: Source) -> None:
+        """Record a complete upload; the oldest ones that the page did not open are deleted."""
+        self.uploads[key] = source
+        while len(self.uploads) > MAX_UNOPENED:
+            self.remove(self.uploads.pop(next(iter(self.uploads))))
 
     def remove(self, source: Source | None) -> None:
         """Delete a file if it is in the tab's folder."""
@@ -260,7 +269,7 @@ class Session:
         for export in list(self.exports):
             export.cancel()
         self.views.clear()
-        self._folder.cleanup()
+        self._remove_folder()
 
     async def run_job(self, request: Request, job: Job, handler: Handler) -> None:
         """Handle a request in a thread; send its replies, or the message of its error."""
@@ -292,8 +301,12 @@ class Session:
 
     def error_message(self, error: Exception) -> str:
         """Return the message for the page, where an uploaded file has its display name."""
-        if isinstance(error, InvalidInputError) and error.place in self._display_names:
-            error = error.at(self._display_names[error.place])
+        if isinstance(error, InvalidInputError | FileAccessError) and error.place:
+            for path, name in self._display_names.items():
+                if path in error.place:
+                    place = error.place.replace(repr(path), repr(name)).replace(path, name)
+                    error = error.at(place)
+                    break
         return error_message(error)
 
     async def _report_progress(self, job: Job) -> None:
@@ -305,3 +318,8 @@ class Session:
                 await self.send_json({"type": "progress", **fields})
             await asyncio.sleep(PROGRESS_INTERVAL)
         await self.send_json({"type": "idle"})
+
+
+def _remove_folder(folder: Path, lock: int | None) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    leftovers.release(lock)

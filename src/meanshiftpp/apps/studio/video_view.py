@@ -26,7 +26,7 @@ from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.tracking import marks
 from meanshiftpp.tracking.tracker import Tracker
 from meanshiftpp.tracking.windows import COLUMNS, Window, row
-from meanshiftpp.video.frames import Frames, read_frames, write_frames
+from meanshiftpp.video.frames import Frames, open_video, read_frames, write_frames
 
 __all__ = ["VideoView"]
 
@@ -259,7 +259,7 @@ def _check_size(source: Source) -> None:
     """Check the frame size in the header, before the first frame is decoded."""
     av = need("av", "video")
     try:
-        with av.open(str(source.path)) as container:
+        with open_video(source.path) as container:
             decoders = [stream.codec_context for stream in container.streams.video]
             sizes = [each.width * each.height for each in decoders if each is not None]
     except (av.FFmpegError, ValueError):  # `read_frames` reports the problem

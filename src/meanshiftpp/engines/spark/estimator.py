@@ -268,12 +268,16 @@ class MeanShiftPPModel(Parameters, Model, MLReadable, MLWritable):
         return self.modes.keep(min_weight_for(self.getMinClusterSize()))
 
     def _transform(self, df: Any) -> Any:
+        name = self.getPredictionCol()
+        if name in df.columns:
+            advice = "drop that column, or set another predictionCol"
+            raise InvalidInputError.for_parameter("predictionCol", "a new column", name, advice)
         # Only these columns are sent to Python, and one comes back; others may have any type.
         columns = self._points(df)
         features = columns[0] if len(columns) == 1 else sql.struct(*columns)
         recipe = Recipe(cluster_all=self.getClusterAll())
         task = sql.arrow_udf(label_task(self._large_modes(), recipe, self._names()), "int")
-        return df.withColumn(self.getPredictionCol(), task(features))
+        return df.withColumn(name, task(features))
 
 
 class _Writer(MLWriter):

@@ -1,0 +1,86 @@
+"""Errors about options, columns and files state the value received, in the words of the program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.apps.cli.command_line import run
+
+
+@pytest.fixture
+def file(tmp_path):
+    np.save(tmp_path / "points.npy", np.random.default_rng(0).random((50, 2)))
+    return tmp_path / "points.npy"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("--n-clusters", "1.5", "a whole number of at least 1"),
+        ("--n-clusters", "many", "a whole number of at least 1"),
+        ("--threads", "0", "a whole number of at least 1"),
+        ("--resolution", "65", "a whole number from 1 to 64"),
+        ("--tol", "nan", "a number of at least 0"),
+        ("--tol", "-0.5", "a number of at least 0"),
+        ("--max-iter", "1e3", "a whole number of at least 1"),
+        ("--checkpoint-every", "often", "a number of at least 0"),
+    ],
+)
+def test_a_number_that_an_option_cannot_have_is_stated(file, option, value, expected):
+    code, _, stderr = run("cluster", file, option, value)
+    assert code == 2
+    assert f"'{option}': expected {expected}; got {value!r}" in " ".join(stderr.split())
+
+
+def test_a_choice_that_does_not_exist_is_stated(tmp_path):
+    code, _, stderr = run("track", tmp_path / "a.mp4", "--adapt", "fast")
+    assert code == 2
+    assert "'--adapt': expected one of robust, paper, none; got 'fast'" in stderr
+    code, _, stderr = run("segment", tmp_path / "a.png", "-o", "b.png", "--space", "cmyk")
+    assert "'--space': expected one of lab, rgb, luv, hsv, none; got 'cmyk'" in stderr
+
+
+@pytest.mark.parametrize("command", [("cluster",), ("grid", "build", "-o", "o.grid")])
+@pytest.mark.parametrize("periods", ["3", "3,3,-"])
+def test_the_number_of_periods_is_that_of_the_columns(file, command, periods):
+    code, _, stderr = run(*command, file, "-b", 0.1, "--periodic", periods)
+    assert (code, stderr) == (
+        1,
+        "error: --periodic must have 2 values, a positive number or - for each of the columns "
+        f"x0, x1; got {periods!r}\n",
+    )
+
+
+@pytest.mark.parametrize("name", ["nowhere", "nowhere/", "nowhere.txt", "nowhere.csv"])
+def test_a_misspelt_name_is_an_error_about_the_name(tmp_path, name):
+    for command in (("cluster",), ("sweep",), ("grid", "build", "-b", 1, "-o", tmp_path / "o")):
+        code, _, stderr = run(*command, f"{tmp_path}/{name}")
+        assert code == 1
+        assert f"cannot read '{tmp_path}/{name.rstrip('/')}': No such file or directory" in stderr
+
+
+def test_the_advice_of_a_merge_names_the_command_that_has_the_option(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1,2\n3,4\n")
+    for name in ("x,y", "y,x"):
+        code, *_ = run(
+            *("grid", "build", tmp_path / "t.csv", "-b", 1),
+            *("--columns", name, "-o", tmp_path / f"{name}.grid"),
+        )
+        assert code == 0
+    code, _, stderr = run(
+        "grid", "merge", tmp_path / "x,y.grid", tmp_path / "y,x.grid", "-o", tmp_path / "o.grid"
+    )
+    assert code == 1
+    assert "build all grids with the same --columns of `grid build`" in stderr
+
+
+def test_one_wrong_value_of_a_csv_is_an_error(tmp_path):
+    (tmp_path / "t.csv").write_text("town,x,y\nA,1,2\nB,oops,4\nC,5,6\n")
+    code, text, stderr = run("cluster", tmp_path / "t.csv", "-b", 1)
+    assert (code, text) == (1, "")
+    assert stderr == (
+        f"error: {tmp_path}/t.csv, row 2, column 'x' is 'oops', not a number; "
+        "correct it, or select the columns to use\n"
+    )
+    code, _, stderr = run("cluster", tmp_path / "t.csv", "-b", 1, "--columns", "y")
+    assert code == 0

@@ -1,0 +1,142 @@
+"""Signals, cancelled uploads and messages that no page sends: files go, the tab stays."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+from tests.apps.studio.sample_files import png
+from tests.apps.studio.studio_server import running
+
+from meanshiftpp._support import leftovers
+from meanshiftpp.apps.studio.session import MAX_UNOPENED, Session
+from meanshiftpp.errors import FileAccessError, InvalidInputError
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert condition()
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_studio_without_leaving_files(tmp_path, photo, number):
+    with running(tmp_path, ends=True) as studio, studio.tab() as tab:
+        tab.open("photo.png", png(photo))
+        tab.upload("again.png", png(photo))
+        studio.process.send_signal(number)
+        studio.process.wait(20)
+        assert list(studio.temporary.iterdir()) == []
+
+
+def test_the_next_studio_removes_the_files_of_a_killed_one(tmp_path, photo):
+    with running(tmp_path, ends=True) as studio, studio.tab() as tab:
+        tab.open("photo.png", png(photo))
+        studio.process.kill()
+        studio.process.wait(20)
+        assert len(list(studio.temporary.iterdir())) == 1
+    with running(tmp_path, ends=True) as studio:
+        assert list(studio.temporary.iterdir()) == []
+        with studio.tab():
+            leftovers.sweep(studio.temporary)
+            assert len(list(studio.temporary.iterdir())) == 1  # the studio still runs
+
+
+def files(studio) -> list[str]:
+    return sorted(path.name for path in studio.temporary.rglob("*") if path.is_file())
+
+
+def test_a_cancelled_upload_leaves_no_file(studio, tab):
+    before = files(studio)
+    for _ in range(3):
+        link = http.client.HTTPConnection(studio.host, timeout=20)
+        link.putrequest("POST", f"{studio.path}upload/{tab.hello['session']}")
+        link.putheader("x-file-name", "half.png")
+        link.putheader("content-length", str(4 << 20))
+        link.endheaders()
+        link.send(bytes(1 << 20))
+        wait_until(lambda: files(studio) != before)
+        link.close()
+        wait_until(lambda: files(studio) == before)
+
+
+def test_uploads_that_are_not_opened_are_limited(studio, tab, photo):
+    before = len(files(studio))
+    for number in range(MAX_UNOPENED + 3):
+        assert tab.upload(f"{number}.png", png(photo))[0] == 200
+    assert len(files(studio)) == before + MAX_UNOPENED
+
+
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [
+        (b"\x00\x01", "expected a JSON text, got a binary message"),
+        ("[" * 100_000 + "]" * 100_000, "recursion"),
+        ('{"action":' * 100_000, "recursion"),
+        ("", "Invalid request"),
+        ("1" * 9999, "Invalid request"),
+        ('{"action": "\\ud800"}', "unknown action"),
+        ('{"action": {"a": []}}', "unknown action"),
+        ('{"action": "open", "view": [1]}', "Invalid request"),
+        ("null", "Invalid request"),
+    ],
+    ids=[
+        "binary",
+        "deep list",
+        "deep object",
+        "empty",
+        "long",
+        "surrogate",
+        "object",
+        "list",
+        "null",
+    ],
+)
+def test_a_message_that_no_page_sends_is_answered_and_the_tab_stays(tab, photo, message, problem):
+    tab.socket.send(message)
+    assert problem in tab.receive("error")["message"]
+    assert tab.open("photo.png", png(photo))["type"] == "opened"
+
+
+@pytest.mark.parametrize("request_body", ["[" * 100_000, "1", "[]", '{"view": []}', b"\xff"])
+def test_an_export_request_that_no_page_sends_is_an_error(studio, tab, request_body):
+    path = f"{studio.path}export/{tab.hello['session']}"
+    status, _, body = studio.request("POST", path, request_body)
+    assert (status, json.loads(body)) == (400, {"message": "invalid request"})
+
+
+async def send(_: object) -> None:
+    pass
+
+
+@pytest.fixture
+def session():
+    session = Session("id", send, send, pool=None)  # type: ignore[arg-type]
+    yield session
+    session.close()
+
+
+def test_errors_show_the_name_of_the_uploaded_file(session):
+    path = session.new_upload("towns.csv").path
+    for error, expected in (
+        (FileAccessError.for_file(path, "read", "gone"), "cannot read 'towns.csv': gone"),
+        (InvalidInputError.for_file(path, "is empty"), "'towns.csv' is empty"),
+        (
+            InvalidInputError("is 'x', not a number", place=f"{path}, row 3, column 'a'"),
+            "towns.csv, row 3, column 'a' is 'x', not a number",
+        ),
+    ):
+        assert session.error_message(error) == expected
+
+
+def test_errors_show_the_name_of_the_exported_file(session):
+    def fail(path):
+        raise FileAccessError.for_file(path, "write", "No space left on device")
+
+    with pytest.raises(FileAccessError, match=r"^cannot write 'labels\.csv': No space left"):
+        session.new_upload("towns.csv").export("labels.csv", fail)

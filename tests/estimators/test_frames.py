@@ -1,0 +1,61 @@
+"""Errors about data frames name the column, and errors about weights carry their place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from meanshiftpp import GridDensity, MeanShiftPP
+from meanshiftpp.errors import InvalidInputError
+
+FRAMES = [pd.DataFrame, pl.DataFrame]
+GOOD = {"east": [0.5, 1.5, 2.5], "height": [1.0, 2.0, 3.0]}
+METHODS = [
+    lambda X: MeanShiftPP(1.0).fit(X),
+    lambda X: MeanShiftPP(1.0).fit_predict(X),
+    lambda X: MeanShiftPP(1.0).partial_fit(X),
+    lambda X: GridDensity(1.0).fit(X=X),
+    lambda X: MeanShiftPP(1.0).fit(type(X)(GOOD)).predict(X),
+    lambda X: GridDensity(1.0).fit(type(X)(GOOD)).score_samples(X),
+]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_missing_value_is_named_by_its_column(frame, method):
+    X = frame({**GOOD, "height": [1.0, np.nan, 3.0]})
+    with pytest.raises(InvalidInputError, match=r"^X\[1, 'height'\] is NaN: every") as raised:
+        method(X)
+    assert (raised.value.row, raised.value.column) == (1, 1)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("method", METHODS)
+def test_text_is_named_by_its_column(frame, method):
+    X = frame({**GOOD, "height": ["1", "2", "tall"]})
+    with pytest.raises(InvalidInputError, match=r"^X\[2, 'height'\] is 'tall', not a number;"):
+        method(X)
+
+
+def test_arrays_keep_their_positions():
+    with pytest.raises(InvalidInputError, match=r"^X\[1, 0\] is NaN"):
+        MeanShiftPP(1.0).fit([[0.0, 1.0], [np.nan, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("weight", "row", "got"),
+    [
+        ([1.0, -2.0, 1.0], 1, -2.0),
+        ([1.0, 1.0, np.inf], 2, np.inf),
+        ([1, 2**40, 1], 1, 2**40),
+        ([1e-310, 5e-324, 0.0], 0, 1e-310),
+        ([1.0], None, (1,)),
+    ],
+)
+def test_errors_about_weights_carry_parameter_row_and_value(weight, row, got):
+    with pytest.raises(InvalidInputError, match=r"^sample_weight ") as raised:
+        MeanShiftPP(1.0).fit(np.zeros((3, 1)), sample_weight=weight)
+    assert (raised.value.parameter, raised.value.row) == ("sample_weight", row)
+    assert raised.value.got == got
