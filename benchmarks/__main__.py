@@ -18,7 +18,14 @@ from rich.table import Table
 
 from benchmarks.common import machine
 from benchmarks.common.command_line import add_output_option
-from benchmarks.speed import memory_benchmark, report, startup_benchmark, time_benchmarks
+from benchmarks.speed import (
+    density_benchmark,
+    files_benchmark,
+    memory_benchmark,
+    report,
+    startup_benchmark,
+    time_benchmarks,
+)
 from benchmarks.speed.checks import WrongResultError
 from benchmarks.speed.contenders import NO_CASE
 from benchmarks.speed.presets import FULL, QUICK, Preset
@@ -32,6 +39,8 @@ BENCHMARKS: dict[str, Callable[[Preset, OnMeasurement], Result]] = {
     "d": time_benchmarks.sweep_d,
     "h": time_benchmarks.sweep_h,
     "bandwidths": time_benchmarks.bandwidths,
+    "density": density_benchmark.density,
+    "files": files_benchmark.files,
     "threads": time_benchmarks.threads,
     "memory": memory_benchmark.memory,
     "startup": startup_benchmark.startup,

@@ -32,7 +32,7 @@ Reals = NDArray[np.float64]
 Model = GridDensity | KernelDensity
 
 
-def fit_grid(X: Reals, factor: float = 1.0, *, resolution: int) -> Model:
+def fit_grid(X: Reals, factor: float = 1.0, *, resolution: int | None) -> Model:
     model = GridDensity(resolution=resolution, n_jobs=1)
     if factor != 1:
         model.set_params(bandwidth=model.fit(X).bandwidth_ * factor)
@@ -45,8 +45,8 @@ def fit_kernel(X: Reals, factor: float = 1.0) -> Model:
 
 
 CONTENDERS: dict[str, Callable[..., Model]] = {
-    "GridDensity()": partial(fit_grid, resolution=0),
-    "resolution=2": partial(fit_grid, resolution=2),
+    "resolution=0": partial(fit_grid, resolution=0),
+    "GridDensity()": partial(fit_grid, resolution=None),
     "KernelDensity": fit_kernel,
 }
 

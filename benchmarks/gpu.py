@@ -169,26 +169,26 @@ def measure_image() -> Line:
     return Line(work, time, floor, copy, "1 ms", time <= 1, cpu, "all labels")
 
 
-def measure_estimator() -> Line:
-    """Time the whole call of the estimator at a million points by the host clock."""
+def measure_estimator(model: MeanShiftPP, max_ms: float, rounds: int = 30) -> Line:
+    """Time the whole call of an estimator at a million points by the host clock."""
     import cupy as cp
 
     X = gaussians(Data(MILLION))
-    model = MeanShiftPP(bandwidth=1.0)
 
     def call() -> None:
         model.fit_predict(X)
         cp.cuda.Device().synchronize()
 
-    call()
-    time = host_time(call, 30)
+    for _ in range(rounds):  # the clocks of an idle GPU rise only after some milliseconds of work
+        call()
+    time = host_time(call, rounds)
     host = X.get()
     labels = model.labels_.get()
     assert np.array_equal(labels, model.fit_predict(host)), "the labels differ from the CPU's"
     cpu = host_time(lambda: model.fit_predict(host), 10)
     floor, copy = device_time(X.sum, 30), device_time(X.copy, 30)
-    work = "MeanShiftPP.fit_predict, 1M x 3 float32"
-    return Line(work, time, floor, copy, "0.8 ms", time <= 0.8, cpu, "all labels")
+    work = f"{model}.fit_predict, 1M x 3 float32"
+    return Line(work, time, floor, copy, f"{max_ms:g} ms", time <= max_ms, cpu, "all labels")
 
 
 def measure_kmeans(X: Any) -> dict[str, float]:
@@ -217,7 +217,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     import cupy as cp
 
-    lines = [measure_estimator(), measure_image(), measure_stray_points()]
+    lines = [
+        measure_estimator(MeanShiftPP(bandwidth=1.0), 0.8),
+        measure_estimator(MeanShiftPP(), 60, rounds=10),
+        measure_image(),
+        measure_stray_points(),
+    ]
     lines += measure_many_features()
     work = "fit and labels, 1M x 3 float32, h=1, without the estimator"
     few = gaussians(Data(MILLION))

@@ -6,6 +6,8 @@ Contenders take turns on the same arrays; every peer has a separate process.
     presets            sizes and limits of a full, a quick and a test run
     contenders         the functions that are measured: ours, the floor, the peers
     time_benchmarks    which contenders run at which sizes
+    density_benchmark  error and time of a density
+    files_benchmark    Parquet, CSV and a photograph
     memory_benchmark   peak memory
     startup_benchmark  imports and the command line
     timing             contenders take turns in worker processes

@@ -174,6 +174,25 @@ GOALS = (
         )
         for case in ONE_GAUSSIAN[:2]
     ),
+    *(
+        Goal(
+            f"density-{d}d",
+            f"10,000 x {d}, three Gaussians: root mean squared error of GridDensity()",
+            1.15,
+            "x that of KernelDensity",
+            "medians of seven samples, both with their normal reference rule",
+        )
+        for d in (1, 2)
+    ),
+    Goal(
+        "grid-build",
+        "20M x 3 float32 in Parquet: build_grid",
+        1.5,
+        "x reading by pyarrow and binning in memory",
+        "CPU time, in turns in one process",
+    ),
+    Goal("csv-open", "1M x 3 in CSV: open_points", 50, "ms of CPU time", "without reading rows"),
+    Goal("segment", "segment, 12 megapixels", 600, "ms", "on two cores"),
     Goal(
         "iris-kernel",
         "Iris, 150 x 4, h=0.7: the kernel",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -17,8 +18,10 @@ TIMED_STATEMENT = "from time import process_time as t; s = t(); {}; print(t() - 
 NUMPY, PACKAGE, KERNEL = "import numpy", "import meanshiftpp", "from meanshiftpp import Grid, seek"
 IMPORTS = (NUMPY, PACKAGE, KERNEL, "from meanshiftpp import MeanShiftPP", "import sklearn.cluster")
 HELP, CLUSTER = "meanshiftpp --help", "meanshiftpp cluster tiny.csv -b 1"
+BLANK, NEEDED = "python -c pass", "import numpy, pyarrow.csv, typer"
 PROCESSES = {
-    "python -c pass": ["-c", "pass"],
+    BLANK: ["-c", "pass"],
+    NEEDED: ["-c", NEEDED],  # of the commands: the least that `cluster` can take
     HELP: ["-m", *HELP.split()],
     CLUSTER: ["-m", *CLUSTER.split()],
 }
@@ -36,8 +39,9 @@ def _measure(preset: Preset, on_measurement: OnMeasurement, folder: Path) -> Res
     times: dict[str, list[float]] = {name: [] for name in (*IMPORTS, *PROCESSES)}
     for turn in range(preset.startups + 1):
         for name, values in times.items():
-            seconds = time_process(name, folder) if name in PROCESSES else time_statement(name)
-            if turn:  # the first round may still write bytecode
+            timed = time_process if name in PROCESSES else time_statement
+            seconds = timed(name, folder)
+            if turn:  # the first round writes bytecode
                 values.append(seconds)
     numpy_time = median(times[NUMPY])
     ratios = {name: median(values) / numpy_time for name, values in times.items()}
@@ -59,9 +63,9 @@ def _measure(preset: Preset, on_measurement: OnMeasurement, folder: Path) -> Res
     )
 
 
-def time_statement(statement: str) -> float:
+def time_statement(statement: str, folder: Path) -> float:
     """Return the CPU time of a statement in a fresh interpreter."""
-    return float(_output(["-c", TIMED_STATEMENT.format(statement)]))
+    return float(_output(["-c", TIMED_STATEMENT.format(statement)], folder))
 
 
 def time_process(name: str, folder: Path) -> float:
@@ -69,7 +73,7 @@ def time_process(name: str, folder: Path) -> float:
     start = _cpu_seconds_of_children()
     printed = _output(PROCESSES[name], folder)
     seconds = _cpu_seconds_of_children() - start
-    if name != "python -c pass" and "cluster" not in printed:
+    if name not in (BLANK, NEEDED) and "cluster" not in printed:
         raise WrongResultError(f"{name}: expected `cluster` in {printed!r}")
     return seconds
 
@@ -79,7 +83,12 @@ def _cpu_seconds_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _output(arguments: list[str], folder: Path | None = None) -> str:
+def _output(arguments: list[str], folder: Path) -> str:
+    """Run Python in a folder, which also stores the bytecode, as an installation does."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=folder, env=environment
+    )
     return done.stdout

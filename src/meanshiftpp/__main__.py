@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -16,6 +17,8 @@ def main() -> None:
         need("rich", "cli")
     except MissingExtraError as error:
         sys.exit(f"error: {error}")
+    # Commands do not use BLAS, whose threads NumPy would start when it is imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from meanshiftpp.apps.cli.app import app
 
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP

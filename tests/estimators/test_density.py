@@ -104,7 +104,7 @@ def test_density_integrates_to_one(case, data):
 
 def test_density_is_a_histogram(points):
     """Compare with all bins of NumPy's histogram."""
-    model = GridDensity([0.5, 4.0]).fit(points)
+    model = GridDensity([0.5, 4.0], resolution=0).fit(points)
     edges = [np.arange(-12, 13) * 0.5, np.arange(0, 26) * 4.0]
     expected, *_ = np.histogram2d(*points.T, bins=edges, density=True)
     middles = np.meshgrid(*[(e[1:] + e[:-1]) / 2 for e in edges], indexing="ij")
@@ -148,6 +148,17 @@ def test_density_of_many_features(d):
     assert count.max() > 5
     expected = np.log(count / 200) - d * math.log(1.5)
     assert np.allclose(model.score_samples(X), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("d", "resolution"), [(1, 16), (2, 8), (3, 4), (4, 2), (5, 2), (6, 1)])
+def test_default_resolution_depends_on_the_number_of_features(d, resolution):
+    X = np.random.default_rng(0).normal(size=(500, d))
+    default = GridDensity().fit(X)
+    assert default.resolution is None, "fit does not change a parameter"
+    assert default.resolution_ == resolution
+    assert_same(default, GridDensity(resolution=resolution).fit(X))
+    assert_same(GridDensity().partial_fit(X), default)
+    assert (2 * resolution + 1) ** d <= 4096, "the GPU counts such windows"
 
 
 def test_names_of_a_table_are_kept(points):
@@ -303,7 +314,7 @@ def test_samples_have_a_positive_density(case, resolution, seed):
 
 
 def test_samples_far_from_zero_have_a_positive_density():
-    model = GridDensity(0.1).fit([[1e13], [-3e13]])  # a cell spans a few floats
+    model = GridDensity(0.1, resolution=0).fit([[1e13], [-3e13]])  # a cell spans a few floats
     assert np.isfinite(model.score_samples(model.sample(1000, 0))).all()
 
 

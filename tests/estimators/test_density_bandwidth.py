@@ -16,8 +16,17 @@ from meanshiftpp.estimators.density import density_bandwidth
 def test_rule_for_one_feature_is_scott_s():
     X = np.random.default_rng(0).normal(5, 3, (4000, 1))
     expected = 2 * 3 ** (1 / 3) * math.pi ** (1 / 6) * X.std() / 4000 ** (1 / 3)
-    assert density_bandwidth(X) == pytest.approx(expected, rel=1e-6)
-    assert GridDensity().fit(X).bandwidth_ == density_bandwidth(X)
+    assert density_bandwidth(X, resolution=0) == pytest.approx(expected, rel=1e-6)
+    histogram = GridDensity(resolution=0).fit(X)
+    assert histogram.bandwidth_ == density_bandwidth(X, resolution=0)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+def test_rule_has_the_resolution_of_the_density(d):
+    X = np.random.default_rng(0).normal(5, 3, (400, d))
+    model = GridDensity().fit(X)
+    assert model.bandwidth_ == pytest.approx(density_bandwidth(X), rel=1e-15)
+    assert np.array_equal(density_bandwidth(X), density_bandwidth(X, resolution=model.resolution_))
 
 
 @pytest.mark.parametrize("smoothness", [1.0, 0.5, 0.1])
@@ -26,7 +35,8 @@ def test_rule_has_the_rate_of_the_theorem(smoothness, d):
     X = np.random.default_rng(0).normal(size=(50, d))
     sizes = np.array([1, 100, 10_000])
     bandwidths = [
-        density_bandwidth(X, np.full(50, weight), smoothness=smoothness)[0] for weight in sizes
+        density_bandwidth(X, np.full(50, weight), resolution=0, smoothness=smoothness)[0]
+        for weight in sizes
     ]
     assert slope(sizes, bandwidths) == pytest.approx(-1 / (2 * smoothness + d), abs=1e-6)
 

@@ -41,7 +41,7 @@ def test_bad_points_raise_with_their_location(points):
     "parameters",
     [
         *({"bandwidth": b} for b in (0, -1, math.nan, math.inf, "wide", [1], [1, -1], [[1, 1]])),
-        *({"resolution": r} for r in (-1, 65, 0.5, "fine", None)),
+        *({"resolution": r} for r in (-1, 65, 0.5, "fine")),
         *({"periodic": p} for p in (0, -1, math.nan, [1], [1, -1], "round", [5.0, "x"])),
         *({"smoothness": a} for a in (0, 1.1, math.nan, None)),
     ],

@@ -29,7 +29,7 @@ _MIN_EXPONENT = -1022  # of a normal double
 
 def as_points(X: ArrayLike) -> NDArray[np.generic]:
     """Check an array of points and convert it, without loss, to a type the kernel reads."""
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+    if type(X) is not np.ndarray and hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise InvalidInputError("X must be dense, got a sparse matrix; X.toarray() makes it dense")
     points: NDArray[np.generic] = as_array(X)
     if points.ndim != 2:
@@ -45,7 +45,8 @@ def as_points(X: ArrayLike) -> NDArray[np.generic]:
         raise InvalidInputError(
             f"X must hold real numbers of at most 64 bits, got dtype {points.dtype}"
         )
-    if any(stride % size for stride in points.strides):  # a field of a structured array
+    if not points.flags.c_contiguous and any(stride % size for stride in points.strides):
+        # The column is a field of a structured array.
         points = module_of(points).ascontiguousarray(points)
     if kind == "b":
         return points.view(np.uint8)
@@ -66,6 +67,8 @@ def check_features(n_features: int) -> None:
 def as_bandwidth(bandwidth: float | ArrayLike | None, n_features: int) -> NDArray[np.float64]:
     """Check a bandwidth and return one value per feature."""
     check_features(n_features)
+    if type(bandwidth) is float and 0 < bandwidth < math.inf:
+        return np.full(n_features, bandwidth)
     expected = f"one number or {n_features}, one per feature"
     if bandwidth is None:
         advice = "select_bandwidth(X) chooses one"
@@ -134,6 +137,11 @@ def divide_periods(
             )
         cells_per_period[j], cell_size[j] = int(cells), length / cells
     return cell_size, cells_per_period
+
+
+def has_periods(cells_per_period: NDArray[np.int64]) -> bool:
+    """Return whether any feature is periodic, faster than `any` of so short an array."""
+    return any(cells_per_period.tolist())
 
 
 def check_window_fits(cells_per_period: NDArray[np.int64], window: int, advice: str) -> None:

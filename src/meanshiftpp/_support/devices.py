@@ -16,7 +16,8 @@ _DLPACK_CUDA = 2  # DLPack's number for CUDA devices
 
 def on_gpu(array: object) -> bool:
     """Return whether an array is a CuPy array."""
-    return type(array).__module__.partition(".")[0] == "cupy"
+    kind = type(array)
+    return kind is not np.ndarray and kind.__module__.partition(".")[0] == "cupy"
 
 
 def as_array(values: Any) -> Any:

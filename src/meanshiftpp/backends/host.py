@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
 from meanshiftpp._kernel import find_cells, window_counts
+from meanshiftpp._support.checks import has_periods
 from meanshiftpp.backends.protocol import (
     Binned,
     Cells,
@@ -76,7 +77,7 @@ def nearest_modes(positions: Floats, modes: Floats, cells_per_period: Integers) 
     """Return the nearest mode of each position; both in cells, and within the period."""
     from scipy.spatial import KDTree  # slow to import, and seldom needed
 
-    box = cells_per_period.astype(np.float64) if cells_per_period.any() else None
+    box = cells_per_period.astype(np.float64) if has_periods(cells_per_period) else None
     distance, found = KDTree(modes, boxsize=box).query(positions, k=min(2, len(modes)))
     if len(modes) == 1:
         return np.asarray(found, dtype=np.int32)

@@ -58,9 +58,7 @@ class PointSample:
         points double, and how this growth declines. It is taken to decline further at that rate.
         """
         try:
-            counted, half, quarter = (
-                max(len(Grid.from_points(self.rows[::share], cell_size)), 1) for share in (1, 2, 4)
-            )
+            counted, half, quarter = self._count_cells(cell_size)
         except InvalidInputError:
             return 0.0  # binning all points reports the location of the bad value
         doublings = math.log2(max(self.n_points / max(len(self.rows), 1), 1.0))
@@ -68,6 +66,19 @@ class PointSample:
         decline = min(growth / before, 1.0) if before > 0 else 1.0
         total = doublings if decline == 1 else decline * (1 - decline**doublings) / (1 - decline)
         return min(counted * math.exp(growth * total), float(self.n_points))
+
+    def _count_cells(self, cell_size: NDArray[np.float64]) -> list[int]:
+        """Return the cells of the sample, of half of it and of a quarter; at least 1 each."""
+        cell = np.empty(len(self.rows), np.int32)
+        grid, assignment = Grid.empty(cell_size).bin(self.rows, ids=cell, n_threads=1)
+        every = np.arange(len(grid), dtype=np.int32)
+        assignment.take(every, cell, cell)
+        counts = []
+        for share in (1, 2, 4):
+            occupied = np.zeros(len(grid), bool)
+            occupied[cell[::share]] = True
+            counts.append(max(int(np.count_nonzero(occupied)), 1))
+        return counts
 
     def bound(
         self, cell_size: NDArray[np.float64], multiples: list[int], max_cells: int

@@ -374,9 +374,9 @@ def compute_sweep(
     else:
         points = as_points(X)
         weights = None if sample_weight is None else as_weights(sample_weight, points)
-        sample = PointSample.of(points, weights)
         values = weights.values if weights else None
         unit, multiples = plan_for_points(points, values, bandwidths, step)
+        sample = PointSample.of(points, weights)
         cell_size = fine_cell_size(unit, search.reach)
         if bandwidths is None:
             multiples = sample.bound(cell_size, multiples, max_cells)

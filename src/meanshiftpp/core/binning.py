@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.checks import has_periods
 from meanshiftpp.backends import backend_of
 from meanshiftpp.backends.protocol import Assignment
 from meanshiftpp.core.rows import Rows, check_counts
@@ -56,7 +57,7 @@ def bin_rows(
     """
     backend = backend_of(points)
     binned = backend.bin_points(points, cell_size, counts, ids, n_threads)
-    if not cells_per_period.any():
+    if not has_periods(cells_per_period):
         return Rows(binned.cells, binned.counts, binned.sums), binned.assignment
     cells = binned.cells
     for j in np.flatnonzero(cells_per_period):

@@ -29,6 +29,7 @@ from meanshiftpp._support.checks import (
     as_weights,
     as_whole,
     divide_periods,
+    has_periods,
     is_number,
     thread_count,
 )
@@ -351,7 +352,7 @@ class Grid:
         )
 
     def _period_repr(self) -> str:
-        if not self.cells_per_period.any():
+        if not has_periods(self.cells_per_period):
             return ""
         lengths = ["None" if length is None else f"{length:g}" for length in self.periods]
         return ", period " + (lengths[0] if len(lengths) == 1 else f"({', '.join(lengths)})")

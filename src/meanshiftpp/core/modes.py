@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp._support.checks import as_points, thread_count
+from meanshiftpp._support.checks import as_points, has_periods, thread_count
 from meanshiftpp._support.devices import current_device, device_of, module_of, on_gpu, to_host
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import backend_of, gpu_of
@@ -247,7 +247,7 @@ class Modes:
     def _wrapped(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Move positions, in cells, between 0 and the period of each periodic feature."""
         cells_per_period = self.grid.cells_per_period
-        if not cells_per_period.any():
+        if not has_periods(cells_per_period):
             return positions
         wrapped = positions.copy()
         for j in np.flatnonzero(cells_per_period):

@@ -226,7 +226,7 @@ class CheckedRecipe(Recipe):
         Points of zero weight belong to no cell; they are labelled like new points. OUT `cells`:
         the index of each point's cell in the grid, -1 for none.
         """
-        points = as_points(X)
+        points, n_threads = as_points(X), thread_count(n_threads)
         weights = None if sample_weight is None else as_weights(sample_weight, points)
         with current_device(points):
             labels: NDArray[np.int32] = module_of(points).empty(len(points), np.int32)

@@ -16,7 +16,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp._kernel import MAX_REACH
-from meanshiftpp._support.checks import Periodic, Weights, as_not_negative, as_whole
+from meanshiftpp._support.checks import Periodic, Weights, as_not_negative, as_whole, has_periods
 from meanshiftpp._support.devices import module_of, on_gpu, to_host
 from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.bandwidth.choice import select_bandwidth
@@ -449,5 +449,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         self.cluster_weights_ = modes.weights
         self.n_iter_ = modes.n_iter
         self.grid_ = modes.grid
-        self.bandwidth_ = np.where(modes.grid.cells_per_period > 0, modes.bandwidth, bandwidth)
+        self.bandwidth_ = bandwidth
+        if has_periods(modes.grid.cells_per_period):
+            self.bandwidth_ = np.where(modes.grid.cells_per_period > 0, modes.bandwidth, bandwidth)
         return self

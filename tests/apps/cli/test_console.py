@@ -57,7 +57,7 @@ def test_every_option_exists():
 
     from meanshiftpp.apps.cli.app import app
 
-    commands = get_command(app).commands
+    commands = dict(get_command(app).commands)
     groups = commands.pop("grid").commands.values()
     options = {name for c in (*commands.values(), *groups) for p in c.params for name in p.opts}
     assert {*OPTIONS.values()} <= options

@@ -1,29 +1,22 @@
 """The command line: one command per task, results on stdout, everything else on stderr.
 
-Commands import heavy libraries when they run, so that `--help` is fast; this module imports only
-typer at the top. Help is plain text for the same reason.
+Commands import heavy libraries when they run, so that `--help` is fast, and the module of a command
+is imported when the command is called: typer takes as long to inspect the options of all commands
+as to import itself. Help is plain text for the same reason.
 """
 
 from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from meanshiftpp.apps.cli.cluster import cluster
-from meanshiftpp.apps.cli.command import Command, Group
-from meanshiftpp.apps.cli.console import report_errors
-from meanshiftpp.apps.cli.grid import grid
-from meanshiftpp.apps.cli.segment import segment
-from meanshiftpp.apps.cli.studio import studio
-from meanshiftpp.apps.cli.sweep import sweep
-from meanshiftpp.apps.cli.track import track
+from meanshiftpp.apps.cli.command import MainGroup
 
 app = typer.Typer(
-    cls=Group,
+    cls=MainGroup,
     help="MeanShift++: fast, exact clustering on a grid. The number of clusters need not be known.",
     no_args_is_help=True,
     add_completion=False,
@@ -54,21 +47,3 @@ def _app(
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-
-
-for command in (cluster, segment, sweep, track):
-    app.command(cls=Command)(command)
-# Without short texts, the list of commands would cut the sentences off.
-app.command(cls=Command, short_help="Open a web page for pictures, tables and videos.")(studio)
-app.add_typer(grid, name="grid", short_help="Build, merge and inspect grids.")
-
-
-@app.command(cls=Command, short_help="Draw results for points, a photograph and a video.")
-def demo(
-    out: Annotated[Path, typer.Option(help="The folder for the pictures.")] = Path("demo"),
-) -> None:
-    """Cluster a million points and Iris, segment a photograph, track a ball; draw all results."""
-    with report_errors():
-        from meanshiftpp.apps.demo import run
-
-        run(out)

@@ -1,4 +1,4 @@
-"""Commands whose options are converted without pydantic.
+"""Commands that are imported when called, and whose options are converted without pydantic.
 
 typer converts every value of a command with pydantic, whose import takes longer than clustering a
 small file, and whose errors do not state the value. Numbers and choices are converted here; other
@@ -8,15 +8,27 @@ values that are not plainly valid are left to typer.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
+# Each command is the function, or the group, of this name in the module of this name.
+COMMANDS = {
+    "cluster": "Find the clusters of the points in FILE.",
+    "segment": "Segment photographs and videos into regions.",
+    "sweep": "Cluster the points in FILE at many bandwidths, reading it once.",
+    "track": "Track an object through a video.",
+    "studio": "Open a web page for pictures, tables and videos.",
+    "demo": "Draw results for points, a photograph and a video.",
+    "grid": "Build, merge and inspect grids.",
+}
 _PATH_FLAGS = ("exists", "writable", "resolve_path", "allow_dash", "path_type")
 _PATH_LIMITS = ("file_okay", "dir_okay", "readable")
 
@@ -35,6 +47,44 @@ class Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters."""
         return _converted_here(super().get_params(ctx))
+
+
+class MainGroup(Group):
+    """The group of all `COMMANDS`."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()  # type: ignore[assignment]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([*COMMANDS.items()])
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands by name, imported when looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _load_command(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+@cache
+def _load_command(name: str) -> Any:
+    if name not in COMMANDS:
+        raise KeyError(name)
+    command = getattr(import_module(f"meanshiftpp.apps.cli.{name}"), name)
+    if isinstance(command, typer.Typer):
+        return get_command(command)
+    only = typer.Typer(add_completion=False, rich_markup_mode=None)
+    only.command(name, cls=Command)(command)
+    return get_command(only)
 
 
 def _converted_here(parameters: list[Any]) -> list[Any]:

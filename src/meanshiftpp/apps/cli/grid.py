@@ -38,6 +38,8 @@ grid = typer.Typer(
     cls=Group,
     help="Build, merge and inspect grids: small files with all the data that clustering needs.",
     no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="GRID", help="The grid file to write.")

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar, TypeVarTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.checks import has_periods
 from meanshiftpp._support.devices import to_host
 from meanshiftpp.backends import host
 from meanshiftpp.backends.cuda.launch import MAX_AXES, Array, cp
@@ -29,7 +30,7 @@ def supports_windows(n_axes: int, cells_per_period: NDArray[np.int64], reach: in
     """Return whether the kernels cover such windows: few axes, no period, not too many cells."""
     return (
         n_axes <= MAX_AXES
-        and not cells_per_period.any()
+        and not has_periods(cells_per_period)
         and (2 * reach + 1) ** n_axes <= MAX_WINDOW_CELLS
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._kernel import OFFSET_BITS, TIE_BITS, WINDOW_SUM_BITS
+from meanshiftpp._support.checks import has_periods
 from meanshiftpp._support.devices import current_device
 from meanshiftpp.backends import host
 from meanshiftpp.backends.cuda.buckets import Packing, make_packing, suits_buckets
@@ -71,7 +72,7 @@ def _make_plan(cells: Array, counts: Array, cells_per_period: Integers, reach: i
     """
     m, d = cells.shape
     few_cells = supports_windows(d, cells_per_period, reach)
-    by_buckets = suits_buckets(d, reach) and not cells_per_period.any()
+    by_buckets = suits_buckets(d, reach) and not has_periods(cells_per_period)
     if not few_cells and not by_buckets:
         return None
     low, high, total = extent(cells, counts)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from meanshiftpp._support.checks import as_points, thread_count
 from meanshiftpp._support.devices import to_host
 from meanshiftpp.core.accumulate import GridSum
-from meanshiftpp.core.chunk import Chunk
+from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
 from meanshiftpp.core.scale import SAMPLE_SIZE, sample_indices
 
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
     from meanshiftpp.core.grid import Grid
     from meanshiftpp.core.modes import Modes
     from meanshiftpp.core.recipe import CheckedRecipe, Recipe
+
+
+class Part(NamedTuple):
+    """Row groups of a Parquet file; None for all."""
+
+    path: str
+    row_groups: tuple[int, ...] | None
+
 
 Source = tuple[str, tuple[str, ...]]  # "blocks" or "partitions", and the names of the columns
 
@@ -63,6 +72,35 @@ def bin_block(
     """Return the grid of a block."""
     chunk = _chunk(points, weight, number, source)
     return recipe.bin(chunk, n_threads=task_threads(n_jobs))
+
+
+def bin_parts(
+    parts: NDArray[Any],
+    weight: None,
+    number: int,
+    *,
+    recipe: CheckedRecipe,
+    n_jobs: int | None,
+    columns: list[str],
+    kind: str,
+) -> Grid:
+    """Return the grid of parts of Parquet files, whose columns must have one type."""
+    from meanshiftpp.io.sources import rows_per_chunk
+    from meanshiftpp.io.table_formats import open_parquet
+
+    total, n_threads = GridSum(recipe.empty()), task_threads(n_jobs)
+    rows = rows_per_chunk(np.dtype(kind).itemsize * len(columns))
+    for path, row_groups in parts.item():
+        with open_parquet(Path(path)) as file:
+            types = {file.schema_arrow.field(name).type.to_pandas_dtype() for name in columns}
+            if types != {np.dtype(kind).type}:
+                raise TypeError(f"{path} has other columns than the data frame")
+            options = {"row_groups": row_groups, "columns": columns, "use_threads": n_threads > 1}
+            for batch in file.iter_batches(rows, **options):
+                if batch.num_rows:
+                    chunk = chunk_from_arrow(batch.select(columns), path)
+                    total.add_chunk(chunk, n_threads=n_threads)
+    return total.grid()
 
 
 def _chunk(points: Any, weight: Any, number: int, source: Source) -> Chunk:
