@@ -77,6 +77,26 @@ def test_fixed_cells_are_the_cells_of_the_chosen_clusters():
     assert tracker.cells.dtype == np.int64
 
 
+@pytest.mark.parametrize("distance", [-2, -1, 1, 2])
+@pytest.mark.parametrize("channel", [0, 1, 2])
+def test_the_update_of_algorithm_3_adds_adjacent_cells_on_both_sides(channel, distance):
+    """A pixel enters the cells if its cell is adjacent to them, below or above, in any channel."""
+    object_cell = np.array([5, 6, 7])
+    other_cell = object_cell.copy()
+    other_cell[channel] += distance
+    first = np.full((20, 20, 3), 250, np.uint8)
+    first[8:12, 8:12] = object_cell * 16 + 8
+    second = first.copy()
+    second[9, 9] = other_cell * 16 + 8
+    tracker = Tracker(16, adapt="paper")
+    ((ok, _),) = track(tracker, [first, second], (8, 8, 4, 4), [0])
+    assert ok
+    expected = {tuple(object_cell.tolist())}
+    if abs(distance) == 1:
+        expected.add(tuple(other_cell.tolist()))
+    assert set(map(tuple, tracker.cells.tolist())) == expected
+
+
 def test_the_mask_of_algorithm_3_is_its_set_r():
     frames = [scene(60, 50), scene(64, 47, seed=1)]
     tracker = Tracker(adapt="paper")
