@@ -1,7 +1,8 @@
 """Write the files of this release that later releases must read, and compute what they contain.
 
 Run as a program, it writes them to `tests/data` with the digests of their results. It is run once
-for each release that changes a format; the old files then stay beside the new ones.
+for each release that changes a format; the old files then stay beside the new ones. Run it in the
+environment of `make test-lowest`: the oldest NumPy cannot read pickles of the newest.
 """
 
 from __future__ import annotations
