@@ -235,6 +235,23 @@ def test_the_default_tracks_and_masks_the_object():
     assert (tracker.mask & truth).sum() / (tracker.mask | truth).sum() > 0.9
 
 
+def test_the_mask_has_no_pixel_of_the_surroundings():
+    """A disc leaves the corners of its window to the ground, whose weight is negative."""
+
+    def disc(x: int) -> tuple[np.ndarray, np.ndarray]:
+        rows, columns = np.ogrid[:100, :140]
+        distance = np.hypot(rows - 50, columns - x)
+        return np.where((distance <= 14)[..., None], RED, (90, 100, 110)).astype(np.uint8), distance
+
+    tracker = Tracker()
+    tracker.init(disc(60)[0], (45, 35, 30, 30))
+    for x in (62, 65, 68):
+        frame, distance = disc(x)
+        assert tracker.update(frame)[0]
+        assert tracker.mask[distance <= 11].all()
+        assert not tracker.mask[distance > 17].any()  # cells also hold edges, up to 3 pixels away
+
+
 @pytest.mark.parametrize("factor", [0.985, 1.015])
 def test_the_window_grows_and_shrinks_with_the_object(factor):
     sizes = [(round(60 * factor**k), round(48 * factor**k)) for k in range(40)]
