@@ -13,12 +13,20 @@ WHEEL_TESTS := tests/core tests/laws tests/backends
 SANITIZE_ENV := build/sanitize-env
 SANITIZE_TESTS := $(patsubst %,tests/%,core laws bandwidth estimators images video tracking)
 
+LOWEST_ENV := build/lowest-env
+# The tests that reach a dependency; NumPy and the kernel alone are tested by the recorded results.
+LOWEST_TESTS := $(patsubst %,tests/%,_support io video plot estimators apps/cli engines/test_dask.py \
+	core/test_table_chunks.py laws/test_recorded.py laws/test_old_files.py laws/test_differential.py)
+
+COVERAGE_ENV := build/coverage-env
+
 KERNEL_TESTS := build/kernel-tests
 
 SECONDS ?= 600
 CLANG ?= clang++
 
-.PHONY: demo test test-kernel fuzz lint format bench paper docs wheel sanitize sanitize-address sanitize-thread clean
+.PHONY: demo test test-kernel fuzz lint format bench paper docs wheel sanitize sanitize-address sanitize-thread \
+	test-lowest coverage mutants clean
 
 demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, track a ball, write pictures to demo/
 	$(VENV)/bin/meanshiftpp demo
@@ -80,6 +88,33 @@ sanitize-address:  ## run the tests of the kernel with the address and undefined
 		--config-settings cmake.define.MSPP_SANITIZE=address ".[all]"
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0 $(SANITIZE_ENV)/bin/python -m pytest -q -n 2 $(SANITIZE_TESTS)
+
+test-lowest: $(VENV)/installed-lowest  ## run the tests with the lowest versions that pyproject.toml allows; LOWEST_TESTS=tests runs all
+	$(VENV)/bin/uv venv --quiet --clear --python 3.11 $(LOWEST_ENV)
+	$(VENV)/bin/uv pip compile --quiet --no-annotate --python-version 3.11 --resolution lowest-direct pyproject.toml \
+		--extra all --group build --group test --output-file build/lowest.txt
+	$(VENV)/bin/uv pip sync --quiet --python $(LOWEST_ENV) build/lowest.txt
+	$(VENV)/bin/uv pip install --quiet --python $(LOWEST_ENV) --no-deps --no-build-isolation \
+		--config-settings build-dir=build/lowest .
+	# Old libraries warn about the newest versions of what they need themselves.
+	$(LOWEST_ENV)/bin/python -m pytest -q -n 2 -W ignore::DeprecationWarning $(LOWEST_TESTS)
+
+coverage: $(VENV)/pip  ## measure the executed lines and branches of the package and the kernel
+	$(PYTHON) -m venv $(COVERAGE_ENV)
+	$(COVERAGE_ENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(COVERAGE_ENV)/bin/python -m pip install --quiet --group build --group test --group coverage
+	$(COVERAGE_ENV)/bin/python -m pip install --quiet --no-build-isolation --config-settings build-dir=build/coverage \
+		--config-settings cmake.define.MSPP_COVERAGE=ON --editable ".[all]"
+	rm -rf build/coverage-data && mkdir build/coverage-data
+	find build/coverage build/coverage-kernel -name '*.gcda' -delete || true
+	$(MAKE) test-kernel KERNEL_TESTS=build/coverage-kernel KERNEL_OPTIONS="-D MSPP_COVERAGE=ON"
+	$(COVERAGE_ENV)/bin/python -m coverage run -m pytest -q -n 2
+	$(COVERAGE_ENV)/bin/python -m coverage combine --quiet
+	$(COVERAGE_ENV)/bin/python -m coverage report
+	$(COVERAGE_ENV)/bin/gcovr
+
+mutants: $(VENV)/installed-test  ## run the tests of the kernel against changed operators; ARGS=areas, "--every 10"
+	$(PY) -m tests.mutation build/mutants $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist demo docs/_build docs/gallery

@@ -77,6 +77,26 @@ def test_fixed_cells_are_the_cells_of_the_chosen_clusters():
     assert tracker.cells.dtype == np.int64
 
 
+@pytest.mark.parametrize("distance", [-2, -1, 1, 2])
+@pytest.mark.parametrize("channel", [0, 1, 2])
+def test_the_update_of_algorithm_3_adds_adjacent_cells_on_both_sides(channel, distance):
+    """A pixel enters the cells if its cell is adjacent to them, below or above, in any channel."""
+    object_cell = np.array([5, 6, 7])
+    other_cell = object_cell.copy()
+    other_cell[channel] += distance
+    first = np.full((20, 20, 3), 250, np.uint8)
+    first[8:12, 8:12] = object_cell * 16 + 8
+    second = first.copy()
+    second[9, 9] = other_cell * 16 + 8
+    tracker = Tracker(16, adapt="paper")
+    ((ok, _),) = track(tracker, [first, second], (8, 8, 4, 4), [0])
+    assert ok
+    expected = {tuple(object_cell.tolist())}
+    if abs(distance) == 1:
+        expected.add(tuple(other_cell.tolist()))
+    assert set(map(tuple, tracker.cells.tolist())) == expected
+
+
 def test_the_mask_of_algorithm_3_is_its_set_r():
     frames = [scene(60, 50), scene(64, 47, seed=1)]
     tracker = Tracker(adapt="paper")
@@ -213,6 +233,23 @@ def test_the_default_tracks_and_masks_the_object():
     truth = np.zeros((200, 240), bool)
     truth[y : y + 24, x : x + 30] = True
     assert (tracker.mask & truth).sum() / (tracker.mask | truth).sum() > 0.9
+
+
+def test_the_mask_has_no_pixel_of_the_surroundings():
+    """A disc leaves the corners of its window to the ground, whose weight is negative."""
+
+    def disc(x: int) -> tuple[np.ndarray, np.ndarray]:
+        rows, columns = np.ogrid[:100, :140]
+        distance = np.hypot(rows - 50, columns - x)
+        return np.where((distance <= 14)[..., None], RED, (90, 100, 110)).astype(np.uint8), distance
+
+    tracker = Tracker()
+    tracker.init(disc(60)[0], (45, 35, 30, 30))
+    for x in (62, 65, 68):
+        frame, distance = disc(x)
+        assert tracker.update(frame)[0]
+        assert tracker.mask[distance <= 11].all()
+        assert not tracker.mask[distance > 17].any()  # cells also hold edges, up to 3 pixels away
 
 
 @pytest.mark.parametrize("factor", [0.985, 1.015])

@@ -175,6 +175,8 @@ class Weights:
     whole: bool
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is None:  # NumPy 1.26 has no such value of its parameter
+            return np.asarray(self.values, dtype)
         return np.array(self.values, dtype, copy=copy)
 
     @property

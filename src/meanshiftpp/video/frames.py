@@ -33,6 +33,7 @@ VIDEO_FORMATS = (".mp4", ".m4v", ".mov", ".mkv")  # for reading and writing; the
 _INPUTS = (".avi", ".webm", ".mpg", ".mpeg", ".wmv", ".flv", ".ogv", ".3gp", ".ts", ".mts", ".m2ts")
 _CONTAINERS = "mov,matroska,avi,mpeg,mpegvideo,mpegts,asf,flv,ogg,m4v,h264,hevc,mjpeg"
 _DEFAULT_FPS = Fraction(25)
+_BT601 = 5
 _BT709, _BT709_MIN_HEIGHT = 1, 720  # the usual colour matrix of videos with at least 720 lines
 _H264_ENCODERS = ("libx264", "libopenh264", "h264")
 
@@ -282,7 +283,9 @@ def _upright(frame: Any) -> Frame:
     source = None
     if frame.colorspace not in (1, 4, 5, 6, 7, 9) and frame.height >= _BT709_MIN_HEIGHT:
         source = _BT709  # the convention for files that do not name their matrix
-    pixels: Frame = frame.to_ndarray(format="rgb24", src_colorspace=source)
+    # RGB has no matrix, but PyAV before 17 ignores that of the source if both have the same number.
+    unused = _BT601 if _BT709 in (source, frame.colorspace) else _BT709
+    pixels: Frame = frame.to_ndarray(format="rgb24", src_colorspace=source, dst_colorspace=unused)
     return np.rot90(pixels, frame.rotation // 90) if frame.rotation % 360 else pixels
 
 

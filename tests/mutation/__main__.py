@@ -1,0 +1,88 @@
+"""Build the mutants, run the tests against each, and report the survivors: see the package."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+from tests.mutation.sources import AREAS, Mutant, copy_kernel
+from tests.mutation.trials import Trials, run_all
+
+ROOT = Path(__file__).parents[2]
+EXPLAINED = Path(__file__).parent / "explained.toml"
+
+
+def main() -> str | None:
+    """Run the program; return a message if a survivor is not explained."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("folder", type=Path, help="of the build")
+    parser.add_argument("areas", nargs="*", metavar="area", help=f"of {', '.join(AREAS)}; all")
+    parser.add_argument("--every", type=int, default=1, help="run one mutant of so many")
+    parser.add_argument("--only", default="", help="run mutants whose name matches this")
+    parser.add_argument("-j", type=int, default=2, dest="processes", help="tests at a time")
+    options = parser.parse_args()
+    mutants, module, program = build(options.folder.absolute())
+    areas = options.areas or AREAS
+    chosen = [m for m in mutants if m.area in areas and re.search(options.only, m.key)]
+    trials = Trials(module, program)
+    for area in dict.fromkeys(m.area for m in chosen):
+        check_original(trials, area)
+    survivors = run(trials, chosen[:: options.every], options.processes)
+    patterns = [re.compile(p) for p in explained_patterns()]
+    open_ones = [m for m in survivors if not any(p.search(m.key) for p in patterns)]
+    for mutant in open_ones:
+        print(f"survived: {mutant.file}:{mutant.line}: {mutant.text}")
+    n_explained = len(survivors) - len(open_ones)
+    print(f"{len(open_ones)} survivors to explain or kill, {n_explained} explained")
+    return f"a test should fail for each of {len(open_ones)} mutants" if open_ones else None
+
+
+def build(folder: Path) -> tuple[list[Mutant], Path, Path]:
+    """Build the kernel with all mutants; return them, the native module and the test program."""
+    tree = folder / "tree"
+    mutants = copy_kernel(ROOT, tree)
+    bin_folder = Path(sys.executable).parent
+    common = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={bin_folder / 'ninja'}"]
+    common += ["-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={sys.executable}"]
+    for name, define in (("module", "-DMSPP_TESTS=OFF"), ("tests", "-DMSPP_TESTS=ON")):
+        cmake, target = bin_folder / "cmake", folder / name
+        configure = [cmake, "-S", tree, "-B", target, *common, define]
+        subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([cmake, "--build", target, "--", "-k", "0"], check=True)
+    (module,) = (folder / "module").glob("_kernel*.so")
+    return mutants, module, folder / "tests" / "test_kernel"
+
+
+def check_original(trials: Trials, area: str) -> None:
+    """Check that the tests pass without a mutant: else every mutant would seem to be killed."""
+    original = Mutant(-1, area, "", 0, "")
+    ((_, fate),) = run_all(trials, [original], 1)
+    if fate != "survived":
+        sys.exit(f"the tests of {area} fail without a mutant ({fate})")
+
+
+def run(trials: Trials, mutants: list[Mutant], processes: int) -> list[Mutant]:
+    """Run the mutants, print the fates, and return the survivors."""
+    survivors, fates = [], Counter[str]()
+    for mutant, fate in run_all(trials, mutants, processes):
+        fates[fate] += 1
+        print(f"{mutant.area} {fate}: {mutant.file}:{mutant.line}: {mutant.text}", flush=True)
+        if fate == "survived":
+            survivors.append(mutant)
+    print(", ".join(f"{fate}: {n}" for fate, n in fates.most_common()))
+    return survivors
+
+
+def explained_patterns() -> list[str]:
+    """Return the patterns of mutants that change no result, from `explained.toml`."""
+    reasons = tomllib.loads(EXPLAINED.read_text("utf-8"))["reason"]
+    return [pattern for reason in reasons for pattern in reason["mutants"]]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
