@@ -105,7 +105,8 @@ def write_palette(
 def _ward(points: NDArray[Any], weights: NDArray[np.float64]) -> list[tuple[float, int, int]]:
     """Return all merges of Ward's method as (cost, kept, merged), found by chains of neighbours."""
     centers, mass = points.copy(), weights.copy()
-    alive, merges, chain = np.ones(len(points), bool), [], list[int]()
+    alive = np.ones(len(points), bool)
+    merges, chain = list[tuple[float, int, int]](), list[int]()
     while len(merges) < len(points) - 1:
         if not chain:
             chain.append(int(alive.argmax()))
