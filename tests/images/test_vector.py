@@ -1,54 +1,18 @@
 """SVG drawings: filled with the even-odd rule, the paths give back the label image."""
 
-import re
-from xml.etree import ElementTree
-
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.images.svg import read_svg
 
 from meanshiftpp.draw import label_colors
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.picture import write_svg
 
 
-def draw_path(data, shape):
-    """Fill a path of horizontal and vertical steps with the even-odd rule."""
-    crossings = np.zeros((shape[0], shape[1] + 1), int)
-    x = y = first = None
-    for command in re.findall(r"M\d+ \d+|[hv]-?\d+|z", data):
-        before = x, y
-        if command[0] == "M":
-            x, y = first = tuple(map(int, command[1:].split()))
-            continue
-        if command == "z":
-            x, y = first
-        elif command[0] == "h":
-            x += int(command[1:])
-        else:
-            y += int(command[1:])
-        assert (x == before[0]) != (y == before[1])
-        if x == before[0]:
-            crossings[min(y, before[1]) : max(y, before[1]), x] += 1
-    return crossings.cumsum(axis=1)[:, :-1] % 2 == 1
-
-
-def read_svg(path, shape):
-    """Return the label image of a drawing and the colours of its labels."""
-    root = ElementTree.parse(path).getroot()
-    assert root.get("viewBox") == f"0 0 {shape[1]} {shape[0]}"
-    labels, colours = np.full(shape, -1), {}
-    for each in root:
-        label = int(each.get("id").removeprefix("region-")) - 1
-        covered = draw_path(each.get("d"), shape)
-        assert (labels[covered] == -1).all()
-        labels[covered] = label
-        colours[label] = each.get("fill")
-    return labels, colours
-
-
+@settings(deadline=None)
 @given(
     arrays(np.int32, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.integers(-1, 3))
 )
