@@ -216,7 +216,7 @@ def test_work_reopens_the_startup_file_and_samples_only(browser, photo, tmp_path
         page.goto(studio.url)
         page.wait_for_selector('#image[data-full="true"]')
         drop(page, tmp_path / "work.json")
-        page.wait_for_selector("#table[data-count]")
+        page.wait_for_selector("#table[data-count]", state="attached")
         page.wait_for_selector("#ask:has-text('passwd')")
         page.wait_for_function(
             "() => document.querySelector('#detail').previousElementSibling.value === '3'"
