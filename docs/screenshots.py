@@ -18,6 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 OUT = Path(__file__).parent / "images"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 BALL = {"x": 24, "y": 98, "w": 48, "h": 54}  # in the first frame of the clip
+POST = {"x": 146, "y": 30, "w": 44, "h": 60}
 
 
 def slide(page: Page, slider: str, value: int) -> None:
@@ -28,13 +29,16 @@ def slide(page: Page, slider: str, value: int) -> None:
 
 
 def image(page: Page, photo: Path | None) -> None:
-    """Show regions next to the photograph."""
+    """Show regions in 24 colours next to the photograph."""
     if photo:
         page.set_input_files("#file", photo)
     else:
         page.click("[data-sample=coffee]")
     page.wait_for_selector('#image[data-full="true"]')
     slide(page, "#detail", 112)
+    page.fill("#n-colours", "24")
+    page.press("#n-colours", "Tab")
+    page.wait_for_timeout(1500)
     page.check("input[name=look][value=regions]", force=True)
     page.focus("#image .divider")
     for _ in range(9):
@@ -55,16 +59,34 @@ def table(page: Page, file: Path | None) -> None:
     page.check("#show-grid")
 
 
-def video(page: Page) -> None:
-    """Follow the ball past the post, and return to a frame in between."""
-    page.click("#tab-video")
-    page.click("[data-sample=occlusion]")
-    page.wait_for_selector('#video[data-frame="0"]')
-    for name, value in BALL.items():
+def palette(page: Page, photo: Path | None) -> None:
+    """Show the palette of a picture in eight colours."""
+    image(page, photo)
+    page.check("input[name=look][value=palette]", force=True)
+    page.fill("#n-colours", "8")
+    page.press("#n-colours", "Tab")
+    page.wait_for_timeout(1500)
+
+
+def draw_window(page: Page, window: dict[str, int]) -> None:
+    """Enter a window and wait for its colours."""
+    page.evaluate("() => { delete document.querySelector('#video').dataset.colours; }")
+    for name, value in window.items():
         page.fill(f"#win-{name}", str(value))
     page.press("#win-h", "Tab")
     page.wait_for_selector("#video[data-colours]")
+
+
+def video(page: Page) -> None:
+    """Follow the ball past the post, with the post as a second object, and go back a few frames."""
+    page.click("#tab-video")
+    page.click("[data-sample=occlusion]")
+    page.wait_for_selector('#video[data-frame="0"]')
+    draw_window(page, BALL)
     page.check("#video .swatches input >> nth=0")
+    page.click("#add-object")
+    draw_window(page, POST)
+    page.click("#video .objects button >> nth=0")
     page.click("#play")
     page.wait_for_selector('#video[data-frame="119"]')
     page.locator("#frame").fill("62")
@@ -96,11 +118,13 @@ def main() -> None:
             browser = engine.chromium.launch(executable_path=chromium, args=FLAGS)
             for name, scheme, show in (
                 ("image", "light", lambda page: image(page, options.photo)),
+                ("palette", "light", lambda page: palette(page, options.photo)),
                 ("table", "light", lambda page: table(page, options.table)),
                 ("video", "dark", video),
             ):
                 size = {"width": width, "height": height}
                 page = browser.new_page(viewport=size, color_scheme=scheme)
+                page.set_default_timeout(120_000)
                 page.goto(url)
                 page.wait_for_selector("body[data-ready]")
                 show(page)

@@ -22,6 +22,7 @@ __all__ = [
     "as_rgb",
     "contact_sheet",
     "fill",
+    "label_colors",
     "limits",
     "outlines",
     "overlay",
@@ -33,6 +34,8 @@ Picture = NDArray[np.uint8]  # (height, width, 3), or 4 with alpha
 
 LINE_SCALE = 800  # pixels of the picture's side per pixel of line width
 _DARK = 70.0  # regions with a lower luma get a lighter outline, the others a darker one
+_DARKEST = 56.0  # least value of a channel in the colours of labels
+_CUBE_RATIO = 1.2207440846057596  # the root of x^4 = x + 1: the golden ratio of three dimensions
 _LUMA = np.array([0.299, 0.587, 0.114])
 
 
@@ -100,6 +103,22 @@ def region_colors(rgb: Picture, labels: NDArray[np.integer[Any]]) -> NDArray[np.
     with np.errstate(invalid="ignore"):
         means: NDArray[np.float64] = (np.stack(sums, axis=1) / counts[:, None])[1:]
     return means
+
+
+def label_colors(n: int) -> NDArray[np.uint8]:
+    """Return a different colour for each of `n` labels; successive ones are far apart.
+
+    The colours are points of a sequence that fills the RGB cube evenly, without its dark corner.
+
+    Examples
+    --------
+    >>> from meanshiftpp.draw import label_colors
+    >>> label_colors(2).tolist()
+    [[155, 155, 155], [119, 90, 65]]
+    """
+    steps = _CUBE_RATIO ** -np.arange(1.0, 4.0)
+    places = np.modf(0.5 + np.arange(n)[:, None] * steps)[0]
+    return (_DARKEST + places * (255 - _DARKEST)).astype(np.uint8)
 
 
 def outlines(labels: NDArray[np.integer[Any]], width: int | None = None) -> NDArray[np.bool_]:

@@ -137,6 +137,8 @@ def test_the_palette_is_a_strip_and_json(tmp_path, photo):
     wide = (strip[5] == expected.colors[0]).all(axis=1).mean()
     assert wide == pytest.approx(expected.shares[0], abs=0.01)
     assert first in run(photo, "-o", tmp_path / "out.png", "--palette")[1]
+    assert run(photo, "-o", tmp_path / "out.css", "--palette")[0] == 0
+    assert f"--color-1: {first};" in (tmp_path / "out.css").read_text()
 
 
 @pytest.mark.parametrize("dtype", ["uint16", "int32", "float32"])

@@ -18,7 +18,7 @@ FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
-TIMEOUT = 30_000  # ms; generous, because the machine may be busy
+TIMEOUT = 60_000  # ms; generous, because the machine may be busy
 
 
 def drop(page, path: Path) -> None:
@@ -78,6 +78,14 @@ def run_command(page, view: str, folder: Path) -> None:
     command = shlex.split(page.locator(f"#{view} .code pre").text_content())
     assert command[0] == "meanshiftpp"
     subprocess.run([sys.executable, "-m", *command], cwd=folder, check=True, capture_output=True)
+
+
+def wait_for_result(page) -> None:
+    """Wait until the image view shows its newest request at full size."""
+    page.wait_for_function(
+        """() => { const { requested, answered, full } = document.querySelector('#image').dataset;
+                   return requested === answered && full === 'true'; }"""
+    )
 
 
 def count(page, view="image") -> int:

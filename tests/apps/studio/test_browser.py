@@ -16,6 +16,7 @@ from tests.apps.studio.browser_page import (
     read_labels,
     run_command,
     run_python,
+    wait_for_result,
 )
 from tests.apps.studio.sample_files import write_clip
 
@@ -55,8 +56,7 @@ def test_an_image_from_drop_to_export(page, photo_file, tmp_path):
     page.wait_for_selector(f'#image:not([data-count="{first}"])')
     assert page.evaluate(pixels) != before
     page.mouse.up()
-    page.wait_for_timeout(200)
-    page.wait_for_selector('#image[data-full="true"]')
+    wait_for_result(page)
 
     box = page.locator("#image .result").bounding_box()
     page.mouse.click(box["x"] + box["width"] * 0.53, box["y"] + box["height"] * 0.53)
@@ -89,8 +89,7 @@ def test_clusters_with_the_keyboard_only(page, photo_file, tmp_path):
     page.focus("#bandwidth")
     for _ in range(4):
         page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(300)
-    page.wait_for_selector('#image[data-full="true"]')
+    wait_for_result(page)
     assert page.get_attribute("#detail", "disabled") is not None
     exported = read_labels(download(page, "#image [data-export=png]"), ".png", tmp_path)
     assert "regions=False" in page.locator("#image .code pre").text_content()

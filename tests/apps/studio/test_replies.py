@@ -162,9 +162,9 @@ def test_the_mask_and_the_palette_match_the_labels(tab, photo, tmp_path):
     (tmp_path / "mask.png").write_bytes(data)
     mask = picture.read(tmp_path / "mask.png").values
     np.testing.assert_array_equal(mask, np.isin(truth, [0, 3]) * 255)
-    _, _, data = tab.export(view="image", kind="palette", detail=2.0)
+    _, _, data = tab.export(view="image", kind="json", detail=2.0)
     palette = json.loads(data)
-    assert [each["pixels"] for each in palette] == np.bincount(truth.ravel()).tolist()
+    assert [each["share"] for each in palette] == (np.bincount(truth.ravel()) / truth.size).tolist()
     assert palette[0]["rgb"] == np.rint(photo[truth == 0].mean(axis=0)).tolist()
     status, _, body = tab.export(view="image", kind="mask", detail=2.0, selected=[])
     assert status == 422

@@ -140,6 +140,8 @@ def test_an_unknown_file_format_is_rejected(tab):
         ({"action": "show", "view": "table"}, "no table is open"),
         ({"action": "show", "view": "video"}, "no video is open"),
         ({"action": "show", "view": "video", "mode": "track"}, "no window is set"),
+        ({"action": "show", "view": "video", "mode": "track", "objects": [7]}, "no window is set"),
+        ({"action": "show", "view": "video", "mode": "track", "objects": []}, "1 to 8 windows"),
         ({"action": "open", "view": "image", "sample": "../../etc"}, "no sample"),
         ({"action": "open", "upload": "nothing"}, "no longer exists"),
         ({"action": "dance"}, "unknown action 'dance'"),

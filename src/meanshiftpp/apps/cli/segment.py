@@ -91,7 +91,11 @@ def segment(
         typer.Option("--labels", help="Write a label image, from 1: 16-bit .png, or .tif."),
     ] = False,
     palette: Annotated[
-        bool, typer.Option("--palette", help="Draw the colours and their shares.")
+        bool,
+        typer.Option(
+            "--palette",
+            help="Draw the colours and their shares, or write them to .ase, .gpl, .css or .json.",
+        ),
     ] = False,
     as_json: AsJson = False,
     threads: Threads = None,

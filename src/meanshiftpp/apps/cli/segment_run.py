@@ -163,11 +163,13 @@ def _warning_text(job: Job, warning: Warning | str) -> str:
 def _segment_photo(job: Job, batch: Batch) -> Result:
     from meanshiftpp._support.files import known_suffix
     from meanshiftpp.images import draw, picture
+    from meanshiftpp.images.palettes import PALETTE_FORMATS
     from meanshiftpp.images.segmentation import segment
 
     task = batch.task
     is_label_image = task.style is Style.labels
-    known_suffix(job.target, picture.LABEL_FORMATS if is_label_image else picture.PICTURE_FORMATS)
+    formats = picture.LABEL_FORMATS if is_label_image else picture.PICTURE_FORMATS
+    known_suffix(job.target, formats + (PALETTE_FORMATS if task.style is Style.palette else ()))
     photo = picture.read(job.source)
     if task.style is Style.palette:
         return _find_palette(job, photo, task)
@@ -189,6 +191,7 @@ def _segment_photo(job: Job, batch: Batch) -> Result:
 
 def _find_palette(job: Job, photo: Picture, task: Task) -> Result:
     from meanshiftpp.images import draw, picture
+    from meanshiftpp.images.palettes import PALETTE_FORMATS, write_palette
     from meanshiftpp.images.segmentation import palette
 
     start = perf_counter()
@@ -196,7 +199,10 @@ def _find_palette(job: Job, photo: Picture, task: Task) -> Result:
     seconds = perf_counter() - start
     limits = draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
     colours = draw.as_rgb(colors.colors[None], limits=limits)[0]
-    picture.write(job.target, draw.palette_strip(colours, colors.shares))
+    if job.target.suffix.lower() in PALETTE_FORMATS:
+        write_palette(job.target, colours, colors.shares, job.source.stem)
+    else:
+        picture.write(job.target, draw.palette_strip(colours, colors.shares))
     result = _result(job, job.target, photo.shape, "colors", len(colors), seconds)
     result.palette = [
         {"color": f"#{bytes(colour).hex()}", "values": values, "share": share}

@@ -6,7 +6,6 @@ this keeps the picture's colours. When the slider is released the reply has full
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 import warnings
@@ -15,13 +14,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
+from meanshiftpp.apps.studio.image_exports import Exporter, LabelColours, number_of_colours
 from meanshiftpp.apps.studio.image_labels import (
     EXACT_PIXELS,
     PREVIEW_PIXELS,
-    Pieces,
     Settings,
     SizedImage,
 )
@@ -90,31 +88,12 @@ class ImageView:
             yield reply
 
     def export(self, request: Request, job: Job) -> tuple[str, bytes]:
-        """Return the name and the content of a label image, a mask or a palette."""
-        settings, kind = self._settings(request), request.get("kind")
+        """Return the name and the content of a picture, a label image, a mask or a palette."""
+        settings, source = self._settings(request), self._open_source()
         job.update(description="Exporting")
-        source = self._open_source()
-        stem = source.stem("picture")
         pieces, table = self._full.result(settings)
-        if kind == "palette":
-            text = json.dumps(_palette(pieces, table), indent=2)
-            return f"{stem}-palette.json", text.encode()
-        labels = table[pieces.ids].reshape(pieces.shape)
-        if kind == "mask":
-            selected = [int(label) for label in request.get("selected", [])]
-            if not selected:
-                raise InvalidInputError("no region is selected: click a region, then export again")
-            mask = np.isin(labels, np.array(selected) + 1).astype(np.uint8) * np.uint8(255)
-            return source.export(f"{stem}-mask.png", lambda path: picture.write(path, mask))
-        suffix = {"png": ".png", "tiff": ".tif"}.get(str(kind))
-        if suffix is None:
-            raise InvalidInputError(
-                f"a picture cannot be exported as {kind!r}: choose png, tiff, mask or palette"
-            )
-        place = self._photo.place
-        return source.export(
-            f"{stem}-labels{suffix}", lambda path: picture.write_labels(path, labels, place=place)
-        )
+        rgb, place = self._full.rgb, self._photo.place
+        return Exporter(source, rgb, place, pieces, table, request).export()
 
     # -- internals -----------------------------------------------------------------------------
 
@@ -142,12 +121,16 @@ class ImageView:
         pieces, table = sized.result(settings)
         if sized is self._full:
             self._answered = request.get("id"), settings
-        counts, colours = pieces.label_stats(table)
+        merged = number_of_colours(request)
+        labels = LabelColours(pieces, table, merged)
         arrays = {
-            "table": narrow(table, len(counts) - 1),
-            "colours": colours,
-            "counts": counts.astype(np.uint32),
+            "table": narrow(table, len(labels.counts) - 1),
+            "colours": labels.colours,
+            "counts": labels.counts.astype(np.uint32),
         }
+        if merged is not None:
+            arrays["palette"] = labels.palette
+            arrays["palette_counts"] = labels.palette_counts.astype(np.uint32)
         if pieces.number not in request.get("cached", []):
             arrays["ids"] = pieces.page_ids()
         fields = {
@@ -195,20 +178,6 @@ def _pixels_in_header(source: Source) -> float:
         return math.inf
     except Exception:  # `picture.read` reports the problem, or can read the file after all
         return 0.0
-
-
-def _palette(pieces: Pieces, table: NDArray[np.intp]) -> list[dict[str, Any]]:
-    counts, colours = (values[1:] for values in pieces.label_stats(table))  # [0]: masked pixels
-    return [
-        {
-            "label": label,
-            "color": f"#{colour.tobytes().hex()}",
-            "rgb": colour.tolist(),
-            "pixels": int(pixels),
-            "share": float(pixels / counts.sum()),
-        }
-        for label, (colour, pixels) in enumerate(zip(colours, counts, strict=True))
-    ]
 
 
 def _code(source: Source, settings: Settings, photo: picture.Picture) -> dict[str, str]:

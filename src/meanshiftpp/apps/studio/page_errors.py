@@ -17,6 +17,7 @@ CONTROLS = {
     "detail": "Detail",
     "min_size": "Smallest region",
     "space": "Colour space",
+    "n_colors": "Number of colours",
     "frame": "Frame",
     "window": "Window",
     "clusters": "Colours in the window",

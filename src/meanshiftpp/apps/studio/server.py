@@ -33,6 +33,7 @@ from meanshiftpp._support import leftovers
 from meanshiftpp.apps.studio import samples
 from meanshiftpp.apps.studio.guard import App, Guard, new_token
 from meanshiftpp.apps.studio.image_view import ImageView
+from meanshiftpp.apps.studio.page_warnings import routed_warnings
 from meanshiftpp.apps.studio.session import (
     Cancelled,
     Handler,
@@ -316,7 +317,7 @@ def serve(
             lifespan="off",
         )
         server = _Server(config, lambda: ready(f"http://127.0.0.1:{port}/{token}/"))
-        with suppress(KeyboardInterrupt):
+        with routed_warnings(), suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
         studio.pool.shutdown(wait=False, cancel_futures=True)
 

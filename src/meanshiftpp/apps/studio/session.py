@@ -15,6 +15,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
@@ -22,6 +23,7 @@ from weakref import finalize
 
 from meanshiftpp._support import leftovers
 from meanshiftpp.apps.studio.page_errors import error_message
+from meanshiftpp.apps.studio.page_warnings import collecting, warning_message
 from meanshiftpp.errors import FileAccessError, InvalidInputError
 
 __all__ = [
@@ -69,6 +71,7 @@ class Job:
         self.fraction: float | None = None  # completed part, if known
         self.reported = False  # whether the page has received a progress message
         self.waits_for_page = False
+        self.warnings: list[Warning] = []  # not sent to the page yet
         self._cancel, self._superseded = threading.Event(), superseded
 
     def cancel(self) -> None:
@@ -115,11 +118,17 @@ class Source:
             path.unlink(missing_ok=True)
 
     def stem(self, default: str) -> str:
-        """Return the name without its suffix, or `default` if nothing is left."""
-        return self.name.rpartition(".")[0] or default
+        """Return the name without folders and suffix, or `default` if nothing is left."""
+        return PurePath(self.name).name.rpartition(".")[0] or default
 
 
 Handler = Callable[[Request, Job], Iterator[Reply]]
+
+
+def _next_reply(replies: Iterator[Reply], job: Job) -> Reply | None:
+    """Return the next reply of a job, None at its end; its warnings are collected."""
+    with collecting(job.warnings):
+        return next(replies, None)
 
 
 class View(Protocol):
@@ -276,8 +285,11 @@ class Session:
         loop, replies = asyncio.get_running_loop(), handler(request, job)
         progress = asyncio.create_task(self._report_progress(job))
         try:
-            while (reply := await loop.run_in_executor(self.pool, next, replies, None)) is not None:
+            step = partial(_next_reply, replies, job)
+            while (reply := await loop.run_in_executor(self.pool, step)) is not None:
                 await self._send(reply, job)
+                await self._send_warnings(request, job)
+            await self._send_warnings(request, job)
         except Cancelled:
             if job.cancelled:
                 await self.send_json({"type": "cancelled", "view": request.get("view")})
@@ -298,6 +310,20 @@ class Session:
         self._n_unpainted += 1
         job.waits_for_page = False
         await self.send_bytes(reply)
+
+    async def _send_warnings(self, request: Request, job: Job) -> None:
+        """Send the warnings since the last reply, each text once."""
+        texts = dict.fromkeys(self._with_display_names(warning_message(w)) for w in job.warnings)
+        job.warnings.clear()
+        if texts:
+            view = request.get("view")
+            await self.send_json({"type": "warnings", "view": view, "messages": list(texts)})
+
+    def _with_display_names(self, text: str) -> str:
+        """Return a warning in which the path of an uploaded file is its display name."""
+        for path, name in self._display_names.items():
+            text = text.replace(path, name)
+        return text
 
     def error_message(self, error: Exception) -> str:
         """Return the message for the page, where an uploaded file has its display name."""

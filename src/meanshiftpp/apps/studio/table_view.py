@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -42,12 +43,14 @@ RASTER = (960, 720)  # width and height of the density raster
 MAX_MODES = 300  # modes that are sent to the page
 DIGITS = 4  # significant digits of the automatic bandwidth on the page
 MAX_NUMBERS = 2**29  # largest table that is opened, as rows times columns
+_PLOT_NUMBERS = count(1)
 
 
 @dataclass(frozen=True)
 class Plot:
     """The selected columns, the rows that are drawn, and the sweep."""
 
+    number: int  # identifies the plot on the page
     columns: tuple[str, ...]
     points: NDArray[Any]
     low: NDArray[np.float64]  # lower limits of the axes
@@ -89,6 +92,7 @@ class TableView:
             "name": source.name,
             "rows": len(points),
             "columns": list(table.columns),
+            "axes": _default_axes(points),
             "formats": [suffix[1:] for suffix in FORMATS],
         }
 
@@ -97,6 +101,7 @@ class TableView:
         columns = self._columns(request)
         if self._plot is None or self._plot.columns != columns:
             self._plot = self._make_plot(columns, job)
+        if request.get("plot") != self._plot.number:
             yield pack(self._sweep_fields(self._plot), self._plot.arrays)
         job.update(description="Clustering")
         yield self._clusters_reply(self._plot, request)
@@ -148,13 +153,14 @@ class TableView:
             rows, arrays = _drawn_points(points, low, high)
             cuts = Cuts(points, rows)
             cuts.recipe(1.0)
-        return Plot(columns, points, low, high, rows, arrays, swept, cuts)
+        return Plot(next(_PLOT_NUMBERS), columns, points, low, high, rows, arrays, swept, cuts)
 
     def _sweep_fields(self, plot: Plot) -> dict[str, Any]:
         swept = plot.sweep
         return {
             "type": "points",
             "view": "table",
+            "plot": plot.number,
             "columns": list(plot.columns),
             "rows": len(plot.points),
             "drawn": len(plot.rows),
@@ -218,6 +224,31 @@ def _numbers(modes: Modes) -> list[int]:
 def _naming_cells(columns: tuple[str, ...]) -> AbstractContextManager[None]:
     """Return a context that words errors about a value with its row and column."""
     return relocate_errors(lambda row, column: f"row {row + 1}, column {columns[column]!r}")
+
+
+def _default_axes(points: NDArray[Any]) -> list[int]:
+    """Return the first two columns that are features, or others if there are too few.
+
+    Identifiers (whole numbers, all different), constant columns and columns with missing values,
+    which cannot be drawn, come last.
+    """
+    features: list[int] = []
+    for column in range(points.shape[1]):
+        if len(features) < 2 and _is_feature(points[:, column]):
+            features.append(column)
+    others = [column for column in range(points.shape[1]) if column not in features]
+    return sorted([*features, *others][:2])
+
+
+def _is_feature(values: NDArray[Any]) -> bool:
+    if not np.isfinite(values).all() or (values == values[0]).all():
+        return False
+    # The first rows decide in most cases, which saves sorting a long column.
+    return any(_has_fraction_or_repeats(part) for part in (values[:1000], values))
+
+
+def _has_fraction_or_repeats(values: NDArray[Any]) -> bool:
+    return bool((values != np.rint(values)).any()) or len(np.unique(values)) < len(values)
 
 
 def _axis_limits(points: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,14 +1,14 @@
-"""The video view: a clip, a window on one of its frames, and the track of that window.
+"""The video view: a clip, windows on its frames, and the tracks of these windows.
 
 Frames are decoded in order; going back starts again from the first frame. During tracking every
-frame is sent to the page with its window, its score and the tracked pixels. The page keeps these
-results, so its slider can go back and forth; an export tracks the same window again.
+frame is sent to the page with windows, scores and tracked pixels. The page keeps these
+results, so its slider can go back and forth; an export tracks the same windows again.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -32,6 +32,7 @@ __all__ = ["VideoView"]
 
 MAX_PIXELS = 64_000_000  # largest frame that is opened
 PAGE_PIXELS = 600_000  # size of a frame on the page
+MAX_OBJECTS = 8  # windows that are tracked at once
 Frame = NDArray[np.uint8]
 
 
@@ -51,6 +52,18 @@ class Start:
             raise InvalidInputError("no window is set: draw one around the object")
         return cls(_frame_number(request), tuple(window), tuple(clusters) if clusters else None)
 
+    @classmethod
+    def all_of_request(cls, request: Request) -> list[Start]:
+        """Read the objects of a request, or the only one."""
+        objects = request.get("objects", [request])
+        if not isinstance(objects, list) or not all(isinstance(each, dict) for each in objects):
+            raise InvalidInputError("no window is set: draw one around the object")
+        if not 1 <= len(objects) <= MAX_OBJECTS:
+            raise InvalidInputError(
+                f"a video can have 1 to {MAX_OBJECTS} windows, got {len(objects)}"
+            )
+        return [cls.from_request(each) for each in objects]
+
     def tracker(self, frame: Frame) -> Tracker:
         """Return a tracker that is initialised on the first frame."""
         tracker = Tracker()
@@ -58,15 +71,27 @@ class Start:
         return tracker
 
 
-class Tracked(NamedTuple):
-    """A frame and its tracking result; the tracker computes the mask on demand."""
+class Found(NamedTuple):
+    """The result of an object in a frame; the tracker computes the mask on demand."""
 
-    number: int
-    frame: Frame
+    number: int  # of the object
     tracker: Tracker
     ok: bool
     window: Window
     score: float
+
+    @property
+    def mask(self) -> NDArray[np.bool_] | None:
+        """The tracked pixels, None if the object is lost."""
+        return self.tracker.mask if self.ok else None
+
+
+class Tracked(NamedTuple):
+    """A frame and the results of all objects that have started."""
+
+    number: int
+    frame: Frame
+    objects: list[Found]
 
 
 class FrameReader:
@@ -137,9 +162,9 @@ class VideoView:
         """Show a frame, list the clusters of a window, or track it."""
         mode = request.get("mode", "frame")
         if mode == "clusters":
-            yield self._clusters_reply(Start.from_request(request), job)
+            yield self._clusters_reply(Start.from_request(request), request, job)
         elif mode == "track":
-            yield from self._play(Start.from_request(request), request, job)
+            yield from self._play(Start.all_of_request(request), request, job)
         else:
             self._open_source()
             number = _frame_number(request)
@@ -148,21 +173,24 @@ class VideoView:
             yield _frame_reply(frame, {"frame": number, "request": request.get("id")})
 
     def export(self, request: Request, job: Job) -> tuple[str, bytes]:
-        """Track the window again, and return a video or a table of windows."""
+        """Track the windows again, and return a video or a table of windows."""
         kind, source = request.get("kind"), self._open_source()
         stem = source.stem("clip")
         if kind == "csv":
-            results = self._track(Start.from_request(request), job)
-            rows = [row(each.number, each.window, each.ok, each.score) for each in results]
-            return f"{stem}-windows.csv", "\n".join([COLUMNS, *rows, ""]).encode()
+            starts = Start.all_of_request(request)
+            lines = _table_lines(self._track(starts, job), len(starts))
+            return f"{stem}-windows.csv", "\n".join([*lines, ""]).encode()
         if kind != "mp4":
             raise InvalidInputError(f"a video cannot be exported as {kind!r}: choose mp4 or csv")
 
         def write(path: Path) -> None:
             with write_frames(path, self._fps, self._size) as write_frame:
-                for each in self._track(Start.from_request(request), job):
-                    mask = each.tracker.mask if request.get("mask") else None
-                    write_frame(marks.tracked(each.frame, each.window, each.ok, mask))
+                for each in self._track(Start.all_of_request(request), job):
+                    drawn = each.frame
+                    for found in each.objects:
+                        mask = found.mask if request.get("mask") else None
+                        drawn = marks.tracked(drawn, found.window, found.ok, mask)
+                    write_frame(drawn)
 
         return source.export(f"{stem}-tracked.mp4", write)
 
@@ -173,7 +201,7 @@ class VideoView:
             raise InvalidInputError("no video is open: drop a file on the page or choose a sample")
         return self._source
 
-    def _clusters_reply(self, start: Start, job: Job) -> Reply:
+    def _clusters_reply(self, start: Start, request: Request, job: Job) -> Reply:
         self._open_source()
         frame = self._reader.read(start.frame, job)
         clusters = Tracker().clusters(frame, start.window)
@@ -183,45 +211,63 @@ class VideoView:
         fields = {
             "type": "colours",
             "view": "video",
+            "request": request.get("id"),
             "frame": start.frame,
             "clusters": [{"color": each.color, "share": each.share} for each in clusters],
         }
         return pack(fields, {"ids": _page_size(ids)})
 
-    def _track(self, start: Start, job: Job) -> Iterator[Tracked]:
-        """Track the window from its first frame to the end of the clip."""
-        source, tracker = self._open_source(), None
+    def _track(self, starts: list[Start], job: Job) -> Iterator[Tracked]:
+        """Track all windows from the first frame of each to the end of the clip."""
+        source, trackers = self._open_source(), dict[int, Tracker]()
+        first = min(start.frame for start in starts)
         job.update(0.0, "Tracking")
         with read_frames(source.path) as clip:
             for number, frame in enumerate(clip):
                 job.update(number / max(self._n_frames, 1))
-                if number < start.frame:
+                if number < first:
                     continue
-                if tracker is None:
-                    tracker = start.tracker(frame)
-                    ok, window = True, tracker.window
-                else:
-                    ok, window = tracker.update(frame)
-                yield Tracked(number, frame, tracker, ok, window, tracker.score)
+                found = []
+                for k, start in enumerate(starts):
+                    if number == start.frame:
+                        trackers[k] = start.tracker(frame)
+                        ok, window = True, trackers[k].window
+                    elif number > start.frame:
+                        ok, window = trackers[k].update(frame)
+                    else:
+                        continue
+                    found.append(Found(k, trackers[k], ok, window, trackers[k].score))
+                yield Tracked(number, frame, found)
 
-    def _play(self, start: Start, request: Request, job: Job) -> Iterator[Reply]:
+    def _play(self, starts: list[Start], request: Request, job: Job) -> Iterator[Reply]:
         """Send every tracked frame, at most at the frame rate of the clip."""
-        begin = perf_counter()
-        code = _code(self._open_source(), start)
-        for each in self._track(start, job):
-            fields = {
+        begin, first = perf_counter(), min(start.frame for start in starts)
+        code = _code(self._open_source(), starts)
+        for each in self._track(starts, job):
+            fields: dict[str, Any] = {
                 "frame": each.number,
                 "request": request.get("id"),
-                "ok": each.ok,
-                "window": each.window,
-                "score": round(each.score, 4),
+                "objects": [
+                    {"number": k, "ok": ok, "window": window, "score": round(score, 4)}
+                    for k, _, ok, window, score in each.objects
+                ],
             }
-            if each.number == start.frame:
+            if each.number == first:
                 fields["code"] = code
-            due = (each.number - start.frame) / float(self._fps)
+            due = (each.number - first) / float(self._fps)
             sleep(max(0.0, due - (perf_counter() - begin)))
-            yield _frame_reply(each.frame, fields, each.tracker.mask if each.ok else None)
+            masks = {f"mask{found.number}": found.mask for found in each.objects}
+            yield _frame_reply(each.frame, fields, masks)
         yield {"type": "end", "view": "video", "request": request.get("id")}
+
+
+def _table_lines(frames: Iterable[Tracked], n_objects: int) -> Iterator[str]:
+    """Iterate over the lines of a table of windows; several objects have a column of numbers."""
+    yield COLUMNS if n_objects == 1 else f"id,{COLUMNS}"
+    for each in frames:
+        for k, _, ok, window, score in each.objects:
+            line = row(each.number, window, ok, score)
+            yield line if n_objects == 1 else f"{k},{line}"
 
 
 def _frame_number(request: Request) -> int:
@@ -232,12 +278,13 @@ def _frame_number(request: Request) -> int:
 
 
 def _frame_reply(
-    frame: Frame, fields: dict[str, Any], mask: NDArray[np.bool_] | None = None
+    frame: Frame, fields: dict[str, Any], masks: dict[str, NDArray[np.bool_] | None] | None = None
 ) -> bytes:
     photo = _page_size(frame)
     arrays = {"photo": jpeg(photo, quality=88)}
-    if mask is not None:
-        arrays["mask"] = np.packbits(_page_size(mask))
+    for name, mask in (masks or {}).items():
+        if mask is not None:
+            arrays[name] = np.packbits(_page_size(mask))
     size = {"width": photo.shape[1], "height": photo.shape[0]}
     return pack({"type": "frame", "view": "video", **size, **fields}, arrays)
 
@@ -275,8 +322,11 @@ def _check_size(source: Source) -> None:
         )
 
 
-def _code(source: Source, start: Start) -> dict[str, str]:
+def _code(source: Source, starts: list[Start]) -> dict[str, str]:
     """Return Python code, and a command line if one exists, that find the same windows."""
+    if len(starts) > 1:
+        return {"python": _code_of_several(source, starts), "cli": ""}
+    (start,) = starts
     window = ", ".join(str(round(value)) for value in start.window)
     clusters = "" if start.clusters is None else f", clusters={list(start.clusters)!r}"
     frames = "iter(clip)" if start.frame == 0 else f"islice(clip, {start.frame}, None)"
@@ -295,3 +345,25 @@ def _code(source: Source, start: Start) -> dict[str, str]:
         command = ["meanshiftpp", "track", source.name, "--window", window.replace(" ", "")]
         cli = shlex.join([*command, "-o", "tracked.mp4", "--csv", "windows.csv"])
     return {"python": python, "cli": cli}
+
+
+def _code_of_several(source: Source, starts: list[Start]) -> str:
+    entries = "".join(
+        f"    ({start.frame}, {tuple(round(value) for value in start.window)}, "
+        f"{None if start.clusters is None else list(start.clusters)}),\n"
+        for start in starts
+    )
+    return (
+        "from meanshiftpp import Tracker\n"
+        "from meanshiftpp.video import read_frames\n\n"
+        f"starts = [  # frame, window, clusters\n{entries}]\n"
+        "trackers = [Tracker() for _ in starts]\n"
+        "results = [[] for _ in starts]\n"
+        f"with read_frames({source.name!r}) as clip:\n"
+        "    for number, frame in enumerate(clip):\n"
+        "        for (first, window, clusters), tracker, found in zip(starts, trackers, results):\n"
+        "            if number == first:\n"
+        "                tracker.init(frame, window, clusters)\n"
+        "            elif number > first:\n"
+        "                found.append(tracker.update(frame))"
+    )

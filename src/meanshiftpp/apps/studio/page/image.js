@@ -1,14 +1,16 @@
 // The image view. The server sends the pieces (one id per pixel) once, and a table from pieces to
-// labels for every move of a slider. This module colours the pixels.
+// labels for every move of a slider. `image_paint` colours the pixels.
 
 import { on, send } from "./wire.js";
-import { $, $$, codeBox, fit, hex, logSlider, make, percent, plural, stopwatch } from "./ui.js";
+import { $, $$, codeBox, fit, hex, isNumber, logSlider, make, percent, plural, stopwatch } from "./ui.js";
+import { drawPalette, paintPixels } from "./image_paint.js";
+import { zoomable, zoomControls } from "./zoom.js";
 
 const LISTED = 60;
 const BANDWIDTHS = { lab: [0.75, 40], rgb: [2, 120], luv: [1, 50], hsv: [0.75, 40] };
 
 export function imageView(host) {
-  const root = $("#image"), stage = $(".stage", root), frame = $(".frame", root);
+  const root = $("#image"), stage = $(".stage", root), frame = $(".frame", root), content = $(".zoomed", root);
   const photo = $(".photo", root), result = $(".result", root), divider = $(".divider", root);
   const paletteBox = $(".palette-view", root), list = $(".swatches", root);
   const pen = result.getContext("2d");
@@ -17,7 +19,8 @@ export function imageView(host) {
   let pieces = new Map(); // number -> ids, with width and height
   let shown = null; // the result on the screen
   let seeds = []; // selected positions, each [x, y] from 0 to 1, which stay valid when labels change
-  let image = null;
+  let image = null, divided = 0;
+  const zoom = zoomable(result, { controls: zoomControls(stage), area: () => frame.getBoundingClientRect(), onChange: zoomed });
   const resize = fit(stage, frame, () => size);
 
   // -- requests
@@ -35,7 +38,12 @@ export function imageView(host) {
     return {
       view: "image", regions: isRegions(), bandwidth: bandwidth.value(), space: $("#space").value,
       spatial: spatial.value(), detail: detail.value(), min_size: min === null ? null : Math.round(min),
+      n_colors: numberOfColours(),
     };
+  }
+  function numberOfColours() {
+    const { value, validity } = $("#n-colours");
+    return value !== "" && validity.valid ? Number(value) : null;
   }
 
   function request(final, event) {
@@ -56,22 +64,48 @@ export function imageView(host) {
 
   for (const input of $$("input[name=what]", root)) input.onchange = () => { reset(); request(true); };
   $("#space").onchange = () => { reset(); request(true); };
+  $("#n-colours").onchange = () => request(true);
   for (const input of $$("input[name=look]", root)) input.onchange = () => { if (shown) paint(); };
 
   // -- replies
 
-  async function opened(message) {
+  async function opened(message, saved) {
     size = [message.width, message.height];
     defaults = message.defaults;
     image = await createImageBitmap(new Blob([message.photo], { type: "image/jpeg" }));
     [photo.width, photo.height] = [image.width, image.height];
     photo.getContext("2d").drawImage(image, 0, 0);
     pieces = new Map(); seeds = []; shown = null;
-    frame.hidden = false;
+    frame.hidden = zoomControls(stage).hidden = false;
     detail.set(1); spatial.set(null); smallest.set(null);
+    $("#n-colours").value = "";
     reset();
+    if (saved) restore(saved);
+    zoom.clear();
     resize();
     request(true);
+  }
+
+  // -- saved work
+
+  const state = () => ({ ...settings(), look: choice("look"), seeds, divider: divided });
+
+  /** Take over the valid part of saved settings. */
+  function restore(saved) {
+    const pick = (name, value) => { const input = $$(`input[name=${name}]`, root).find((each) => each.value === value); if (input) input.checked = true; };
+    const positive = (value) => isNumber(value) && value > 0;
+    pick("what", saved.regions === false ? "clusters" : "regions");
+    pick("look", saved.look);
+    if (BANDWIDTHS[saved.space]) $("#space").value = saved.space;
+    reset();
+    if (positive(saved.bandwidth)) bandwidth.set(saved.bandwidth);
+    if (positive(saved.detail)) detail.set(saved.detail);
+    spatial.set(positive(saved.spatial) ? saved.spatial : null);
+    smallest.set(positive(saved.min_size) ? saved.min_size : null);
+    if (Number.isInteger(saved.n_colors)) $("#n-colours").value = saved.n_colors;
+    const inside = (each) => Array.isArray(each) && each.length === 2 && each.every((v) => isNumber(v) && v >= 0 && v <= 1);
+    seeds = Array.isArray(saved.seeds) ? saved.seeds.filter(inside) : [];
+    if (isNumber(saved.divider)) divide(saved.divider);
   }
 
   on("labels", "image", (message) => {
@@ -89,7 +123,7 @@ export function imageView(host) {
     shown.pixels = shown.counts.reduce((a, b, k) => (k ? a + b : a), 0);
     if (message.full) showCode(message.code);
     paint();
-    host.showStatus(status());
+    host.answered("image", JSON.stringify([isRegions(), bandwidth.value(), $("#space").value, spatial.value()]));
     root.dataset.answered = message.request;
     root.dataset.full = message.full;
     root.dataset.count = shown.n;
@@ -108,55 +142,27 @@ export function imageView(host) {
   function paint() {
     const look = choice("look"), chosen = selected();
     paletteBox.hidden = look !== "palette";
-    frame.hidden = look === "palette";
-    if (look === "palette") drawPalette();
+    frame.hidden = zoomControls(stage).hidden = look === "palette";
+    if (look === "palette") drawPalette(paletteBox, shown, (colour) => host.flash(`Copied ${colour}.`));
     else drawPixels(look, chosen);
     drawList(chosen);
   }
 
-  let canvasData = null;
+  let canvasData = null, lineWidth = 1;
+  const wantedLineWidth = () => Math.max(1, Math.round(result.width / Math.max(1, (result.clientWidth || result.width) * zoom.state.scale)));
   function drawPixels(look, chosen) {
-    const { ids, table, colours } = shown, { width, height } = ids;
+    const { width, height } = shown.ids;
     if (result.width !== width || result.height !== height || !canvasData) {
       [result.width, result.height] = [width, height];
       canvasData = pen.createImageData(width, height);
     }
-    const out = new Uint32Array(canvasData.data.buffer);
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const fill = new Uint32Array(table.length), label = new Uint32Array(table);
-    const paper = dark ? 0xff1e1816 : 0xfffafdfd, ink = dark ? 0xffe6e4e2 : 0xff2a2420;
-    for (let id = 0; id < table.length; id++) {
-      const k = 3 * table[id], dim = chosen.size && !chosen.has(table[id]);
-      if (!table[id]) fill[id] = 0;
-      else if (look === "regions") fill[id] = ((dim ? 0x38000000 : 0xff000000) | (colours[k + 2] << 16) | (colours[k + 1] << 8) | colours[k]) >>> 0;
-      else if (look === "outline") fill[id] = chosen.size && !dim ? (dark ? 0xff6a4a1e : 0xfff2e6cf) : paper;
-      else fill[id] = dim ? 0x98000000 : 0;
-    }
-    const step = Math.max(1, Math.round(width / Math.max(1, result.clientWidth || width)));
-    const line = look === "overlay" ? 0xffffffff : look === "outline" ? ink : 0;
-    const down = step * width, seam = look === "overlay";
-    for (let y = 0, i = 0; y < height; y++) {
-      const hasBelow = y + step < height, hasAbove = y >= step;
-      for (let x = 0; x < width; x++, i++) {
-        const id = ids[i], mine = label[id];
-        const edge = (x + step < width && label[ids[i + step]] !== mine) || (hasBelow && label[ids[i + down]] !== mine);
-        if (edge && line) out[i] = line;
-        else if (seam && ((x >= step && label[ids[i - step]] !== mine) || (hasAbove && label[ids[i - down]] !== mine))) out[i] = 0xb0000000;
-        else out[i] = fill[id];
-      }
-    }
+    lineWidth = wantedLineWidth();
+    paintPixels(new Uint32Array(canvasData.data.buffer), look, shown, chosen, lineWidth);
     pen.putImageData(canvasData, 0, 0);
     photo.style.opacity = look === "regions" && chosen.size ? 0.25 : 1;
   }
 
   const swatch = (k) => hex(shown.colours[3 * k], shown.colours[3 * k + 1], shown.colours[3 * k + 2]);
-
-  function drawPalette() {
-    const labels = [...Array(Math.min(shown.n, 48)).keys()].map((k) => k + 1);
-    const bar = make("div", { className: "bar" }, ...labels.map((k) => make("i", { style: { flex: `${shown.counts[k]} 0 0`, background: swatch(k) } })));
-    const cards = labels.map((k) => make("li", {}, make("i", { style: { background: swatch(k) } }), make("b", { textContent: swatch(k) }), make("em", { textContent: percent(shown.counts[k] / shown.pixels) })));
-    paletteBox.replaceChildren(bar, make("ol", {}, ...cards));
-  }
 
   /** Rows are created once and then updated in place, so the list keeps up with the picture. */
   const rows = [];
@@ -201,7 +207,7 @@ export function imageView(host) {
   }
 
   result.onclick = (event) => {
-    if (!shown) return;
+    if (!shown || zoom.wasDrag) return;
     const box = result.getBoundingClientRect();
     const at = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
     const k = labelAt(at);
@@ -215,10 +221,19 @@ export function imageView(host) {
   // -- the divider between photograph and result
 
   function divide(fraction) {
-    const at = Math.max(0, Math.min(1, fraction));
-    divider.style.left = `${100 * at}%`;
-    divider.setAttribute("aria-valuenow", Math.round(100 * at));
+    divided = Math.max(0, Math.min(1, fraction));
+    divider.style.left = `${100 * divided}%`;
+    divider.setAttribute("aria-valuenow", Math.round(100 * divided));
+    const { scale, x } = zoom.state, at = Math.max(0, Math.min(1, (divided - x) / scale));
     result.style.clipPath = `inset(0 0 0 ${100 * at}%)`;
+  }
+
+  function zoomed() {
+    const { scale, x, y } = zoom.state;
+    content.style.transform = scale === 1 ? "" : `translate(${100 * x}%, ${100 * y}%) scale(${scale})`;
+    content.classList.toggle("near", scale * (result.clientWidth || 1) > 2 * result.width);
+    divide(divided);
+    if (shown && choice("look") !== "palette" && wantedLineWidth() !== lineWidth) requestAnimationFrame(paint);
   }
   divider.onpointerdown = (event) => { divider.setPointerCapture(event.pointerId); event.preventDefault(); divider.focus(); };
   divider.onpointermove = (event) => {
@@ -227,7 +242,7 @@ export function imageView(host) {
     divide((event.clientX - box.left) / box.width);
   };
   divider.onkeydown = (event) => {
-    const at = Number(divider.getAttribute("aria-valuenow")) / 100;
+    const at = divided;
     const to = { ArrowLeft: at - 0.05, ArrowRight: at + 0.05, Home: 0, End: 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
@@ -238,7 +253,7 @@ export function imageView(host) {
   // -- exports
 
   for (const button of $$("[data-export]", root)) {
-    button.onclick = () => shown && host.export({ ...settings(), kind: button.dataset.export, selected: [...selected()].map((k) => k - 1) });
+    button.onclick = () => shown && host.export({ ...settings(), kind: button.dataset.export, look: choice("look"), selected: [...selected()].map((k) => k - 1) });
   }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (shown) paint(); });
 
@@ -246,5 +261,5 @@ export function imageView(host) {
     if (!shown) return "";
     return `${size[0]} × ${size[1]} pixels${shown.full ? "" : `, preview ${shown.ids.width} × ${shown.ids.height}`}`;
   }
-  return { opened, status };
+  return { opened, status, state };
 }

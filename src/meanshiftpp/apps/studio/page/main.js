@@ -1,12 +1,14 @@
-// The page: tabs, files, progress and errors. Each view is a separate module.
+// The page: tabs and files. Each view is a separate module, and so are messages and saved work.
 
 import { connect, download, on, send, upload } from "./wire.js";
 import { $, $$, emptyState } from "./ui.js";
+import { hideProgress, messageBoard, showProgress } from "./messages.js";
+import { isWork, savedWork } from "./work.js";
 import { imageView } from "./image.js";
 import { tableView } from "./table.js";
 import { videoView } from "./video.js";
 
-const studio = { hello: null, current: "image", names: {}, timings: [] };
+const studio = { hello: null, current: "image", files: {}, opening: {}, timings: [] };
 window.studio = studio; // read by benchmarks/studio.py
 
 const EMPTY = {
@@ -15,17 +17,19 @@ const EMPTY = {
   video: ["Drop a video", "Draw a window around an object, select its colours and track it. Or start with a sample:"],
 };
 
+const board = messageBoard({ current: () => studio.current, status: () => views[studio.current]?.status() ?? "" });
 const host = {
-  showStatus: (text) => { $("#status").textContent = text; },
-  showError: (text) => { $("#error").textContent = text; $("#error").title = text; },
-  clearError: () => host.showError(""),
+  answered(view, key) { board.answered(view, key); work.proceed(view); },
+  flash: board.flash,
   timings: studio.timings,
   async export(request) {
-    host.clearError();
-    try { await download(request); } catch (error) { host.showError(error.message); }
+    board.clear(request.view);
+    try { await download(request); } catch (error) { board.showError(error.message, request.view); }
   },
 };
-const views = { image: imageView(host), table: tableView(host), video: videoView(host) };
+const views = {};
+Object.assign(views, { image: imageView(host), table: tableView(host), video: videoView(host) });
+const work = savedWork({ studio, views, open, choose: () => $("#file").click(), showError: (text) => board.showError(text) });
 
 // -- tabs
 
@@ -37,8 +41,9 @@ function selectTab(name) {
     tab.tabIndex = selected ? 0 : -1;
     $(`#${tab.id.slice(4)}`).hidden = !selected;
   }
-  $("#file-name").textContent = studio.names[name] ?? "";
-  host.showStatus(views[name].status?.() ?? "");
+  $("#file-name").textContent = studio.files[name]?.file ?? "";
+  $("#save").disabled = !Object.keys(studio.files).length;
+  board.refresh();
   views[name].redraw?.();
 }
 
@@ -58,10 +63,11 @@ for (const tab of $$("header [role=tab]")) {
 let uploading = null;
 
 async function uploadFile(file) {
-  host.clearError();
+  board.clear(studio.current);
+  if (isWork(file)) return work.reopen(file);
   if (file.size > studio.hello.max_upload) {
     const limit = (studio.hello.max_upload / 2 ** 20).toLocaleString("en", { maximumFractionDigits: 0 });
-    return host.showError(`'${file.name}' is larger than ${limit} MB; restart the studio with a larger --max-upload`);
+    return board.showError(`'${file.name}' is larger than ${limit} MB; restart the studio with a larger --max-upload`);
   }
   showProgress({ description: `Uploading ${file.name}`, fraction: null });
   uploading = new AbortController();
@@ -69,7 +75,7 @@ async function uploadFile(file) {
     const { upload: key, view } = await upload(file, uploading.signal);
     open({ upload: key, view });
   } catch (error) {
-    if (error.name !== "AbortError") host.showError(error.message);
+    if (error.name === "AbortError") board.flash("Cancelled."); else board.showError(error.message);
   } finally {
     uploading = null;
     hideProgress();
@@ -77,12 +83,14 @@ async function uploadFile(file) {
 }
 
 function open(source) {
-  host.clearError();
+  studio.opening[source.view] = source;
   selectTab(source.view);
+  board.clear(source.view);
   send({ action: "open", description: "Opening", ...source });
 }
 
 $("#open").onclick = () => $("#file").click();
+$("#save").onclick = work.save;
 $("#file").onchange = ({ target }) => {
   if (target.files[0]) uploadFile(target.files[0]);
   target.value = "";
@@ -98,15 +106,8 @@ addEventListener("drop", (event) => {
   if (event.dataTransfer.files[0]) uploadFile(event.dataTransfer.files[0]);
 });
 
-// -- progress and messages
+// -- messages from the server
 
-function showProgress({ description, fraction }) {
-  $("#busy").classList.add("on");
-  $("#busy span").textContent = `${description}…`;
-  const bar = $("#busy progress");
-  if (fraction === null) bar.removeAttribute("value"); else bar.value = fraction;
-}
-const hideProgress = () => $("#busy").classList.remove("on");
 $("#cancel").onclick = () => { uploading?.abort(); send({ action: "cancel" }); };
 
 on("hello", undefined, (hello) => {
@@ -120,15 +121,24 @@ on("hello", undefined, (hello) => {
 });
 on("progress", undefined, showProgress);
 on("idle", undefined, hideProgress);
-on("error", "any", ({ message, view }) => { host.showError(message); hideProgress(); views[view]?.jobEnded?.(); });
-on("cancelled", "any", ({ view }) => { host.showStatus("Cancelled."); views[view]?.jobEnded?.(); });
-on("closed", "any", () => host.showError("The studio has stopped. Start it again and open the address that it prints."));
+on("error", "any", ({ message, view }) => {
+  board.showError(message, view);
+  hideProgress();
+  views[view]?.jobEnded?.(true);
+  work.proceed(view);
+});
+on("warnings", "any", ({ view, messages }) => board.addWarnings(view, messages));
+on("cancelled", "any", ({ view }) => { board.flash("Cancelled."); views[view]?.jobEnded?.(); });
+on("closed", "any", () => board.showError("The studio has stopped. Start it again and open the address that it prints."));
 for (const name of Object.keys(views)) {
   on("opened", name, async (message) => {
-    studio.names[name] = message.name;
-    $("#file-name").textContent = message.name;
+    const { sample = null } = studio.opening[name] ?? {};
+    studio.files[name] = { file: message.name, sample };
+    board.clear(name, true);
+    selectTab(studio.current);
     views[name].empty.hidden = true;
-    await views[name].opened(message);
+    await views[name].opened(message, work.take(name));
+    board.refresh();
   });
 }
 selectTab("image");

@@ -153,6 +153,7 @@ export function treePanel(box, { colourOf, onCut }) {
   return {
     reset,
     get strictness() { return strictness; },
+    setStrictness(value) { strictness = value; },
     get advice() { return tree?.advice ?? ""; },
     /** Forget the tree of another table, and wait for the next. */
     clear() { tree = shown = null; strictness = 1; box.hidden = false; draw(); },

@@ -49,6 +49,16 @@ export function logSlider(input, { low, high, off = false, digits = 3, format, o
   };
 }
 
+export const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+export const copyText = (text) => navigator.clipboard.writeText(text);
+
+/** Save a blob under a name. */
+export function saveFile(blob, name) {
+  const link = make("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
 /** Show Python code and a command line under two tabs, with a button that copies the current one. */
 export function codeBox(box) {
   const texts = { python: "", cli: "" };
@@ -57,7 +67,7 @@ export function codeBox(box) {
   const tabs = Object.entries({ python: "Python", cli: "Command line" }).map(([key, title]) =>
     make("button", { textContent: title, aria: { role: "tab", selected: key === current }, onclick: () => select(key) }));
   const copy = make("button", { className: "plain small copy", textContent: "Copy", onclick: async () => {
-    await navigator.clipboard.writeText(texts[current]);
+    await copyText(texts[current]);
     copy.textContent = "Copied";
     setTimeout(() => { copy.textContent = "Copy"; }, 1200);
   } });

@@ -1,5 +1,7 @@
 // The connection: JSON messages both ways, arrays from the server, files over HTTP.
 
+import { saveFile } from "./ui.js";
+
 const TYPES = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array };
 const handlers = {}; // "type view" -> function
 
@@ -66,9 +68,5 @@ export async function upload(file, signal) {
 export async function download(request) {
   const response = await post(`export/${session}`, { body: JSON.stringify(request) });
   const name = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get("content-disposition"))[1];
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
-  link.download = decodeURIComponent(name);
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  saveFile(await response.blob(), decodeURIComponent(name));
 }

@@ -1,0 +1,74 @@
+"""Warnings for the page, collected for the job that raised them and worded for its controls.
+
+`warnings.catch_warnings` changes the whole process, so two jobs at a time would mix their warnings.
+One hook for the whole process therefore looks up the job of the current thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from meanshiftpp.images.pixels import DarkImageWarning
+
+__all__ = ["collecting", "routed_warnings", "warning_message"]
+
+_current = threading.local()
+_ADVICE = "move Bandwidth to the right"
+
+
+@contextmanager
+def collecting(caught: list[Warning]) -> Iterator[None]:
+    """Collect the warnings of the current thread."""
+    _current.caught = caught
+    try:
+        yield
+    finally:
+        _current.caught = None
+
+
+@contextmanager
+def routed_warnings() -> Iterator[None]:
+    """Pass user warnings to the list that collects those of their thread; print all others."""
+    with warnings.catch_warnings():  # restores the hook and the filters
+        warnings.simplefilter("always", UserWarning)
+        show = warnings.showwarning
+
+        def route(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            caught = getattr(_current, "caught", None)
+            if caught is not None and isinstance(message, UserWarning):
+                caught.append(message)
+            else:
+                show(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = route
+        yield
+
+
+def warning_message(warning: Warning) -> str:
+    """Return the text that the page shows.
+
+    Examples
+    --------
+    >>> from meanshiftpp.apps.studio.page_warnings import warning_message
+    >>> from meanshiftpp.images.pixels import DarkImageWarning
+    >>> warning_message(DarkImageWarning(12, 65535))
+    'The picture is nearly black: its largest value is 12 of 65,535. Scale its values first.'
+    """
+    problem = getattr(warning, "problem", None)  # of a search that did not converge
+    if problem is not None:
+        return f"Not converged: {problem}; {_ADVICE}"
+    if isinstance(warning, DarkImageWarning):
+        peak = f"its largest value is {warning.peak:,} of {warning.white:,}"
+        return f"The picture is nearly black: {peak}. Scale its values first."
+    return str(warning)

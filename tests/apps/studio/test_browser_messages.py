@@ -1,0 +1,149 @@
+"""Errors, warnings and the status on the page: shown in full, and gone when they are obsolete."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.apps.studio.browser_page import BROWSER, TIMEOUT, count, drag, drop
+from tests.apps.studio.sample_files import png
+
+pytestmark = pytest.mark.skipif(
+    BROWSER is None,
+    reason="no Chromium on this machine: the browser tests of the studio DID NOT RUN",
+)
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def gaps(tmp_path_factory):
+    """A table whose last column has a missing value in its third row."""
+    rng = np.random.default_rng(0)
+    points = rng.normal([[0, 0, 5]] * 400 + [[9, 90, 5]] * 300, [1, 10, 3])
+    rows = [",".join(map(repr, row)) for row in points.tolist()]
+    rows[2] = "1.5,2.5,"
+    path = tmp_path_factory.mktemp("gaps") / "gaps.csv"
+    path.write_text("\n".join(["a,b,c", *rows]))
+    return path
+
+
+def test_a_column_with_gaps_leaves_the_table_usable(page, gaps, table):
+    drop(page, gaps)
+    page.wait_for_selector("#table[data-stops]")
+    first = page.get_attribute("#table", "data-count")
+    for column in ("#column-1", "#column-2"):
+        page.select_option(column, "c")
+        page.wait_for_selector("#error:has-text(\"row 3, column 'c'\")")
+        page.wait_for_function("() => document.querySelector('#column-1').value === 'b'")
+        assert page.input_value("#column-2") == ""
+    # Every control still works, and the error ends with the next result.
+    drag(page, "#table-bandwidth", 0.3, 0.05)
+    page.mouse.up()
+    page.wait_for_selector(f'#table:not([data-count="{first}"])')
+    assert not page.is_visible("#error")
+    page.click("#auto")
+    page.wait_for_selector(f'#table[data-count="{first}"]')
+    page.select_option("#column-0", "b")
+    page.wait_for_function(
+        "() => document.querySelector('#table .code pre').textContent.includes(\"['b', 'a']\")"
+    )
+    drop(page, table[0])
+    page.wait_for_selector('#table[data-count="3"]')
+    assert page.inner_text("#table .count") == "3 significant clusters"
+
+
+def test_a_long_error_is_shown_in_full_and_can_be_dismissed(page):
+    name = f"{'a rather long name ' * 12}.txt"
+    page.set_input_files("#file", {"name": name, "mimeType": "text/plain", "buffer": b"a"})
+    page.wait_for_selector("#error:visible")
+    sizes = "e => [e.scrollWidth <= e.clientWidth, e.scrollHeight <= e.clientHeight]"
+    assert page.eval_on_selector("#error", sizes) == [True, True]
+    box = page.locator("#error").bounding_box()
+    assert 0 <= box["x"] <= 1280 - box["width"]
+    assert 0 <= box["y"] <= 720 - box["height"]
+    assert ".parquet" in page.inner_text("#error")
+    page.click("[aria-label='Dismiss the error']")
+    assert not page.is_visible("#error")
+
+
+def test_messages_belong_to_their_view(page, gaps):
+    drop(page, gaps)
+    page.wait_for_selector("#table[data-count]")
+    page.select_option("#column-1", "c")
+    page.wait_for_selector("#error:visible")
+    status = page.inner_text("#status")
+    page.click("#tab-image")
+    assert not page.is_visible("#error")
+    assert page.inner_text("#status") == ""
+    page.click("#tab-table")
+    assert page.is_visible("#error")
+    assert page.inner_text("#status") == status
+
+
+def test_a_cancelled_job_is_reported_for_a_moment(page):
+    page.click("#tab-video")
+    page.click("[data-sample=leaving]")
+    page.wait_for_selector('#video[data-frame="0"]')
+    for name, value in zip("xywh", (56, 53, 48, 54)):
+        page.fill(f"#win-{name}", str(value))
+    page.press("#win-h", "Tab")
+    page.wait_for_selector("#video[data-colours]")
+    page.click("#play")
+    page.wait_for_selector("#busy.on")
+    page.click("#cancel")
+    page.wait_for_selector('#status:has-text("Cancelled.")')
+    page.wait_for_selector('#status:has-text("120 frames")')
+
+
+def test_warnings_of_the_package_appear_on_the_page(page, tmp_path, photo):
+    settings = {"regions": False, "bandwidth": 9, "spatial": 60, "detail": 1}
+    views = {"image": {"file": "photo.png", "settings": settings}}
+    work = {"format": "meanshiftpp-studio", "version": 1, "view": "image", "views": views}
+    (tmp_path / "work.json").write_text(json.dumps(work))
+    (tmp_path / "photo.png").write_bytes(png(photo))
+    drop(page, tmp_path / "work.json")
+    page.wait_for_selector("#ask:visible")
+    drop(page, tmp_path / "photo.png")
+    page.wait_for_selector('#warnings:has-text("Not converged")')
+    assert "move Bandwidth to the right" in page.inner_text("#warnings")
+    page.click("label:has(input[value=regions])")
+    page.wait_for_selector("#warnings", state="hidden")
+
+
+def test_the_curve_is_a_slider_with_a_value(page, table):
+    drop(page, table[0])
+    page.wait_for_selector("#table[data-count]")
+    svg = page.locator("#table .curve svg")
+
+    def value(name):
+        return float(svg.get_attribute(f"aria-value{name}"))
+
+    assert value("min") < value("now") < value("max")
+    before = value("now")
+    svg.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"() => document.querySelector('.curve svg').ariaValueNow > {before}")
+    page.keyboard.press("End")
+    assert value("now") == value("max")
+    assert count(page, "table") >= 1
+
+
+def test_every_control_is_in_reach_on_a_phone(studio, browser, gaps):
+    page = browser.new_page(viewport=PHONE)
+    page.set_default_timeout(TIMEOUT)
+    page.goto(studio.url)
+    page.wait_for_selector("body[data-ready]")
+    drop(page, gaps)
+    page.wait_for_selector("#table[data-stops]")
+    for view in ("image", "table", "video"):
+        page.click(f"#tab-{view}")
+        assert page.evaluate("() => document.documentElement.scrollWidth") == 390
+        for control in page.locator(
+            "header button, section:visible .panel :is(input, select, button)"
+        ).all():
+            if not control.is_visible():
+                continue
+            control.scroll_into_view_if_needed()
+            box = control.bounding_box()
+            assert 0 <= box["x"] <= 390 - box["width"]
+            assert 0 <= box["y"] <= 844 - box["height"]
+    page.close()

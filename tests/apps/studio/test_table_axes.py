@@ -1,0 +1,40 @@
+"""The default axes: an identifier, a constant and a column with gaps are not features."""
+
+import io
+
+import numpy as np
+import pytest
+
+
+def csv(**columns):
+    rows = zip(*columns.values())
+    lines = [",".join("" if v is None else str(v) for v in row) for row in rows]
+    return "\n".join([",".join(columns), *lines]).encode()
+
+
+ID, CONSTANT, COUNT = list(range(40)), [7] * 40, [n % 5 for n in range(40)]
+X, Y = [n / 8 for n in range(40)], [n * n / 3 for n in range(40)]
+GAPS = [None, *X[1:]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "axes"),
+    [
+        ({"x": X, "y": Y}, [0, 1]),
+        ({"id": ID, "x": X, "y": Y}, [1, 2]),
+        ({"id": ID, "x": X, "same": CONSTANT, "n": COUNT}, [1, 3]),
+        ({"x": X, "gaps": GAPS, "y": Y}, [0, 2]),
+        ({"id": ID, "x": X}, [0, 1]),
+        ({"id": ID, "same": CONSTANT, "other": ID}, [0, 1]),
+    ],
+)
+def test_the_default_axes_are_features(tab, columns, axes):
+    assert tab.open("table.csv", csv(**columns))["axes"] == axes
+
+
+def test_an_identifier_of_many_rows_is_found(tab):
+    rng = np.random.default_rng(0)
+    ids = rng.permutation(20_000).astype(float)
+    file = io.BytesIO()
+    np.save(file, np.column_stack([ids, rng.normal(size=(20_000, 2))]))
+    assert tab.open("points.npy", file.getvalue())["axes"] == [1, 2]
