@@ -21,6 +21,7 @@ from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.images.merge_table import merge_table
 from meanshiftpp.images.pixels import Pixels, principal_components, read_pixels
 
 CLUSTER_BANDWIDTH = {"rgb": 24.0, "lab": 8.0, "luv": 10.0, "hsv": 8.0}
@@ -153,15 +154,44 @@ def hierarchy(
         )
     first_label = _checked_start_label(start_label)
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
+    tree, colours = merge_regions(pixels, bandwidth, spatial, max_level, n_threads, merge_table())
+    return Hierarchy(tree, colours, pixels, first_label, n_threads)
+
+
+def merge_regions(
+    pixels: Pixels,
+    bandwidth: float | None,
+    spatial: float | None,
+    max_level: float,
+    n_threads: int | None,
+    table: _kernel.MergeTable,
+    trace: _kernel.MergeTrace | None = None,
+) -> tuple[_kernel.Hierarchy, NDArray[np.float32]]:
+    """Return the merges of an image and the colours that were compared; training traces them.
+
+    The learned cost needs colours or grey; volumes and bands have the hand-made one only.
+    """
     _, labels = _cluster(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads)
     colours = pixels.colour_vectors()
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape
     piece_size = round(PIECE_SIZE * max(1.0, shape[1] * shape[2] / PIECE_IMAGE_SIZE))
+    threads = thread_count(n_threads)
+    is_picture = pixels.space is not None and shape[0] == 1
+    lab = pixels.lab(threads) if is_picture and pixels.space != "lab" else None
     tree = _kernel.Hierarchy(
-        colours, labels, shape, weights, piece_size, max_level, thread_count(n_threads)
+        colours,
+        labels,
+        shape,
+        weights,
+        piece_size,
+        max_level,
+        threads,
+        table if is_picture else None,
+        lab,
+        trace,
     )
-    return Hierarchy(tree, colours, pixels, first_label, n_threads)
+    return tree, colours
 
 
 class Hierarchy:
@@ -198,7 +228,8 @@ class Hierarchy:
         smallest = 1 if min_size is None else as_whole(min_size, "min_size", 1)
         smallest = min(smallest, len(self._colours))
         n_threads = thread_count(self._n_threads)
-        labels = self._tree.cut(self._colours, _level(detail), smallest, n_threads)
+        wanted = self._tree.count(_level(detail))
+        labels = self._tree.cut(self._colours, wanted, smallest, n_threads)
         return _label_image(labels, self._pixels, self._start_label)
 
     def n_regions(self, detail: float = 1.0) -> int:
