@@ -62,8 +62,8 @@ class Picture:
     half: int
 
     @property
-    def is_copy(self) -> bool:
-        return self.photo is not None and self.copy != ""
+    def is_photograph(self) -> bool:
+        return self.copy == ""
 
     def read(self) -> tuple[NDArray[np.uint8], list[NDArray[Any]]]:
         if self.photo is None:
@@ -224,28 +224,24 @@ def join(rows: Iterable[Rows]) -> Rows:
     return Rows(np.concatenate(features), np.concatenate(same))
 
 
-def train(
-    photos: Sequence[Photo], jobs: int, report: Any = print
-) -> tuple[Table, list[Table], int]:
-    """Return the table, the rows for each half, and the number of all rows."""
+def collect_all(photos: Sequence[Photo], jobs: int) -> list[tuple[Picture, Rows]]:
+    """Visit all pictures, photographs in every round."""
     pictures = pictures_of(photos)
     kept: list[tuple[Picture, Rows]] = []
     tables = [plain_table()] * 2
-
-    def rows_of(half: int) -> Rows:
-        return join(rows for picture, rows in kept if picture.half == half)
-
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         for number in range(ROUNDS + 1):
-            # Copies are visited once: the rows of photographs should outweigh theirs.
-            visited = [p for p in pictures if number == ROUNDS or not p.is_copy]
+            # Copies and drawings are visited once: the rows of photographs should outweigh theirs.
+            visited = [p for p in pictures if number == ROUNDS or p.is_photograph]
             kept += zip(visited, collect(visited, tables, number, pool), strict=True)
-            print(f"visit {number}: {sum(len(rows.same) for _, rows in kept):,} rows")
+            print(f"visit {number}: {sum(len(rows.same) for _, rows in kept):,} rows", flush=True)
             if number < ROUNDS:  # the table of a half is learned from the other one
-                tables = [fit(rows_of(1 - half), 250, 0.08) for half in (0, 1)]
-    final = fit(join(rows for _, rows in kept), 500, 0.05)
-    n_rows = sum(len(rows.same) for _, rows in kept)
-    return final, [rows_of(1), rows_of(0)], n_rows
+                tables = [fit(rows_of(kept, 1 - half), 250, 0.08) for half in (0, 1)]
+    return kept
+
+
+def rows_of(kept: Iterable[tuple[Picture, Rows]], half: int) -> Rows:
+    return join(rows for picture, rows in kept if picture.half == half)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -259,12 +255,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     photos = [photo for photo in load(options.data) if photo.path.parent.name == "train"]
     start = time.perf_counter()
-    table, halves, n_rows = train(photos, options.jobs)
+    kept = collect_all(photos, options.jobs)
+    rows = join(rows for _, rows in kept)
+    table = fit(rows, 500, 0.05)
     about = {
         "what": "the learned cost of merging two regions; see src/kernel/image/merge_table.hpp",
         "command": "python -m benchmarks.bsds.train DATA_DIR",
         "data": f"BSDS500 train, {len(photos)} photographs; {N_DRAWINGS} drawings",
-        "rows": n_rows,
+        "rows": len(rows.same),
         "seed": SEED,
         "versions": {name: version(name) for name in ("catboost", "numpy")},
         "python": platform.python_version(),
@@ -272,9 +270,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     write(table, about, options.out)
     print(f"{options.out}: {len(table['values'])} trees, {time.perf_counter() - start:.0f} s")
     if options.folds:
-        for half, rows in enumerate(halves):
+        for half in (0, 1):
             path = options.out.with_suffix(f".half{half}.json")
-            write(fit(rows, 500, 0.05), about | {"data": f"half {1 - half} of the above"}, path)
+            part = about | {"data": f"half {1 - half} of the above"}
+            write(fit(rows_of(kept, 1 - half), 500, 0.05), part, path)
     return 0
 
 

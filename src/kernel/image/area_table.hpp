@@ -44,32 +44,9 @@ class AreaTable {
         }
     }
 
-    // IN fill(y, row): sets the K integers of each pixel of a row.
-    template <class Fn>
-    void build_rows(i64 first, i64 last, i64 width, Fn&& fill) {
-        first_ = first;
-        row_ = width + 1;
-        sums_.resize(static_cast<size_t>((last - first + 1) * row_));
-        std::fill_n(sums_.begin(), row_, Sums{});
-        for (i64 y = first; y < last; ++y) {
-            const Sums* above = at(y, 1);
-            Sums* here = &sums_[(y + 1 - first) * row_];
-            *here++ = Sums{};
-            fill(y, here);
-            Sums along{};
-            for (i64 x = 0; x < width; ++x) {
-                for (int k = 0; k < K; ++k) along.of[k] += here[x].of[k];
-                for (int k = 0; k < K; ++k) here[x].of[k] = above[x].of[k] + along.of[k];
-            }
-        }
-    }
-
     Sums sum(const Rect& rect) const {
         return difference(at(rect.top, 0), at(rect.bottom, 0), rect.left, rect.right);
     }
-
-    // The entries above row y: the k-th is the sum over the rows before y and the first k columns.
-    const Sums* above(i64 y) const { return at(y, 0); }
 
   private:
     const Sums* at(i64 y, i64 x) const { return &sums_[(y - first_) * row_ + x]; }

@@ -8,8 +8,8 @@
 #include <array>
 #include <cmath>
 
-#include "kernel/image/area_table.hpp"
 #include "kernel/image/reduced.hpp"
+#include "kernel/image/sliding_table.hpp"
 
 namespace mspp {
 
@@ -39,24 +39,27 @@ class BorderMeter {
           smooth_(image.scaled(2)),
           apart_(image.scaled(3)) {}
 
-    // Builds the tables that the pixels of some rows need.
-    void build(const Range& rows) {
-        const i64 reach = 2 * far_ + 1, height = image_.height(), width = image_.width();
-        const Range wide{std::max<i64>(rows.begin - reach - smooth_, 0),
-                         std::min(rows.end + reach + smooth_, height)};
-        const Range high{std::max<i64>(rows.begin - reach, 0), std::min(rows.end + reach, height)};
-        colour_.build_rows(wide.begin, wide.end, width, [&](i64 y, Sums* row) { fill_colours(y, row); });
-        if (MASKED)
-            count_.build(wide.begin, wide.end, width, [&](i64 y, i64 x, int) { return inside(y, x); });
-        texture_.build_rows(high.begin, high.end, width, [&](i64 y, Sums* row) { fill_texture(y, row); });
+    // Starts a stripe: the first row to select is `first`.
+    void start(i64 first) {
+        const i64 reach = 2 * far_, width = image_.width();
+        texture_.start(std::max<i64>(first - reach, 0), 2 * reach + 1, 0, width);
+        const i64 above = std::max<i64>(first - reach - smooth_, 0);
+        colour_.start(above, 2 * reach + smooth_ + 1, 0, width);
+        if (MASKED) count_.start(above, 2 * reach + smooth_ + 1, 0, width);
     }
 
-    // Selects the row of the pixels that follow.
+    // Selects the row of the pixels that follow: the first, then each next one.
     void select(i64 y) {
+        const i64 height = image_.height();
+        while (texture_.next() < std::min(y + 2 * far_ + 1, height)) {
+            while (colour_.next() < std::min(texture_.next() + smooth_ + 1, height)) add_colours();
+            const i64 row = texture_.next();
+            texture_.add_filled_row([&](Sums* texture) { fill_texture(row, texture); });
+        }
         y_ = y;
-        near_rows_ = colour_near_.select(colour_, y, near_, image_.height());
-        far_rows_ = colour_far_.select(colour_, y, far_, image_.height());
-        texture_far_.select(texture_, y, far_, image_.height());
+        near_rows_ = colour_near_.select(colour_, y, near_, height);
+        far_rows_ = colour_far_.select(colour_, y, far_, height);
+        texture_far_.select(texture_, y, far_, height);
     }
 
     BorderSteps steps(i64 x) const {
@@ -107,7 +110,7 @@ class BorderMeter {
 
   private:
     static constexpr float kSteps = 64, kEnergySteps = 8;  // per unit of colour, and of its square
-    using Table = AreaTable<4>;
+    using Table = SlidingTable<4>;
     using Sums = Table::Sums;
     struct Means {
         float of[4];
@@ -168,14 +171,18 @@ class BorderMeter {
 
     static float energy(float L, float a, float b) { return 0.5f * L * L + a * a + b * b; }
 
-    void fill_colours(i64 y, Sums* row) const {
+    void add_colours() {
+        const i64 y = colour_.next();
         const float* colours = image_.at(y, 0);
-        for (i64 x = 0; x < image_.width(); ++x) {
-            const float *of = colours + 3 * x, bound = MASKED && !inside(y, x) ? 0.0f : 1.0f;
-            for (int k = 0; k < 3; ++k) row[x].of[k] = rounded(of[k] * kSteps);
-            row[x].of[3] = rounded(energy(of[0], of[1], of[2]) * kEnergySteps);
-            if (MASKED && bound == 0) row[x] = Sums{};
-        }
+        if (MASKED) count_.add_row([&](i64 x, int) { return inside(y, x); });
+        colour_.add_filled_row([&](Sums* row) {
+            for (i64 x = 0; x < image_.width(); ++x) {
+                const float* of = colours + 3 * x;
+                for (int k = 0; k < 3; ++k) row[x].of[k] = rounded(of[k] * kSteps);
+                row[x].of[3] = rounded(energy(of[0], of[1], of[2]) * kEnergySteps);
+                if (MASKED && !inside(y, x)) row[x] = Sums{};
+            }
+        });
     }
 
     // To the nearest integer, modulo 2^32. IN above -2^16.
@@ -187,6 +194,8 @@ class BorderMeter {
         return known ? image_.at(y, x)[0] : otherwise;
     }
 
+    static float square_share(i64 r) { return 1 / static_cast<float>((2 * r + 1) * (2 * r + 1)); }
+
     // The mean lightness of the square around a pixel.
     float smooth_light(i64 y, i64 x) const {
         const i64 r = smooth_;
@@ -194,48 +203,79 @@ class BorderMeter {
             return square(colour_, y, x, r).of[0] * (1 / kSteps);
         const Sums *high = colour_.above(y - r) + x - r, *low = colour_.above(y + r + 1) + x - r;
         const u32 sum = (low[2 * r + 1].of[0] - high[2 * r + 1].of[0]) - (low[0].of[0] - high[0].of[0]);
-        return static_cast<float>(static_cast<i32>(sum)) *
-               (1 / static_cast<float>((2 * r + 1) * (2 * r + 1))) * (1 / kSteps);
+        return static_cast<float>(static_cast<i32>(sum)) * square_share(r) * (1 / kSteps);
     }
 
     // Four measures of texture: differences along three directions, and to the mean nearby.
-    void fill_texture(i64 y, Sums* row) const {
-        const i64 width = image_.width();
-        auto measure = [&](i64 x, auto&& at) {
-            const float here = at(0, 0), mean = smooth_light(y, x);
-            const float falling = std::abs(at(1, 1) - at(-1, -1)), rising = std::abs(at(1, -1) - at(-1, 1));
-            row[x].of[0] = rounded(std::abs(at(0, 1) - at(0, -1)) * kSteps);
-            row[x].of[1] = rounded(std::abs(at(1, 0) - at(-1, 0)) * kSteps);
-            row[x].of[2] = rounded((falling + rising) * (kSteps / 2));
-            row[x].of[3] = rounded(std::abs(here - mean) * (2 * kSteps));
-        };
-        auto at_border = [&](i64 x) {
-            if (!inside(y, x)) {
-                row[x] = Sums{};
-                return;
-            }
-            const float here = image_.at(y, x)[0];
-            measure(x, [&](i64 dy, i64 dx) { return light(y + dy, x + dx, here); });
-        };
-        if (MASKED || y == 0 || y == image_.height() - 1) {
-            for (i64 x = 0; x < width; ++x) at_border(x);
+    struct TextureInput {
+        float left, right, above, below, falling, rising, here, mean;
+        void fill(Sums& out) const {
+            out.of[0] = rounded(std::abs(right - left) * kSteps);
+            out.of[1] = rounded(std::abs(below - above) * kSteps);
+            out.of[2] = rounded((falling + rising) * (kSteps / 2));
+            out.of[3] = rounded(std::abs(here - mean) * (2 * kSteps));
+        }
+    };
+
+    void fill_texture(i64 y, Sums* row) {
+        const i64 width = image_.width(), r = smooth_;
+        if (MASKED || y < std::max<i64>(r, 1) || y + std::max<i64>(r, 1) >= image_.height()) {
+            for (i64 x = 0; x < width; ++x) fill_at_border(y, x, row[x]);
             return;
         }
-        at_border(0);
-        at_border(width - 1);
-        const float* middle = image_.at(y, 0);
-        for (i64 x = 1; x < width - 1; ++x)
-            measure(x, [&](i64 dy, i64 dx) { return middle[3 * (x + dx + dy * width)]; });
+        const i64 margin = std::min(std::max<i64>(r, 1), width);
+        for (i64 x = 0; x < margin; ++x) {
+            fill_at_border(y, x, row[x]);
+            fill_at_border(y, width - 1 - x, row[width - 1 - x]);
+        }
+        light_.resize(static_cast<size_t>(3 * width));
+        for (i64 x = 0; x < width; ++x)
+            for (i64 k = 0; k < 3; ++k) light_[k * width + x] = image_.at(y + k - 1, x)[0];
+        const float *above = light_.data(), *here = above + width, *below = here + width;
+        const Sums *high = colour_.above(y - r), *low = colour_.above(y + r + 1);
+        const float share = square_share(r);
+        for (i64 x = margin; x < width - margin; ++x) {
+            const u32 sum =
+                (low[x + r + 1].of[0] - high[x + r + 1].of[0]) - (low[x - r].of[0] - high[x - r].of[0]);
+            const TextureInput input{here[x - 1],
+                                     here[x + 1],
+                                     above[x],
+                                     below[x],
+                                     std::abs(below[x + 1] - above[x - 1]),
+                                     std::abs(below[x - 1] - above[x + 1]),
+                                     here[x],
+                                     static_cast<float>(static_cast<i32>(sum)) * share * (1 / kSteps)};
+            input.fill(row[x]);
+        }
+    }
+
+    void fill_at_border(i64 y, i64 x, Sums& out) const {
+        if (!inside(y, x)) {
+            out = Sums{};
+            return;
+        }
+        const float here = image_.at(y, x)[0];
+        auto at = [&](i64 dy, i64 dx) { return light(y + dy, x + dx, here); };
+        const TextureInput input{at(0, -1),
+                                 at(0, 1),
+                                 at(-1, 0),
+                                 at(1, 0),
+                                 std::abs(at(1, 1) - at(-1, -1)),
+                                 std::abs(at(1, -1) - at(-1, 1)),
+                                 here,
+                                 smooth_light(y, x)};
+        input.fill(out);
     }
 
     // The means over the square around the pixel of the image that is nearest to (y, x).
     Means square(const Table& table, i64 y, i64 x, i64 radius) const {
         y = std::clamp<i64>(y, 0, image_.height() - 1);
         x = std::clamp<i64>(x, 0, image_.width() - 1);
-        const Rect rect{std::max<i64>(x - radius, 0), std::max<i64>(y - radius, 0),
-                        std::min(x + radius + 1, image_.width()), std::min(y + radius + 1, image_.height())};
-        const Sums sums = table.sum(rect);
-        const i64 pixels = MASKED ? count_.sum(rect).of[0] : rect.area();
+        const i64 left = std::max<i64>(x - radius, 0), right = std::min(x + radius + 1, image_.width()),
+                  top = std::max<i64>(y - radius, 0), bottom = std::min(y + radius + 1, image_.height());
+        const Sums sums = table.sum(top, bottom, left, right);
+        const i64 pixels =
+            MASKED ? count_.sum(top, bottom, left, right).of[0] : (bottom - top) * (right - left);
         const float share = 1.0f / static_cast<float>(std::max<i64>(pixels, 1));
         Means means;
         for (int k = 0; k < 4; ++k) means.of[k] = static_cast<float>(static_cast<i32>(sums.of[k])) * share;
@@ -302,12 +342,13 @@ class BorderMeter {
 
     const ReducedImage& image_;
     const i64 near_, far_, smooth_, apart_;  // radii of squares, and the distance of coarse gradients
-    AreaTable<4> colour_;                    // three colours, and 0.5 L^2 + a^2 + b^2
-    AreaTable<4> texture_;
-    AreaTable<1> count_;  // of the pixels that are not masked
+    Table colour_;                           // three colours, and 0.5 L^2 + a^2 + b^2
+    Table texture_;
+    SlidingTable<1> count_;  // of the pixels that are not masked
     i64 y_ = 0;
     bool near_rows_ = false, far_rows_ = false;  // whether the image holds all rows of the squares
     WholeSquares colour_near_, colour_far_, texture_far_;
+    Array<float> light_;  // of three rows
 };
 
 }  // namespace mspp

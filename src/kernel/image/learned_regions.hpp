@@ -79,6 +79,7 @@ class LearnedMeasurement {
           image_(lab, pieces, n_threads),
           regions(count) {
         measure_shapes();
+        collect_touches(Stripes::for_threads(pieces.shape(), n_threads));
         mark_borders();
         const int team = team_size(image_.height() * image_.width(), kPixelGrain, n_threads);
         if (image_.is_masked())
@@ -95,8 +96,8 @@ class LearnedMeasurement {
         const i64 width = pieces_.shape().width;
         u32 last_a = kNoRegion, last_b = kNoRegion;
         LearnedBorder* border = nullptr;
-        each_border_pixel([&](u32 a, u32 b, i64 p, i64 q) {
-            if (a > b) std::swap(a, b);
+        each_border_pixel([&](const Touch& touch) {
+            const auto& [a, b, p, q] = touch;
             if (a != last_a || b != last_b) border = &borders[edge_between(last_a = a, last_b = b)];
             const i64 py = p / width, px = p % width, qy = q / width, qx = q % width;
             const BorderSteps& steps = steps_[slots_[sample(p, q)]];
@@ -125,14 +126,28 @@ class LearnedMeasurement {
         return run.region == kNoRegion ? kNoRegion : of_piece_[run.region];
     }
 
-    // Calls fn(a, b, p, q) for touching pixels p and q of different regions.
+    // Touching pixels p and q of different regions a < b.
+    struct Touch {
+        u32 a, b;
+        i64 p, q;
+    };
+
+    void collect_touches(const Stripes& stripes) {
+        touches_.resize(static_cast<size_t>(stripes.count()));
+        stripes.each([&](int t, const Range& rows) {
+            each_touch(pieces_, rows, [&](u32 a, u32 b, i64 p, i64 q) {
+                a = of_piece_[a];
+                b = of_piece_[b];
+                if (a != b) touches_[t].push_back({std::min(a, b), std::max(a, b), p, q});
+            });
+        });
+    }
+
+    // Calls fn(touch) in the order of the image.
     template <class Fn>
     void each_border_pixel(Fn&& fn) const {
-        each_touch(pieces_, {0, pieces_.shape().rows()}, [&](u32 a, u32 b, i64 p, i64 q) {
-            a = of_piece_[a];
-            b = of_piece_[b];
-            if (a != b) fn(a, b, p, q);
-        });
+        for (const auto& stripe : touches_)
+            for (const Touch& touch : stripe) fn(touch);
     }
 
     // Boxes, sums of coordinates, and the length of the border to the outside.
@@ -178,7 +193,7 @@ class LearnedMeasurement {
     // Numbers the reduced pixels that lie at a border, row by row.
     void mark_borders() {
         slots_.assign(static_cast<size_t>(image_.height() * image_.width()), 0);
-        each_border_pixel([&](u32, u32, i64 p, i64 q) { slots_[sample(p, q)] = 1; });
+        each_border_pixel([&](const Touch& touch) { slots_[sample(touch.p, touch.q)] = 1; });
         u32 count = 0;
         for (u32& slot : slots_) slot = slot ? count++ : kNoRegion;
         steps_.resize(count);
@@ -191,7 +206,7 @@ class LearnedMeasurement {
             const Range rows = part(image_.height(), t, team);
             counts[t].resize(regions.size());
             BorderMeter<MASKED> meter(image_);
-            meter.build(rows);
+            meter.start(rows.begin);
             for (i64 y = rows.begin; y < rows.end; ++y) {
                 meter.select(y);
                 const u32* places = &slots_[y * image_.width()];
@@ -217,8 +232,9 @@ class LearnedMeasurement {
     const std::vector<u32>& of_piece_;
     const Contrast& contrast_;
     const ReducedImage image_;
-    Array<u32> slots_;          // per reduced pixel: its place in steps_
-    Array<BorderSteps> steps_;  // of the reduced pixels at a border
+    std::vector<Array<Touch>> touches_;  // per stripe
+    Array<u32> slots_;                   // per reduced pixel: its place in steps_
+    Array<BorderSteps> steps_;           // of the reduced pixels at a border
 
   public:
     std::vector<LearnedRegion> regions;  // without their stats

@@ -38,7 +38,7 @@ def segment(
     *,
     space: str | None = "lab",
     spatial: float | None = None,
-    regions: bool = True,
+    regions: bool | int = True,
     detail: float = 1.0,
     min_size: int | None = None,
     mask: ArrayLike | None = None,
@@ -65,10 +65,12 @@ def segment(
         images that have neither one, three nor four channels.
     spatial : float, optional
         Cell size in pixels: adds the coordinates as features, as in (r, g, b, x, y).
-    regions : bool
-        Whether to return connected regions, merged by border contrast, or the colour clusters.
+    regions : bool or int
+        Whether to return connected regions, merged across their weakest borders, or the colour
+        clusters. A number returns that many regions (superpixels, for large numbers); more only if
+        the mask has more parts, fewer if the image has fewer pieces or `min_size` joins some.
     detail : float
-        Values above 1 return more regions, values below 1 fewer. Only with regions.
+        Values above 1 return more regions, values below 1 fewer. Only with ``regions=True``.
     min_size : int, optional
         Regions of fewer pixels join the neighbour of nearest colour. Only with regions.
     mask : array-like of bool, optional
@@ -96,6 +98,7 @@ def segment(
     >>> labels.shape, np.bincount(labels.ravel()).tolist()
     ((40, 60), [1600, 800])
     """
+    n_regions = None if isinstance(regions, bool | np.bool_) else as_whole(regions, "regions", 1)
     if regions:
         tree = hierarchy(
             image,
@@ -106,9 +109,9 @@ def segment(
             channel_axis=channel_axis,
             start_label=start_label,
             n_threads=n_threads,
-            max_level=_level(detail),
+            max_level=_level(detail) if n_regions is None else math.inf,
         )
-        return tree.cut(detail, min_size=min_size)
+        return tree.cut(detail, regions=n_regions, min_size=min_size)
     first_label = _checked_start_label(start_label)
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
     _, labels = _cluster(pixels, bandwidth, None, spatial, n_threads)
@@ -164,7 +167,7 @@ def merge_regions(
     spatial: float | None,
     max_level: float,
     n_threads: int | None,
-    table: _kernel.MergeTable,
+    table: _kernel.MergeTable | None,
     trace: _kernel.MergeTrace | None = None,
 ) -> tuple[_kernel.Hierarchy, NDArray[np.float32]]:
     """Return the merges of an image and the colours that were compared; training traces them.
@@ -223,12 +226,17 @@ class Hierarchy:
         self._pixels, self._start_label = pixels, start_label
         self._n_threads = n_threads
 
-    def cut(self, detail: float = 1.0, *, min_size: int | None = None) -> NDArray[np.int32]:
-        """Label the image at a level of detail; see `segment`."""
+    def cut(
+        self, detail: float = 1.0, *, regions: int | None = None, min_size: int | None = None
+    ) -> NDArray[np.int32]:
+        """Label the image at a level of detail, or with a number of regions; see `segment`."""
         smallest = 1 if min_size is None else as_whole(min_size, "min_size", 1)
         smallest = min(smallest, len(self._colours))
         n_threads = thread_count(self._n_threads)
-        wanted = self._tree.count(_level(detail))
+        if regions is None:
+            wanted = self._tree.count(_level(detail))
+        else:
+            wanted = as_whole(regions, "regions", 1)
         labels = self._tree.cut(self._colours, wanted, smallest, n_threads)
         return _label_image(labels, self._pixels, self._start_label)
 

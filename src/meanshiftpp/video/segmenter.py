@@ -89,6 +89,10 @@ class VideoSegmenter:
             raise InvalidInputError.for_parameter("space", f"one of {', '.join(SPACES)}", space)
         if not memory >= 1:
             raise InvalidInputError.for_parameter("memory", "at least 1 frame", memory)
+        if not isinstance(regions, bool):
+            raise InvalidInputError.for_parameter(
+                "regions", "True or False for videos", regions, advice="use `detail` instead"
+            )
         as_positive(detail, "detail")
         if spatial is not None:
             as_positive(spatial, "spatial")
