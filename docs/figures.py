@@ -106,6 +106,39 @@ def regions() -> None:
     save_jpeg(contact_sheet(panels), "regions.jpg")
 
 
+def comparison() -> None:
+    """Draw six photographs, their regions, and those of felzenszwalb."""
+    from skimage import data
+    from skimage.segmentation import felzenszwalb
+    from sklearn.datasets import load_sample_image
+
+    from meanshiftpp import segment
+    from meanshiftpp.draw import contact_sheet, fill, region_colors
+
+    names = {"astronaut": "NASA", "coffee": "R. Michetti", "chelsea": "S. van der Walt"}
+    photos = [(f"{name} ({owner})", getattr(data, name)()) for name, owner in names.items()]
+    photos.append(("rocket (SpaceX)", data.rocket()))
+    photos += [(f"{name}.jpg", load_sample_image(f"{name}.jpg")) for name in ("china", "flower")]
+    rows: list[list] = [[], [], []]
+    for name, photo in photos:
+        image = np.asarray(crop(Image.fromarray(photo)))
+        rows[0].append((name.partition(" ")[0], name.partition(" ")[2], image))
+        peer = felzenszwalb(image, scale=200, sigma=0.8, min_size=500)
+        for row, title, labels in ((1, "segment", segment(image)), (2, "felzenszwalb", peer)):
+            caption = f"{labels.max() + 1} regions"
+            rows[row].append((title, caption, fill(labels, region_colors(image, labels))))
+    panels = [(*texts, resize(picture, 260)) for row in rows for *texts, picture in row]
+    save_jpeg(contact_sheet(panels, columns=6), "comparison.jpg")
+
+
+def crop(picture: Image.Image) -> Image.Image:
+    """Cut the middle of a picture to the shape of the photographs of BSDS500, and reduce it."""
+    width, height = picture.size
+    wide, high = min(width, height * 481 // 321), min(height, width * 321 // 481)
+    left, top = (width - wide) // 2, (height - high) // 2
+    return picture.crop((left, top, left + wide, top + high)).resize((481, 321), Image.LANCZOS)
+
+
 def tracking() -> None:
     """Save the frames that `meanshiftpp demo` draws, a little smaller."""
     with tempfile.TemporaryDirectory() as folder:
@@ -205,7 +238,8 @@ def quality() -> None:
 FIGURES = {
     draw.__name__: draw
     for draw in (
-        *(overview, photograph, regions, clusters, sweep, tree, significant, tracking, quality),
+        *(overview, photograph, regions, comparison, clusters, sweep, tree, significant, tracking),
+        quality,
     )
 }
 

@@ -7,6 +7,9 @@
     evaluation   the whole benchmark: choose settings, score all photographs, take times
     report       JSON, Markdown, the screen
     plots        figures
+    scales       every level of a hierarchy: ODS, OIS, boundaries, gPb's maps
+    superpixels  segment(regions=n) and other superpixels
+    train        makes the table of the learned cost; drawings are part of its pictures
 
 From Python, to try an idea:
 

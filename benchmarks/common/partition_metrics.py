@@ -55,6 +55,13 @@ def score(labels: ArrayLike, truths: Iterable[ArrayLike]) -> Scores:
     return mean(_scores(_contingency(codes, _as_codes(truth))) for truth in truths)
 
 
+def score_counts(counts: NDArray[np.int64]) -> Scores:
+    """Score a partition by the pixels that each of its regions (rows) shares with each true one."""
+    predicted, true = np.nonzero(counts)
+    sizes = counts.sum(axis=1), counts.sum(axis=0)
+    return _scores(Contingency(counts[predicted, true], predicted, true, *sizes))
+
+
 def compare(labels: ArrayLike, truth: ArrayLike) -> Scores:
     """Score a segmentation against one truth. Labels are any integers, in any shape."""
     return score(labels, [truth])

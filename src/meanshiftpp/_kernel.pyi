@@ -179,6 +179,35 @@ def convert_colours(
 ) -> NDArray[np.float32]:
     """Convert sRGB to another colour space."""
 
+class MergeTable:
+    """The learned cost of merging two regions: symmetric trees of depth 5."""
+
+    def __init__(
+        self,
+        features: NDArray[np.uint8],  # (trees, 5)
+        thresholds: NDArray[np.float32],  # (trees, 5)
+        values: NDArray[np.int16],  # (trees, 32), in steps of 2^-16
+        bias: int,
+    ) -> None: ...
+    def score(self, features: NDArray[np.float32]) -> NDArray[np.int32]:
+        """Return log odds that both sides of each border are one region, in steps of 2^-16."""
+
+class MergeTrace:
+    """The borders that the learned stage met, for training."""
+
+    def __init__(self) -> None: ...
+    def features(self) -> NDArray[np.float32]:
+        """Return the 38 features of each scored border."""
+
+    def sides(self) -> NDArray[np.uint32]:
+        """Return the nodes on both sides: first the smaller one."""
+
+    def merged(self) -> NDArray[np.uint32]:
+        """Return the two nodes that each merge joined; its own node has the next number."""
+
+    def region_of_pixels(self) -> NDArray[np.uint32]:
+        """Return the node of each pixel before the first merge."""
+
 class Hierarchy:
     """The finest regions of an image, and the order in which they merge."""
 
@@ -189,13 +218,16 @@ class Hierarchy:
         shape: tuple[int, ...],  # depth, height, width
         weights: tuple[float, float, float],  # of the colours
         min_size: int,
-        limit: float,  # the largest cost of a merge, in units of the default cut
+        limit: float,  # the highest level of a merge; the default cut has level 1
         n_threads: int,
+        table: MergeTable | None = None,  # None: the learned stage does not apply
+        lab: NDArray[np.float32] | None = None,  # (n, 3); None: the colours are in Lab
+        trace: MergeTrace | None = None,
     ) -> None: ...
     def cut(
-        self, colours: NDArray[np.float32], level: float, min_size: int, n_threads: int
+        self, colours: NDArray[np.float32], wanted: int, min_size: int, n_threads: int
     ) -> NDArray[np.int32]:
-        """Return labels by falling size, -1 for masked pixels."""
+        """Return labels by falling size, -1 for masked pixels; `wanted` is a number of regions."""
 
     def count(self, level: float) -> int:
         """Return the number of regions of a cut."""

@@ -7,6 +7,7 @@
 #include <queue>
 #include <vector>
 
+#include "kernel/base/disjoint_sets.hpp"
 #include "kernel/image/contrast.hpp"
 
 namespace mspp {
@@ -39,12 +40,49 @@ struct Merge {
     double cost;
 };
 
+// Calls fn(a, b, p, q) for touching pixels p and q of different regions a and b, of which the later pixel p
+// is in these rows: in the order of the later, first to the left, then above, then in the slice before.
+template <class Fn>
+void each_touch(const RunImage& regions, const Range& rows, Fn&& fn) {
+    const i64 width = regions.shape().width;
+    auto emit = [&](u32 a, u32 b, i64 p, i64 q) {
+        if (a != b && a != kNoRegion && b != kNoRegion) fn(a, b, p, q);
+    };
+    Poller poll;
+    for (i64 row = rows.begin; row < rows.end; ++row) {
+        poll(width);
+        const Run *here = regions.row(row), *before[2];
+        i64 steps[2], n = 0;
+        each_earlier_row(regions.shape(), row, [&](i64 other) {
+            before[n] = regions.row(other);
+            steps[n++] = (row - other) * width;
+        });
+        for (i64 begin = 0, end; begin < width; begin = end) {
+            const i64 p = row * width + begin;
+            bool differs = false;
+            end = here[1].begin;
+            for (i64 k = 0; k < n; ++k) {
+                differs |= before[k]->region != here->region;
+                end = std::min<i64>(end, before[k][1].begin);
+            }
+            if (begin == here->begin && begin > 0) emit(here->region, here[-1].region, p, p - 1);
+            for (i64 i = 0; i < end - begin && differs; ++i)
+                for (i64 k = 0; k < n; ++k) emit(here->region, before[k]->region, p + i, p + i - steps[k]);
+            here += here[1].begin == end;
+            for (i64 k = 0; k < n; ++k) before[k] += before[k][1].begin == end;
+        }
+    }
+}
+
 class RegionGraph {
   public:
     // IN colours (N, 3), regions numbered below `count`, the weights of the three colours.
     RegionGraph(const float* colours, const RunImage& regions, u32 count, const Contrast& contrast,
                 const Stripes& stripes, const std::array<double, 3>& weight)
-        : weight_{weight[0], weight[1], weight[2], 16.0}, regions_(count), edges_of_(count) {
+        : weight_{weight[0], weight[1], weight[2], 16.0},
+          regions_(count),
+          edges_of_(count),
+          is_removed_(count) {
         measure(colours, regions, contrast, stripes);
         for (const Edge& edge : edges_) {
             regions_[edge.a].border += edge.length;
@@ -62,11 +100,36 @@ class RegionGraph {
         return std::sqrt(image_.variance);
     }
 
-    // Merges until the cheapest border costs more than `limit`.
-    std::vector<Merge> run(double limit) {
+    const std::array<double, 4>& weight() const { return weight_; }
+
+    // Calls fn(number, region) for the regions that are left.
+    template <class Fn>
+    void each_region(Fn&& fn) const {
+        for (u32 k = 0; k < regions_.size(); ++k)
+            if (!is_removed_[k]) fn(k, regions_[k]);
+    }
+
+    // Calls fn(a, b, length, strength) for the borders that are left.
+    template <class Fn>
+    void each_edge(Fn&& fn) const {
+        for (const Edge& edge : edges_)
+            if (edge.a != kNoRegion) fn(edge.a, edge.b, edge.length, edge.strength);
+    }
+
+    // The number of regions that are left if all merge that can: one, unless masked pixels separate them.
+    u32 count_separate() const {
+        DisjointSets sets(regions_.size());
+        for (const Edge& edge : edges_) sets.join(edge.a, edge.b);
+        u32 count = 0;
+        for (u32 k = 0; k < sets.size(); ++k) count += sets.find(k) == k;
+        return count;
+    }
+
+    // Merges until the cheapest border costs more than `limit`, or until `count` regions are left.
+    std::vector<Merge> run(double limit, size_t count = 0) {
         for (u32 e = 0; e < edges_.size(); ++e) push(e);
         std::vector<Merge> merges;
-        while (!queue_.empty()) {
+        while (!queue_.empty() && regions_.size() - merges.size() > count) {
             const Candidate candidate = queue_.top();
             queue_.pop();
             const Edge& edge = edges_[candidate.edge];
@@ -76,6 +139,11 @@ class RegionGraph {
             merge(edge.a, edge.b);
         }
         return merges;
+    }
+
+    // Repeats the merges of another graph of the same regions.
+    void repeat(const std::vector<Merge>& merges) {
+        for (const Merge& each : merges) merge(each.kept, each.removed);
     }
 
   private:
@@ -109,15 +177,19 @@ class RegionGraph {
         std::vector<std::vector<Border>> borders(runs.size());
         auto add_run = [&](const RunSums& run) { regions_[run.region].add(run.sums); };
         auto add_border = [&](const Border& border) { this->add_border(border); };
+        auto each_border = [&](const Range& rows, auto&& fn) {
+            each_touch(regions, rows, [&](u32 a, u32 b, i64 p, i64 q) {
+                fn(Border{std::min(a, b), std::max(a, b), contrast.edge[p] + contrast.edge[q]});
+            });
+        };
         stripes.each([&](int t, const Range& rows) {
             if (t == 0) {
                 each_summed_run(colours, regions, contrast, rows, add_run);
-                each_border(regions, contrast, rows, add_border);
+                each_border(rows, add_border);
             } else {
                 each_summed_run(colours, regions, contrast, rows,
                                 [&](const RunSums& run) { runs[t].push_back(run); });
-                each_border(regions, contrast, rows,
-                            [&](const Border& border) { borders[t].push_back(border); });
+                each_border(rows, [&](const Border& border) { borders[t].push_back(border); });
             }
         });
         for (auto& list : runs) std::for_each(list.begin(), list.end(), add_run);
@@ -162,42 +234,6 @@ class RegionGraph {
             }
         }
         sums = run;
-    }
-
-    // Calls fn(border) for each pair of touching pixels in different regions, of which the later is in these
-    // rows: in the order of the later, first to the left, then above, then in the slice before.
-    template <class Fn>
-    static void each_border(const RunImage& regions, const Contrast& contrast, const Range& rows, Fn&& fn) {
-        const i64 width = regions.shape().width;
-        auto emit = [&](u32 a, u32 b, i64 p, i64 q) {
-            if (a == b || a == kNoRegion || b == kNoRegion) return;
-            fn(Border{std::min(a, b), std::max(a, b), contrast.edge[p] + contrast.edge[q]});
-        };
-        Poller poll;
-        for (i64 row = rows.begin; row < rows.end; ++row) {
-            const Run *here = regions.row(row), *before[2];
-            poll(width);
-            i64 steps[2], n = 0;
-            each_earlier_row(regions.shape(), row, [&](i64 other) {
-                before[n] = regions.row(other);
-                steps[n++] = (row - other) * width;
-            });
-            for (i64 begin = 0, end; begin < width; begin = end) {
-                const i64 p = row * width + begin;
-                bool differs = false;
-                end = here[1].begin;
-                for (i64 k = 0; k < n; ++k) {
-                    differs |= before[k]->region != here->region;
-                    end = std::min<i64>(end, before[k][1].begin);
-                }
-                if (begin == here->begin && begin > 0) emit(here->region, here[-1].region, p, p - 1);
-                for (i64 i = 0; i < end - begin && differs; ++i)
-                    for (i64 k = 0; k < n; ++k)
-                        emit(here->region, before[k]->region, p + i, p + i - steps[k]);
-                here += here[1].begin == end;
-                for (i64 k = 0; k < n; ++k) before[k] += before[k][1].begin == end;
-            }
-        }
     }
 
     // Adds one pair of touching pixels to the edge between two regions.
@@ -266,6 +302,7 @@ class RegionGraph {
                 }
             }
         regions_[a].border += regions_[b].border - 2 * shared;
+        is_removed_[b] = 1;
         edges_of_[b].clear();
         edges_of_[a] = std::move(edges);
         for (const u32 e : edges_of_[a]) {
@@ -279,6 +316,7 @@ class RegionGraph {
     Region image_;  // all regions together
     std::vector<Edge> edges_;
     std::vector<std::vector<u32>> edges_of_;
+    std::vector<char> is_removed_;
     std::vector<u32> edge_to_;  // during merge: the edge from the merged region to each other one
     u32 last_ = 0;              // the edge that add_border last used
     Poller poll_;

@@ -49,6 +49,20 @@ class SlidingTable {
         }
     }
 
+    // IN fill(row): sets the K integers of each pixel of the next row.
+    template <class Fn>
+    void add_filled_row(Fn&& fill) {
+        const Sums* above = entries(next_) + 1;
+        Sums* below = entries(++next_);
+        *below++ = Sums{};
+        fill(below);
+        Sums along{};
+        for (i64 i = 0; i < right_ - left_; ++i) {
+            for (int k = 0; k < K; ++k) along.of[k] += below[i].of[k];
+            for (int k = 0; k < K; ++k) below[i].of[k] = above[i].of[k] + along.of[k];
+        }
+    }
+
     // The entries above row y: the k-th is the sum over all rows before y and the first k columns.
     const Sums* above(i64 y) const { return sums_.data() + y % kept_ * (right_ - left_ + 1); }
 

@@ -58,13 +58,16 @@ class Pixels:
         """Return three numbers per pixel, on a scale that suits the comparison of borders."""
         if self.space is not None and self.features.shape[1] == 3:
             return np.ascontiguousarray(self.features, np.float32)
-        vectors = np.zeros((len(self.features), 3), np.float32)
         if self.space is not None:
-            vectors[:, 0] = self.features[:, 0]
-        else:
-            components = principal_components(self.features, self.mask)
-            vectors[:, : components.shape[1]] = components
-        return vectors
+            return _padded(self.features)
+        return _padded(principal_components(self.features, self.mask))
+
+    def lab(self, n_threads: int) -> NDArray[np.float32]:
+        """Return the colours in Lab, whatever `space` is; it may not be None."""
+        if self.space == "lab":
+            return self.colour_vectors()
+        values = self.values[:, : self.n_colour_channels]
+        return _padded(_features(values, "lab", self.mask, n_threads))
 
     def to_image(self, values: NDArray[Any]) -> NDArray[Any]:
         """Convert a table of pixels to an image of the original shape and type."""
@@ -218,6 +221,15 @@ def _check_finite(
 
 
 # -- colours -----------------------------------------------------------------------------------
+
+
+def _padded(features: NDArray[Any]) -> NDArray[np.float32]:
+    """Return three columns of floats; missing ones are 0."""
+    if features.shape[1] == 3:
+        return np.ascontiguousarray(features, np.float32)
+    vectors = np.zeros((len(features), 3), np.float32)
+    vectors[:, : features.shape[1]] = features
+    return vectors
 
 
 def _features(

@@ -21,6 +21,7 @@ from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.images.merge_table import merge_table
 from meanshiftpp.images.pixels import Pixels, principal_components, read_pixels
 
 CLUSTER_BANDWIDTH = {"rgb": 24.0, "lab": 8.0, "luv": 10.0, "hsv": 8.0}
@@ -37,7 +38,7 @@ def segment(
     *,
     space: str | None = "lab",
     spatial: float | None = None,
-    regions: bool = True,
+    regions: bool | int = True,
     detail: float = 1.0,
     min_size: int | None = None,
     mask: ArrayLike | None = None,
@@ -64,10 +65,12 @@ def segment(
         images that have neither one, three nor four channels.
     spatial : float, optional
         Cell size in pixels: adds the coordinates as features, as in (r, g, b, x, y).
-    regions : bool
-        Whether to return connected regions, merged by border contrast, or the colour clusters.
+    regions : bool or int
+        Whether to return connected regions, merged across their weakest borders, or the colour
+        clusters. A number returns that many regions (superpixels, for large numbers); more only if
+        the mask has more parts, fewer if the image has fewer pieces or `min_size` joins some.
     detail : float
-        Values above 1 return more regions, values below 1 fewer. Only with regions.
+        Values above 1 return more regions, values below 1 fewer. Only with ``regions=True``.
     min_size : int, optional
         Regions of fewer pixels join the neighbour of nearest colour. Only with regions.
     mask : array-like of bool, optional
@@ -95,6 +98,7 @@ def segment(
     >>> labels.shape, np.bincount(labels.ravel()).tolist()
     ((40, 60), [1600, 800])
     """
+    n_regions = None if isinstance(regions, bool | np.bool_) else as_whole(regions, "regions", 1)
     if regions:
         tree = hierarchy(
             image,
@@ -105,9 +109,9 @@ def segment(
             channel_axis=channel_axis,
             start_label=start_label,
             n_threads=n_threads,
-            max_level=_level(detail),
+            max_level=_level(detail) if n_regions is None else math.inf,
         )
-        return tree.cut(detail, min_size=min_size)
+        return tree.cut(detail, regions=n_regions, min_size=min_size)
     first_label = _checked_start_label(start_label)
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
     _, labels = _cluster(pixels, bandwidth, None, spatial, n_threads)
@@ -153,15 +157,44 @@ def hierarchy(
         )
     first_label = _checked_start_label(start_label)
     pixels = read_pixels(image, space, mask, channel_axis, n_threads)
+    tree, colours = merge_regions(pixels, bandwidth, spatial, max_level, n_threads, merge_table())
+    return Hierarchy(tree, colours, pixels, first_label, n_threads)
+
+
+def merge_regions(
+    pixels: Pixels,
+    bandwidth: float | None,
+    spatial: float | None,
+    max_level: float,
+    n_threads: int | None,
+    table: _kernel.MergeTable | None,
+    trace: _kernel.MergeTrace | None = None,
+) -> tuple[_kernel.Hierarchy, NDArray[np.float32]]:
+    """Return the merges of an image and the colours that were compared; training traces them.
+
+    The learned cost needs colours or grey; volumes and bands have the hand-made one only.
+    """
     _, labels = _cluster(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads)
     colours = pixels.colour_vectors()
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape
     piece_size = round(PIECE_SIZE * max(1.0, shape[1] * shape[2] / PIECE_IMAGE_SIZE))
+    threads = thread_count(n_threads)
+    is_picture = pixels.space is not None and shape[0] == 1
+    lab = pixels.lab(threads) if is_picture and pixels.space != "lab" else None
     tree = _kernel.Hierarchy(
-        colours, labels, shape, weights, piece_size, max_level, thread_count(n_threads)
+        colours,
+        labels,
+        shape,
+        weights,
+        piece_size,
+        max_level,
+        threads,
+        table if is_picture else None,
+        lab,
+        trace,
     )
-    return Hierarchy(tree, colours, pixels, first_label, n_threads)
+    return tree, colours
 
 
 class Hierarchy:
@@ -193,12 +226,18 @@ class Hierarchy:
         self._pixels, self._start_label = pixels, start_label
         self._n_threads = n_threads
 
-    def cut(self, detail: float = 1.0, *, min_size: int | None = None) -> NDArray[np.int32]:
-        """Label the image at a level of detail; see `segment`."""
+    def cut(
+        self, detail: float = 1.0, *, regions: int | None = None, min_size: int | None = None
+    ) -> NDArray[np.int32]:
+        """Label the image at a level of detail, or with a number of regions; see `segment`."""
         smallest = 1 if min_size is None else as_whole(min_size, "min_size", 1)
         smallest = min(smallest, len(self._colours))
         n_threads = thread_count(self._n_threads)
-        labels = self._tree.cut(self._colours, _level(detail), smallest, n_threads)
+        if regions is None:
+            wanted = self._tree.count(_level(detail))
+        else:
+            wanted = as_whole(regions, "regions", 1)
+        labels = self._tree.cut(self._colours, wanted, smallest, n_threads)
         return _label_image(labels, self._pixels, self._start_label)
 
     def n_regions(self, detail: float = 1.0) -> int:

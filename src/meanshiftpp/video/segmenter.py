@@ -90,6 +90,10 @@ class VideoSegmenter:
             raise InvalidInputError.for_parameter("space", f"one of {', '.join(SPACES)}", space)
         if not is_number(memory) or not memory >= 1:
             raise InvalidInputError.for_parameter("memory", "at least 1 frame", memory)
+        if not isinstance(regions, bool):
+            raise InvalidInputError.for_parameter(
+                "regions", "True or False for videos", regions, advice="use `detail` instead"
+            )
         as_positive(detail, "detail")
         for name, value in (("bandwidth", bandwidth), ("spatial", spatial)):
             if value is not None:

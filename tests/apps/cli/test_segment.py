@@ -179,6 +179,7 @@ def test_json_is_one_object(tmp_path, photo):
 def test_options_reach_the_function(tmp_path, photo):
     for arguments, options in [
         (("--detail", "8"), {"detail": 8.0}),
+        (("--regions", "5"), {"regions": 5}),
         (("--detail", "8", "--min-size", "60"), {"detail": 8.0, "min_size": 60}),
         (("--space", "luv", "-b", "5"), {"space": "luv", "bandwidth": 5.0}),
         (("--space", "none"), {"space": None}),
@@ -292,6 +293,10 @@ def test_wrong_usage_has_exit_code_2(tmp_path, photo):
         (photo, "-o", out, "--palette", "--detail", "2"),
         (photo, "-o", out, "--palette", "--spatial", "2"),
         (photo, "-o", out, "--clusters", "--min-size", "20"),
+        (photo, "-o", out, "--clusters", "--regions", "20"),
+        (photo, "-o", out, "--palette", "--regions", "20"),
+        (photo, "-o", out, "--detail", "2", "--regions", "20"),
+        (photo, "-o", out, "--regions", "0"),
         (photo, "-o", out, "--bandwidth", "0"),
         (photo, "-o", out, "--bandwidth", "nan"),
         (photo, "-o", out, "--detail", "-1"),

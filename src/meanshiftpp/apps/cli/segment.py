@@ -80,6 +80,9 @@ def segment(
             metavar="X", callback=_above_zero, help="Above 1: more regions; below 1: fewer."
         ),
     ] = None,
+    regions: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Number of regions, instead of --detail.")
+    ] = None,
     min_size: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Smaller regions join a neighbour.")
     ] = None,
@@ -110,8 +113,9 @@ def segment(
         options["space"] = None if space is Space.none else str(space)
     region_options = {"spatial": spatial, "detail": detail, "min_size": min_size}
     region_options = {name: value for name, value in region_options.items() if value is not None}
-    task = Task(_style(overlay, labels, palette), not clusters, options, region_options)
-    _reject_unused_options(task)
+    wanted = not clusters if regions is None else regions
+    task = Task(_style(overlay, labels, palette), wanted, options, region_options)
+    _reject_unused_options(task, "--clusters" if clusters else "")
     with report_errors():
         need("PIL", "image")
         jobs = plan_jobs(photos, output, task.style)
@@ -130,17 +134,20 @@ def _style(overlay: bool, labels: bool, palette: bool) -> Style:
     return chosen[0] if chosen else Style.fill
 
 
-def _reject_unused_options(task: Task) -> None:
+def _reject_unused_options(task: Task, clusters: str) -> None:
     """Raise for options that would have no effect, because they are likely a mistake."""
+    used = {OPTIONS[name] for name in task.region_options}
+    if not isinstance(task.regions, bool):
+        used.add("--regions")
     unused: set[str] = set()
     if task.style is Style.palette:
-        unused, flag = {"spatial", "detail", "min_size"}, "--palette"
-    elif not task.regions:
-        unused, flag = {"detail", "min_size"}, "--clusters"
-    for name in sorted(unused & set(task.region_options)):
-        raise typer.BadParameter(
-            f"{OPTIONS[name]} has no effect with {flag}; leave one of them out"
-        )
+        unused, flag = {"--spatial", "--detail", "--regions", "--min-size"}, "--palette"
+    elif clusters:
+        unused, flag = {"--detail", "--regions", "--min-size"}, clusters
+    elif "--regions" in used:
+        unused, flag = {"--detail"}, "--regions"
+    for option in sorted(unused & used):
+        raise typer.BadParameter(f"{option} has no effect with {flag}; leave one of them out")
 
 
 # -- output ------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ class Task:
     """The segmentation and the kind of output, the same for all files."""
 
     style: Style
-    regions: bool
+    regions: bool | int  # a number of regions, of pictures only
     options: dict[str, Any]  # for `segment`, `palette` and `VideoSegmenter`
     region_options: dict[str, Any]  # for `segment` and `VideoSegmenter`
 
@@ -230,6 +230,8 @@ def _segment_video(job: Job, batch: Batch) -> Result:
     task, bar = batch.task, batch.bar
     if task.style in (Style.labels, Style.palette):
         raise InvalidInputError(f"--{task.style} works on pictures only, and this is a video")
+    if not isinstance(task.regions, bool):
+        raise InvalidInputError("--regions works on pictures only; use --detail for a video")
     known_suffix(job.target, VIDEO_FORMATS)
     segmenter = VideoSegmenter(regions=task.regions, **task.options, **task.region_options)
     seconds, n_frames = 0.0, 0
