@@ -208,6 +208,7 @@ class LearnedMeasurement {
             BorderMeter<MASKED> meter(image_);
             meter.start(rows.begin);
             for (i64 y = rows.begin; y < rows.end; ++y) {
+                poll();
                 meter.select(y);
                 const u32* places = &slots_[y * image_.width()];
                 for (i64 x = 0; x < image_.width(); ++x)
