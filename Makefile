@@ -22,11 +22,15 @@ COVERAGE_ENV := build/coverage-env
 
 KERNEL_TESTS := build/kernel-tests
 
+<<<<<<< HEAD
 SECONDS ?= 600
 CLANG ?= clang++
 
 .PHONY: demo test test-kernel fuzz lint format bench paper docs wheel sanitize sanitize-address sanitize-thread \
 	test-lowest coverage mutants clean
+=======
+.PHONY: demo test test-kernel lint format bench paper docs wheel sanitize clean
+>>>>>>> fuzz
 
 demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, track a ball, write pictures to demo/
 	$(VENV)/bin/meanshiftpp demo
@@ -40,6 +44,9 @@ test-kernel: $(VENV)/installed-build  ## run the C++ tests of the kernel, withou
 	$(VENV)/bin/cmake --build $(KERNEL_TESTS)
 	$(VENV)/bin/ctest --test-dir $(KERNEL_TESTS) --output-on-failure
 
+SECONDS ?= 600
+CLANG ?= clang++
+.PHONY: fuzz
 fuzz: $(VENV)/installed-test  ## fuzz the kernel, the parsers and the grid for SECONDS=600 in all; needs Clang
 	$(VENV)/bin/cmake -S . -B build/fuzz -G Ninja -D CMAKE_MAKE_PROGRAM=$(abspath $(VENV))/bin/ninja \
 		-D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=$(CLANG) -D MSPP_FUZZ=ON
@@ -74,18 +81,19 @@ wheel: $(VENV)/installed-release  ## build an sdist and a wheel in dist/, and te
 	$(WHEEL_ENV)/bin/python -m pip install --quiet dist/*.whl --group wheel
 	$(WHEEL_ENV)/bin/python -m pytest -q $(WHEEL_TESTS)
 
+.PHONY: sanitize-address sanitize-thread
 sanitize: sanitize-thread sanitize-address  ## run the tests of the kernel with all sanitizers
 
-sanitize-thread:  ## run the C++ tests of the kernel with the thread sanitizer
-	$(MAKE) test-kernel KERNEL_TESTS=build/sanitize-thread KERNEL_OPTIONS="-D MSPP_SANITIZE=thread"
+sanitize-thread:  ## run the C++ tests of threads with the thread sanitizer
+	$(MAKE) test-kernel KERNEL_TESTS=build/sanitize-thread KERNEL_OPTIONS="-D MSPP_SANITIZE_THREADS=ON"
 
 sanitize-address:  ## run the tests of the kernel with the address and undefined behaviour sanitizers
-	$(MAKE) test-kernel KERNEL_TESTS=build/sanitize-kernel KERNEL_OPTIONS="-D MSPP_SANITIZE=address"
+	$(MAKE) test-kernel KERNEL_TESTS=build/sanitize-kernel KERNEL_OPTIONS="-D MSPP_SANITIZE=ON"
 	$(PYTHON) -m venv $(SANITIZE_ENV)
 	$(SANITIZE_ENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(SANITIZE_ENV)/bin/python -m pip install --quiet --group build --group test
 	$(SANITIZE_ENV)/bin/python -m pip install --quiet --no-build-isolation --config-settings build-dir=build/sanitize \
-		--config-settings cmake.define.MSPP_SANITIZE=address ".[all]"
+		--config-settings cmake.define.MSPP_SANITIZE=ON ".[all]"
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0 $(SANITIZE_ENV)/bin/python -m pytest -q -n 2 $(SANITIZE_TESTS)
 

@@ -96,10 +96,9 @@ void each_of(Range range, Fn&& fn) {
     each_of(range, 4, fn);
 }
 
-// The number of threads worth starting: at most n_threads, and each with at least `grain` items. Fuzzers define
-// MSPP_SMALL_TEAMS, so that a few items are shared too.
+// The number of threads worth starting: at most n_threads, and each with at least `grain` items.
 inline int team_size(int64_t items, int64_t grain, int n_threads) {
-#ifdef MSPP_SMALL_TEAMS
+#ifdef MSPP_SMALL_TEAMS  // fuzzers share few items too
     grain = 1;
 #endif
     const int64_t useful = items / grain;
