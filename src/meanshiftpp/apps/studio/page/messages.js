@@ -3,23 +3,35 @@
 import { $, make } from "./ui.js";
 
 const FLASH = 4000; // ms that a short message replaces the status
+const LINGER = 400; // ms that obsolete warnings stay, so that a drag that repeats them does not flicker
 
 /** Show the messages of the current view; `status` returns the status line of that view. */
 export function messageBoard({ current, status }) {
   const errors = {}, warnings = {}, keys = {}; // by view; "page" is for errors of no view
   const errorBox = $("#error").parentElement, warningBox = $("#warnings").parentElement;
-  let flashing = null;
+  const obsolete = {}; // by view: the timer that removes its warnings
+  let flashing = null, listed = "";
 
   function refresh() {
     const error = errors[current()] ?? errors.page ?? "", texts = warnings[current()] ?? [];
     if ($("#error").textContent !== error) $("#error").textContent = error;
     errorBox.hidden = !error;
-    $("#warnings").replaceChildren(...texts.map((text) => make("p", { textContent: text })));
-    warningBox.hidden = !texts.length;
-    if (!flashing) $("#status").textContent = status();
+    if (texts.join("\n") !== listed) {
+      listed = texts.join("\n");
+      $("#warnings").replaceChildren(...texts.map((text) => make("p", { textContent: text })));
+      warningBox.hidden = !texts.length;
+    }
+    const line = flashing ? null : status();
+    if (line !== null && $("#status").textContent !== line) $("#status").textContent = line;
+  }
+  function dropWarnings(view) {
+    clearTimeout(obsolete[view]);
+    delete obsolete[view];
+    delete warnings[view];
+    refresh();
   }
   $("button", errorBox).onclick = () => { delete errors[current()]; delete errors.page; refresh(); };
-  $("button", warningBox).onclick = () => { delete warnings[current()]; refresh(); };
+  $("button", warningBox).onclick = () => dropWarnings(current());
 
   return {
     refresh,
@@ -28,18 +40,19 @@ export function messageBoard({ current, status }) {
     clear(view, all = false) {
       delete errors.page;
       delete errors[view];
-      if (all) { delete warnings[view]; delete keys[view]; }
-      refresh();
+      if (all) { delete keys[view]; dropWarnings(view); } else refresh();
     },
     /** Remove the messages that a reply makes obsolete: warnings stay while the same key is shown. */
     answered(view, key = "") {
       delete errors[view];
-      if (keys[view] !== key) delete warnings[view];
+      if (![key, undefined].includes(keys[view]) && warnings[view]) obsolete[view] ??= setTimeout(() => dropWarnings(view), LINGER);
       keys[view] = key;
       if (current() === view) clearTimeout(flashing), flashing = null, refresh();
     },
     addWarnings(view, texts) {
-      warnings[view] = [...new Set([...(warnings[view] ?? []), ...texts])];
+      warnings[view] = [...new Set([...(obsolete[view] ? [] : warnings[view] ?? []), ...texts])];
+      clearTimeout(obsolete[view]);
+      delete obsolete[view];
       refresh();
     },
     /** Show a text in the status line for a moment. */
