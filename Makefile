@@ -22,15 +22,7 @@ COVERAGE_ENV := build/coverage-env
 
 KERNEL_TESTS := build/kernel-tests
 
-<<<<<<< HEAD
-SECONDS ?= 600
-CLANG ?= clang++
-
-.PHONY: demo test test-kernel fuzz lint format bench paper docs wheel sanitize sanitize-address sanitize-thread \
-	test-lowest coverage mutants clean
-=======
-.PHONY: demo test test-kernel lint format bench paper docs wheel sanitize clean
->>>>>>> fuzz
+.PHONY: demo test test-kernel lint format bench paper docs wheel sanitize test-lowest coverage mutants clean
 
 demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, track a ball, write pictures to demo/
 	$(VENV)/bin/meanshiftpp demo
