@@ -14,9 +14,7 @@ CALLS = {
     "bin-wide": "Grid.from_points(np.broadcast_to(np.float32(1), (10**10, 20)), 1.0, n_threads=N)",
     "hash": "_kernel.hash_rows(np.broadcast_to(np.float32(1), (10**11, 3)), 2**64 - 1, N)",
     "seek": "seek(Grid.from_points(rows(40_000, 48) / 4, 1.0), n_threads=N)",
-    "seek-periodic": (
-        "seek(Grid.from_points(rows(40_000, 48) % 3, 1, periodic=[3] * 48), n_threads=N)"
-    ),
+    "seek-periodic": "seek(Grid.from_points(rows(40_000, 48) % 3, 1, periodic=3.0), n_threads=N)",
     "density": "GridDensity(4.0, n_jobs=N).fit(rows(90_000, 48)).score_samples(rows(90_000, 48))",
     "tree": "_kernel.grow_tree(rows(900_000, 12), ones, np.zeros(12), 1.0, np.ones(4), N)",
 }

@@ -135,11 +135,11 @@ def test_points_of_zero_weight_create_no_cells(strategy, n_threads):
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
 def test_largest_exact_integers_are_binned(dtype):
     edge = 2**53
-    grid = Grid.from_points(np.array([[edge], [edge - 1]], dtype), 4.0)
-    assert grid.cells.ravel().tolist() == [edge // 4 - 1, edge // 4]
-    assert grid.sums.ravel().tolist() == [3 * 2**30, 0]
+    grid = Grid.from_points(np.array([[edge], [edge - 1]], dtype), 8.0)
+    assert grid.cells.ravel().tolist() == [edge // 8 - 1, edge // 8]
+    assert grid.sums.ravel().tolist() == [7 * 2**29, 0]
     if dtype is np.int64:
-        assert Grid.from_points(np.array([[-edge]]), 4.0).cells.tolist() == [[-edge // 4]]
+        assert Grid.from_points(np.array([[-edge]]), 8.0).cells.tolist() == [[-edge // 8]]
 
 
 def test_signed_zeros_and_subnormals_are_binned():

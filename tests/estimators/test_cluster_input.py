@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 from sklearn.datasets import make_blobs
 
-from meanshiftpp import MeanShiftPP
+from meanshiftpp import GridDensity, MeanShiftPP
 from meanshiftpp.core.recipe import CheckedRecipe
 from meanshiftpp.errors import InvalidInputError
 
@@ -153,3 +153,15 @@ BAD_PARAMETERS = {
 def test_bad_parameters_raise(parameters, message):
     with pytest.raises(ValueError, match=message):
         MeanShiftPP(**{"bandwidth": 1.0, **parameters}).fit(GOOD)
+
+
+@pytest.mark.parametrize("estimator", [MeanShiftPP(1.0), MeanShiftPP(), GridDensity(1.0)])
+def test_masked_values_and_ragged_lists_raise(estimator):
+    masked = np.ma.array(np.zeros((3, 2)), mask=[[0, 1], [0, 0], [0, 0]])
+    weight = np.ma.array(np.ones(3), mask=[0, 0, 1])
+    for X, sample_weight in ((masked, None), (np.zeros((3, 2)), weight)):
+        with pytest.raises(InvalidInputError, match="masked values, got 1 of"):
+            estimator.fit(X, sample_weight=sample_weight)
+    with pytest.raises(InvalidInputError, match="rows of equal length"):
+        estimator.fit([[1.0, 2.0], [3.0]])
+    estimator.fit(np.ma.array(np.eye(3)))

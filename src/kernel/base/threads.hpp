@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
 #include <vector>
 
@@ -39,6 +40,15 @@ class Finished {
     size_t count_ = 0;
 };
 
+// Whether there is memory for so many threads: their stacks, and what glibc allocates at a thread's first
+// exception, without which it ends the process.
+inline bool has_memory_for(int n) {
+    const size_t bytes = (size_t{64} << 20) + static_cast<size_t>(n) * (size_t{16} << 20);
+    void* volatile probe = std::malloc(bytes);  // volatile, or compilers would omit it
+    std::free(probe);
+    return probe != nullptr;
+}
+
 // Calls fn(t) for t = 0 .. n-1, each on its own thread; the caller's thread runs the last one, and those for
 // which the system has no thread or no memory. If several calls throw, the exception of the smallest t is
 // rethrown: threads own rising ranges, so this is the error that a single thread would raise.
@@ -57,7 +67,7 @@ void parallel(int n, Fn&& fn) {
     std::vector<std::thread> team;
     team.reserve(static_cast<size_t>(n - 1));
     try {
-        for (int t = 0; t < n - 1; ++t)
+        for (int t = 0; t < n - 1 && has_memory_for(n - 1 - t); ++t)
             team.emplace_back([&, t, call = Call::current()] {
                 const Call::Scope scope(call);
                 guarded(t);

@@ -91,7 +91,7 @@ class Grid:
     sums: NDArray[np.uint64]
     unit: float = 1.0
     cells_per_period: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    whole: bool = field(default=None)  # type: ignore[assignment]  # set below unless given
+    whole: bool = field(default=None)  # type: ignore[assignment]  # set below
 
     def __post_init__(self) -> None:
         if vars(self)["whole"] is None:
