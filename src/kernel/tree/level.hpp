@@ -93,12 +93,12 @@ class Level {
         return result;
     }
 
-    // Stores how far windows of `times` the mass might reach.
+    // Stores how far windows of `times` the mass might reach; the square of a guess must be a finite float.
     void guess_reaches(double times) const {
         const double factor = exp2_units(static_cast<i64>(growth_ * log2_of(times)));
         for (i64 k = 0; k < centres_.size(); ++k)
             for (u32 i = centres_.first[k]; i < centres_.first[k + 1]; ++i)
-                reaches_[part_.stretch.points[i]] = factor * std::sqrt(windows_.reach[k]);
+                reaches_[part_.stretch.points[i]] = std::min(factor * std::sqrt(windows_.reach[k]), 0x1p60);
     }
 
     // True if a peak could be significant; then `peaks_` has the saddles that count.

@@ -2,6 +2,7 @@
 //
 // A corpus is a text file with an input in hexadecimal digits in each line; lines with # are comments. Other
 // files are inputs themselves. Then N inputs follow that are mutations of these or random.
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -46,9 +47,23 @@ static void mutate(Bytes& input, std::mt19937& random) {
     }
 }
 
-static void run(const Bytes& input) { LLVMFuzzerTestOneInput(input.data(), input.size()); }
+static const Bytes* current = nullptr;
+
+// Prints the input that ends the program, as a line of the corpus.
+static void report(int signal) {
+    std::fprintf(stderr, "signal %d, input:\n", signal);
+    for (const uint8_t byte : *current) std::fprintf(stderr, "%02x", byte);
+    std::fprintf(stderr, "\n");
+    std::_Exit(1);
+}
+
+static void run(const Bytes& input) {
+    current = &input;
+    LLVMFuzzerTestOneInput(input.data(), input.size());
+}
 
 int main(int argc, char** argv) {
+    for (const int signal : {SIGABRT, SIGSEGV, SIGFPE, SIGILL}) std::signal(signal, report);
     std::vector<Bytes> inputs{{}};
     long runs = 0;
     unsigned seed = 0;

@@ -43,10 +43,11 @@ FUZZ(input) {
     for (i64 i = 0; i < grid.size(); ++i)
         weights.at(static_cast<size_t>(modes.cell_labels[i])) += grid.counts[i];
     REQUIRE(same(weights, modes.weights));
-    const Modes other = search(input.choice(methods), input.byte() % 16 ? 1 : 3);
-    REQUIRE(same_modes(modes, other) && modes.n_iter == other.n_iter && modes.converged == other.converged);
     const bool near =
-        std::all_of(grid.cells.begin(), grid.cells.end(), [](i64 c) { return std::abs(c) < 1 << 20; });
+        std::all_of(grid.cells.begin(), grid.cells.end(), [](i64 c) { return std::abs(c) < 99; });
+    const WindowSums method = input.choice(methods);  // planes of far cells would not fit the memory
+    const Modes other = search(near ? method : WindowSums::automatic, input.byte() % 16 ? 1 : 3);
+    REQUIRE(same_modes(modes, other) && modes.n_iter == other.n_iter && modes.converged == other.converged);
     if (tol == 0 && !heavy && near)  // within the range of the oracle
         REQUIRE(same_modes(modes, oracle::Search(grid, periods.data(), reach).run(max_iter)));
 }
