@@ -30,7 +30,7 @@ __all__ = ["LABEL_FORMATS", "PICTURE_FORMATS", "Picture", "read", "write", "writ
 TIFF = (".tif", ".tiff")
 PICTURE_FORMATS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", *TIFF)
 LABEL_FORMATS = (".png", *TIFF)
-_PILLOW_FORMATS = ("PNG", "JPEG", "MPO", "WEBP", "BMP", "TIFF")  # MPO: a .jpg of several views
+_PILLOW_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "PPM", "WEBP", "TIFF", "TGA", "JPEG2000")
 _NO_ALPHA = (".jpg", ".jpeg", ".bmp")
 _MAX_LABELS_16_BIT = 2**16 - 1
 _NODATA = 42113  # GDAL's tag
@@ -219,9 +219,9 @@ def _max_pixels() -> float:
 
 
 def open_with_pillow(path: Path) -> Any:
-    """Open a picture in one of the formats of `PICTURE_FORMATS`, whatever its suffix.
+    """Open a picture in a format that Pillow decodes itself.
 
-    Pillow would choose any format by the content; for some, it runs other programs.
+    Pillow chooses the format by the content; for PostScript, it would run another program.
     """
     return need("PIL.Image", "image").open(path, formats=_PILLOW_FORMATS)
 

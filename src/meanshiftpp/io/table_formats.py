@@ -29,7 +29,7 @@ _COMPRESSION_RATIO = 4  # of a .csv.gz of numbers, about
 _CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # those that pyarrow can write
 _HEAD = 1 << 14  # bytes of a .csv in which the separator is looked for
 _MAX_VALUE = 40  # characters of a value in a message
-_NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+_NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", re.ASCII)
 _LEADING_ZERO = r"^\s*[-+]?0\d"  # 007, which a number would turn into 7
 _MANY_DIGITS = r"^\s*[-+]?\d{17}"  # more than float64 holds
 _DECODING_CORES = 3  # with fewer, threads for decoding wait for those that bin or label
@@ -336,12 +336,13 @@ def open_file(path: Path) -> TableFile:
 
 def _mixed_columns(batch: Any) -> set[str]:
     """Return the columns of text in which some values are numbers."""
-    arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
+    # `pyarrow.compute` could do this, but its import takes longer than reading a small file.
+    is_text = need("pyarrow", "io").types.is_string
     return {
         name
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
-        if arrow.types.is_string(column.type)
-        and compute.any(compute.match_substring_regex(column, _NUMBER)).as_py()
+        if is_text(column.type)
+        and any(_NUMBER.fullmatch(each or "") for each in column.to_pylist())
     }
 
 
