@@ -302,7 +302,8 @@ def _bin_files(X: Any, recipe: CheckedRecipe, n_jobs: int | None) -> Grid | None
     scan = None if isinstance(X, da.Array) else find_scan(X)
     if scan is None or not scan.tasks:
         return None
-    options = {"recipe": recipe, "n_jobs": n_jobs, "columns": scan.columns, "kind": scan.kind}
+    options: dict[str, Any] = {"recipe": recipe, "n_jobs": n_jobs}
+    options |= {"columns": scan.columns, "kind": scan.kind}
     # Delayed functions instead of arrays: workers need not import dask.array, which needs SciPy.
     grids = [dask.delayed(partial(tasks.bin_parts, parts, **options))() for parts in scan.tasks]
     while len(grids) > 1:
