@@ -302,13 +302,15 @@ def _bin_files(X: Any, recipe: CheckedRecipe, n_jobs: int | None) -> Grid | None
     scan = None if isinstance(X, da.Array) else find_scan(X)
     if scan is None or not scan.tasks:
         return None
-    parts = np.empty((len(scan.tasks), 1), object)
-    for number, task in enumerate(scan.tasks):
-        parts[number, 0] = task
-    options = {"recipe": recipe, "n_jobs": n_jobs, "columns": scan.columns, "kind": scan.kind}
+    options: dict[str, Any] = {"recipe": recipe, "n_jobs": n_jobs}
+    options |= {"columns": scan.columns, "kind": scan.kind}
+    # Delayed functions instead of arrays: workers need not import dask.array, which needs SciPy.
+    grids = [dask.delayed(partial(tasks.bin_parts, parts, **options))() for parts in scan.tasks]
+    while len(grids) > 1:
+        groups = (grids[k : k + SPLIT_EVERY] for k in range(0, len(grids), SPLIT_EVERY))
+        grids = [dask.delayed(tasks.add)(group) for group in groups]
     try:
-        lazy = da.from_array(parts, chunks=1)
-        grid: Grid = _reduce(tasks.bin_parts, tasks.add, lazy, None, **options)
+        grid: Grid = grids[0].compute()
     except Exception:  # Dask reads the rows again and reports the error with its place
         return None
     return grid

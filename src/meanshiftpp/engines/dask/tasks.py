@@ -75,9 +75,7 @@ def bin_block(
 
 
 def bin_parts(
-    parts: NDArray[Any],
-    weight: None,
-    number: int,
+    parts: Sequence[Part],
     *,
     recipe: CheckedRecipe,
     n_jobs: int | None,
@@ -90,7 +88,7 @@ def bin_parts(
 
     total, n_threads = GridSum(recipe.empty()), task_threads(n_jobs)
     rows = rows_per_chunk(np.dtype(kind).itemsize * len(columns))
-    for path, row_groups in parts.item():
+    for path, row_groups in parts:
         with open_parquet(Path(path)) as file:
             types = {file.schema_arrow.field(name).type.to_pandas_dtype() for name in columns}
             if types != {np.dtype(kind).type}:
