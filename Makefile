@@ -108,7 +108,8 @@ coverage: $(VENV)/pip  ## measure the executed lines and branches of the package
 	rm -rf build/coverage-data && mkdir build/coverage-data
 	find build/coverage build/coverage-kernel -name '*.gcda' -delete || true
 	$(MAKE) test-kernel KERNEL_TESTS=build/coverage-kernel KERNEL_OPTIONS="-D MSPP_COVERAGE=ON"
-	$(COVERAGE_ENV)/bin/python -m coverage run -m pytest -q -n 2
+	# Some tests count imports or time and fail while measured; `make test` decides, the reports follow anyway.
+	-$(COVERAGE_ENV)/bin/python -m coverage run -m pytest -q -n 2
 	$(COVERAGE_ENV)/bin/python -m coverage combine --quiet
 	$(COVERAGE_ENV)/bin/python -m coverage report
 	$(COVERAGE_ENV)/bin/gcovr
