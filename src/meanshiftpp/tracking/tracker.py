@@ -64,8 +64,8 @@ class Tracker:
         in RGB.
     adapt : {"robust", "paper"} or None
         How the tracker learns. "robust" weighs the object against its surroundings, follows its
-        shape, and learns all of them. The others are exactly Algorithm 3: "paper" with its optional update of the cells,
-        None with fixed cells.
+        shape, and learns all of them. The others are exactly Algorithm 3: "paper" with its optional
+        update of the cells, None with fixed cells.
     scale : bool
         Whether the size of the window follows the object. Only with "robust".
 
