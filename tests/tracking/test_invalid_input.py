@@ -76,7 +76,7 @@ def test_a_window_is_rounded_and_cut_to_the_frame():
     assert tracker.window == (0, 190, 15, 10)
 
 
-@pytest.mark.parametrize("name", ["window", "score", "mask", "cells"])
+@pytest.mark.parametrize("name", ["window", "confidence", "score", "mask", "cells"])
 def test_results_before_init_raise(name):
     with pytest.raises(InvalidInputError, match="call init"):
         getattr(Tracker(), name)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernel/track/observer.hpp"
+#include "kernel/track/shape.hpp"
 
 namespace mspp {
 
@@ -10,18 +11,20 @@ class Scanner {
   public:
     Scanner(const ColourCells& cells, const TrackSettings& settings) : cells_(cells), settings_(settings) {}
 
-    // Moves the window to the best place around the last one, or in the whole frame. With `learn_rivals`, the
-    // model learns the other places that are nearly as good.
-    void scan(const Frame& frame, bool whole_frame, bool learn_rivals, ColourModel& model, Window& window) {
+    // Moves the window to the best place around the last one, by colours and the response of the shape, or,
+    // without a shape, to the best colours in the whole frame. With `learn_rivals`, the model learns the
+    // other places whose colours are nearly as good.
+    void scan(const Frame& frame, Shape* shape, bool learn_rivals, ColourModel& model, Window& window) {
+        const bool whole_frame = shape == nullptr;
         const Lattice lattice = read(frame, whole_frame, model, window);
         rate(lattice, whole_frame ? 0 : settings_.distance_cost, window);
-        const i64 best = std::max_element(scores_.begin(), scores_.end()) - scores_.begin();
+        const i64 best = whole_frame ? highest(scores_) : best_with(*shape, lattice);
         if (learn_rivals) find_rivals(best, lattice, model);
         window.x += static_cast<double>((best % lattice.across - lattice.left) * samples_.step);
         window.y += static_cast<double>((best / lattice.across - lattice.up) * samples_.step);
     }
 
-    // One step of mean shift on the positive weights inside the ellipse of the window.
+    // A part of a step of mean shift on the positive weights inside the ellipse of the window.
     void refine(const Frame& frame, const ColourModel& model, Window& window) {
         Samples& s = samples_;
         s.step = Samples::step_for(window.w * window.h, settings_.window_samples / 4);
@@ -39,8 +42,8 @@ class Scanner {
             }
         if (total == 0) return;
         window.move(frame.height, frame.width,
-                    static_cast<double>(sx) / static_cast<double>(total) * step / 2,
-                    static_cast<double>(sy) / static_cast<double>(total) * step / 2);
+                    static_cast<double>(sx) / static_cast<double>(total) * step / 2 * settings_.refine,
+                    static_cast<double>(sy) / static_cast<double>(total) * step / 2 * settings_.refine);
     }
 
   private:
@@ -101,6 +104,20 @@ class Scanner {
             }
     }
 
+    static i64 highest(const std::vector<float>& values) {
+        return std::max_element(values.begin(), values.end()) - values.begin();
+    }
+    // The place with the highest sum of score and response.
+    i64 best_with(Shape& shape, const Lattice& lattice) {
+        const double step = static_cast<double>(samples_.step);
+        shape.read_responses(-step * static_cast<double>(lattice.left),
+                             -step * static_cast<double>(lattice.up), step, lattice.across, lattice.along,
+                             sums_);
+        const float weight = static_cast<float>(settings_.shape_weight);
+        for (size_t k = 0; k < scores_.size(); ++k) sums_[k] = scores_[k] + weight * sums_[k];
+        return highest(sums_);
+    }
+
     // Learns the colours of other peaks that are nearly as good and some distance away.
     void find_rivals(i64 best, const Lattice& lattice, ColourModel& model) {
         if (!(scores_[best] > 0)) return;
@@ -115,7 +132,7 @@ class Scanner {
             for (i64 j = std::max<i64>(0, py - apart_y); j <= std::min(along - 1, py + apart_y); ++j)
                 for (i64 i = std::max<i64>(0, px - apart_x); i <= std::min(across - 1, px + apart_x); ++i)
                     scores_[j * across + i] = kExcluded;
-            peak = std::max_element(scores_.begin(), scores_.end()) - scores_.begin();
+            peak = highest(scores_);
             if (scores_[peak] < limit) break;
             for (i64 j = peak / across + m; j < peak / across + m + lattice.nh; ++j)
                 for (i64 i = peak % across + m; i < peak % across + m + lattice.nw; ++i)
@@ -128,7 +145,7 @@ class Scanner {
     const TrackSettings& settings_;
     Samples samples_;
     WeightTable table_;
-    std::vector<float> scores_;
+    std::vector<float> scores_, sums_;
 };
 
 }  // namespace mspp

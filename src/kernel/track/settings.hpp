@@ -33,9 +33,25 @@ struct TrackSettings {
     double aspect = 0.5;       // how independently the sides change: 0 not at all, 1 completely
     double border_pull = 0.1;  // of uneven borders on the centre
 
-    // Presence
-    double score_memory = 0.7;      // weight of the score's past
-    double present_score = 0.35;    // from which the object counts as present
+    // Shape
+    double patch = 2.5;         // side of the patch
+    double peak_width = 0.1;    // of the response
+    double shape_ridge = 0.01;  // of the filter, as a share of its mean power
+    double shape_rate = 0.02;
+    double first_share = 0.3;  // of the first frame's filter
+    double shape_weight = 1;   // of a response, in units of contrast
+    double refine = 0.5;       // share of the step to the colours' mean
+
+    // Size
+    double scale_step = 1.03;
+    double scale_ridge = 0.1;  // as a share of the filter's mean power
+    double scale_rate = 0.025;
+
+    // Presence: the log odds that the object is lost, fitted to films
+    double odds = 1.87, odds_of_likeness = -1.80, odds_of_contrast = -2.26, odds_of_peak = -10.49;
+    double max_odds = 4;            // of one frame, either way
+    double odds_memory = 0.8;       // weight of the past
+    double present_from = 0.75;     // confidence from which the object counts as present
     double found_evidence = 0.6;    // that moves the window to another place
     double evidence_margin = 0.15;  // by which that evidence must exceed the present one
     double patience = 2;            // frames without the object before the whole frame is searched

@@ -2,12 +2,14 @@
 //
 // A model (model.hpp) holds the shares of colour cells in the object, in the ring around it, and in rivals,
 // places nearby that look like it. They give each cell a weight from -1 to 1, and the window moves to the
-// place where the weights inside are highest against those around (scanner.hpp). All sums are integers.
+// place where the weights inside are highest against those around and a correlation filter finds the object's
+// shape (scanner.hpp, shape.hpp). A second filter finds its size (size.hpp).
 #pragma once
 
 #include <memory>
 
 #include "kernel/track/scanner.hpp"
+#include "kernel/track/size.hpp"
 
 namespace mspp {
 
@@ -19,7 +21,9 @@ class ColourTracker {
           settings_(settings),
           model_(cells_->size(), settings.share_floor),
           observer_(*cells_, settings_),
-          scanner_(*cells_, settings_) {}
+          scanner_(*cells_, settings_),
+          shape_(settings_),
+          size_(settings_) {}
     ColourTracker(const ColourTracker&) = delete;  // its parts refer to its settings
 
     // IN selected: one byte per pixel of the rectangle, row by row, not 0 for those of the object; or null:
@@ -42,24 +46,29 @@ class ColourTracker {
         observer_.measure(model_);
         first_contrast_ = std::max(observer_.contrast, 1e-3);
         first_borders_ = observer_.borders;
-        score_ = 1, ok_ = true, lost_for_ = 0;
+        shape_.start(frame, window_);
+        if (scale_) size_.start(frame, window_);
+        odds_ = -settings_.max_odds, ok_ = true, lost_for_ = 0, size_turn_ = false;
     }
 
     void update(const Frame& frame) {
         model_.update_weights();
-        scanner_.scan(frame, false, ok_, model_, window_);
+        shape_.respond(frame, window_);
+        scanner_.scan(frame, &shape_, ok_, model_, window_);
         scanner_.refine(frame, model_, window_);
-        double evidence = inspect(frame);
-        if (lost_for_ > settings_.patience) evidence = search_frame(frame, evidence);
-        score_ = settings_.score_memory * score_ + (1 - settings_.score_memory) * evidence;
-        ok_ = score_ >= settings_.present_score;
+        inspect(frame);
+        double odds = settings_.odds_memory * odds_ + (1 - settings_.odds_memory) * odds_now();
+        if (lost_for_ > settings_.patience && search_frame(frame)) odds = odds_now();
+        odds_ = odds;
+        ok_ = score() >= settings_.present_from;
         lost_for_ = ok_ ? 0 : lost_for_ + 1;
-        if (ok_) learn();
-        if (confidence_ >= settings_.adjust_from) adjust_borders(frame);
+        if (ok_) learn(frame);
+        if (contrast_ >= settings_.adjust_from) adjust_borders(frame);
     }
 
     bool ok() const { return ok_; }
-    double score() const { return score_; }
+    // The probability that the object is in the window.
+    double score() const { return 1 / (1 + std::exp(odds_)); }
     Rect window(i64 height, i64 width) const { return window_.pixels(height, width); }
 
     // The colours of cells with a positive weight.
@@ -82,35 +91,62 @@ class ColourTracker {
     }
 
   private:
-    // Searches the whole frame, and moves the window only on good evidence.
-    double search_frame(const Frame& frame, double evidence) {
+    // Searches the whole frame; moves the window only on good evidence, and returns whether it did.
+    bool search_frame(const Frame& frame) {
         const Window before = window_;
-        scanner_.scan(frame, true, false, model_, window_);
+        const double evidence = (likeness_ + contrast_) / 2;
+        scanner_.scan(frame, nullptr, false, model_, window_);
         scanner_.refine(frame, model_, window_);
-        const double found = inspect(frame);
-        if (found >= settings_.found_evidence && found >= evidence + settings_.evidence_margin)
-            return score_ = found;
+        inspect(frame);
+        const double found = (likeness_ + contrast_) / 2;
+        if (found >= settings_.found_evidence && found >= evidence + settings_.evidence_margin) {
+            shape_.respond(frame, window_);
+            return true;
+        }
         window_ = before;
-        return inspect(frame);
+        inspect(frame);
+        return false;
     }
 
-    // Evidence that the object is in the window, from 0 to 1: how much more its colours resemble the object's
-    // than the surroundings do, and its contrast as a share of the first frame's.
-    double inspect(const Frame& frame) {
+    // Sets the evidence that the object is in the window, both from 0 to 1: how much more its colours
+    // resemble the object's than the surroundings do, and its contrast as a share of the first frame's.
+    void inspect(const Frame& frame) {
         observer_.read(frame, window_, model_);
         observer_.measure(model_);
         observer_.count_object(model_);
-        confidence_ = std::clamp(observer_.contrast / first_contrast_, 0.0, 1.0);
-        return (model_.likeness() + confidence_) / 2;
+        contrast_ = std::clamp(observer_.contrast / first_contrast_, 0.0, 1.0);
+        likeness_ = model_.likeness();
+    }
+    // The log odds that the object is lost, from this frame alone.
+    double odds_now() const {
+        const double odds = settings_.odds + settings_.odds_of_likeness * likeness_ +
+                            settings_.odds_of_contrast * contrast_ + settings_.odds_of_peak * shape_.peak;
+        return std::clamp(odds, -settings_.max_odds, settings_.max_odds);
     }
 
-    // The surroundings are learned in every frame, the object only if its contrast is high. The counts are
-    // those of inspect.
-    void learn() {
-        if (confidence_ >= settings_.learn_from)
+    // The surroundings are learned in every frame with the object, its colours only if their contrast is
+    // high. The counts are those of inspect. Shape and size are learned from frames that show the object by
+    // themselves. The size is adjusted in every other frame, to save time.
+    void learn(const Frame& frame) {
+        if (contrast_ >= settings_.learn_from)
             model_.learn_object(settings_.object_rate, settings_.distinct_rate);
         observer_.count_ring(model_);
         model_.learn_ring(settings_.ring_rate);
+        if (odds_now() >= 0) return;
+        size_turn_ = scale_ && !size_turn_;
+        if (size_turn_) adjust_size(frame);
+        shape_.learn(frame, window_, settings_.shape_rate);
+    }
+
+    void adjust_size(const Frame& frame) {
+        const double by = size_.find(frame, window_);
+        window_.w = resize(scale_x_, by, first_w_), window_.h = resize(scale_y_, by, first_h_);
+        size_.learn(frame, window_, settings_.scale_rate);
+    }
+    // Changes the scale of a side that was `first`, and returns the side.
+    double resize(double& scale, double by, double first) const {
+        scale = std::clamp(scale * by, settings_.min_scale, settings_.max_scale);
+        return std::max(snap(first * scale), 1.0);
     }
 
     // A border with more of the object on it than in the first frame moves out, one with less moves in.
@@ -125,14 +161,12 @@ class ColourTracker {
         window_.move(frame.height, frame.width, settings_.border_pull * (e[1] - e[0]) * window_.w,
                      settings_.border_pull * (e[3] - e[2]) * window_.h);
     }
-    // Changes the scale of a side that was `first`, and returns the side. The scale is drawn back to 1, so
-    // that errors do not accumulate.
+    // Changes the scale of a side and draws it back to 1, so that errors do not accumulate.
     double grow(double& scale, double by, double first) const {
         scale *=
             std::exp(std::clamp(settings_.growth_rate * by, -settings_.max_growth, settings_.max_growth));
-        scale =
-            std::clamp(std::pow(scale, settings_.restoring_power), settings_.min_scale, settings_.max_scale);
-        return std::max(snap(first * scale), 1.0);
+        scale = std::pow(scale, settings_.restoring_power);
+        return resize(scale, 1, first);
     }
 
     std::shared_ptr<const ColourCells> cells_;
@@ -141,14 +175,16 @@ class ColourTracker {
     ColourModel model_;
     Observer observer_;
     Scanner scanner_;
+    Shape shape_;
+    Size size_;
 
     Window window_{};
     double first_w_ = 1, first_h_ = 1, scale_x_ = 1, scale_y_ = 1;
     double first_contrast_ = 1;
     std::array<double, 4> first_borders_{};
-    double confidence_ = 0, score_ = 0;
+    double likeness_ = 0, contrast_ = 0, odds_ = 0;
     int lost_for_ = 0;  // frames
-    bool ok_ = false;
+    bool ok_ = false, size_turn_ = false;
 };
 
 }  // namespace mspp

@@ -2,8 +2,8 @@
 
 Algorithm 3 of the paper keeps a set of colour cells and moves the window to the mean of the pixels
 in them. The default tracker extends it: cells have weights, positive for the object and negative
-for its surroundings; older frames count less; the window follows the object's size; and the tracker
-reports a lost object and searches for it in the whole frame.
+for its surroundings; older frames count less; correlation filters follow the object's shape and
+size; and the tracker reports a lost object and searches for it in the whole frame.
 
 The kernel does the work. This module checks the input and keeps the last frame for the mask.
 """
@@ -55,7 +55,7 @@ class Cluster:
 
 
 class Tracker:
-    """Follow an object through the frames of a video by its colours.
+    """Follow an object through the frames of a video by its colours and its shape.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ class Tracker:
         Size of a colour cell. By default (20, 8, 8) in CIE Lab; if `adapt` is "paper" or None, 16
         in RGB.
     adapt : {"robust", "paper"} or None
-        How the tracker learns. "robust" weighs the object against its surroundings and learns
-        both. The others are exactly Algorithm 3: "paper" with its optional update of the cells,
-        None with fixed cells.
+        How the tracker learns. "robust" weighs the object against its surroundings, follows its
+        shape, and learns all of them. The others are exactly Algorithm 3: "paper" with its optional
+        update of the cells, None with fixed cells.
     scale : bool
         Whether the size of the window follows the object. Only with "robust".
 
@@ -184,14 +184,20 @@ class Tracker:
         return self._window
 
     @property
-    def score(self) -> float:
-        """Confidence in the last frame's window, from 0 to 1; 1 after `init`.
+    def confidence(self) -> float:
+        """Probability that the last frame's window overlaps the object, from 0 to 1.
 
-        By default, the similarity of the window to the object and its contrast to the surroundings,
-        averaged over the last frames: `ok` is a score of at least 0.35. In Algorithm 3, the share
-        of tracked pixels in the window, relative to the first frame.
+        By default, it is fitted to films, from the colours of the window, their contrast to the
+        surroundings and the response of the shape filter over the last frames; `ok` is a confidence
+        of at least 0.75. In Algorithm 3, it is the share of tracked pixels in the window, relative
+        to the first frame.
         """
         return self._started()[0].score()
+
+    @property
+    def score(self) -> float:
+        """The `confidence`, under the name of its column in tables."""
+        return self.confidence
 
     @property
     def cells(self) -> NDArray[np.int64]:
