@@ -30,7 +30,7 @@ void each_caller(Fn&& fn) {
 std::vector<double> ones(int d) { return std::vector<double>(static_cast<size_t>(d), 1.0); }
 
 Modes search(const GridData& grid) {
-    return seek(grid.view(), {nullptr}, 1, 1e-3, 20, kThreads, WindowSums::automatic, [] {});
+    return seek(grid.view(), {nullptr}, 1, 1e-3, 20, kThreads, WindowSums::automatic);
 }
 
 // A square that moves over noise.
@@ -148,7 +148,7 @@ TEST(callers_grow_the_tree_of_the_same_points) {
     const tree_input::Input input = tree_input::make_blobs(4, 4000, 2, 9);
     each_caller([&] {
         return grow_tree(input.cloud.x.data(), input.weights.data(), input.cloud.n(), 2, input.period.data(),
-                         1.0, CriticalValues{1.45, 0.9, 1.0, 2.3}, kThreads, [] {})
+                         1.0, CriticalValues{1.45, 0.9, 1.0, 2.3}, kThreads)
             .labels;
     });
 }

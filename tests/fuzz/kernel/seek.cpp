@@ -27,7 +27,7 @@ FUZZ(input) {
     const double tol = input.choice(tols);
     const int max_iter = static_cast<int>(input.whole(0, 20));
     auto search = [&](WindowSums sums, int threads) {
-        return seek(grid.view(), {periods.data()}, reach, tol, max_iter, threads, sums, [] {});
+        return seek(grid.view(), {periods.data()}, reach, tol, max_iter, threads, sums);
     };
     Modes modes;
     try {

@@ -16,7 +16,7 @@ struct Rows {
 Tree grow(const Rows& rows, double strictness, int threads) {
     constexpr CriticalValues critical{1.45, 0.9, 1.0, 2.3};
     return grow_tree(rows.x.data(), rows.weights.data(), static_cast<i64>(rows.weights.size()), rows.d,
-                     rows.period.data(), strictness, critical, threads, [] {});
+                     rows.period.data(), strictness, critical, threads);
 }
 
 void check(const Tree& tree, const Rows& rows) {
