@@ -11,15 +11,14 @@ class Scanner {
   public:
     Scanner(const ColourCells& cells, const TrackSettings& settings) : cells_(cells), settings_(settings) {}
 
-    // Moves the window to the best place around the last one, by colours and the response of the shape, or,
-    // without a shape, to the best colours in the whole frame. With `learn_rivals`, the model learns the
-    // other places whose colours are nearly as good.
-    void scan(const Frame& frame, Shape* shape, bool learn_rivals, ColourModel& model, Window& window) {
-        const bool whole_frame = shape == nullptr;
+    // Moves the window to the place with the best colours around the last one, or in the whole frame. With
+    // the shape of an object that is present, its response counts too, and the model learns the other places
+    // whose colours are nearly as good.
+    void scan(const Frame& frame, bool whole_frame, Shape* shape, ColourModel& model, Window& window) {
         const Lattice lattice = read(frame, whole_frame, model, window);
         rate(lattice, whole_frame ? 0 : settings_.distance_cost, window);
-        const i64 best = whole_frame ? highest(scores_) : best_with(*shape, lattice);
-        if (learn_rivals) find_rivals(best, lattice, model);
+        const i64 best = shape ? best_with(*shape, lattice) : highest(scores_);
+        if (shape) find_rivals(best, lattice, model);
         window.x += static_cast<double>((best % lattice.across - lattice.left) * samples_.step);
         window.y += static_cast<double>((best / lattice.across - lattice.up) * samples_.step);
     }

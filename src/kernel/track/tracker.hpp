@@ -54,7 +54,7 @@ class ColourTracker {
     void update(const Frame& frame) {
         model_.update_weights();
         shape_.respond(frame, window_);
-        scanner_.scan(frame, &shape_, ok_, model_, window_);
+        scanner_.scan(frame, false, ok_ ? &shape_ : nullptr, model_, window_);
         scanner_.refine(frame, model_, window_);
         inspect(frame);
         double odds = settings_.odds_memory * odds_ + (1 - settings_.odds_memory) * odds_now();
@@ -95,7 +95,7 @@ class ColourTracker {
     bool search_frame(const Frame& frame) {
         const Window before = window_;
         const double evidence = (likeness_ + contrast_) / 2;
-        scanner_.scan(frame, nullptr, false, model_, window_);
+        scanner_.scan(frame, true, nullptr, model_, window_);
         scanner_.refine(frame, model_, window_);
         inspect(frame);
         const double found = (likeness_ + contrast_) / 2;
