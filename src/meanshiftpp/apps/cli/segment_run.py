@@ -253,7 +253,7 @@ def _drawn(
 
     if task.style is Style.overlay:
         return draw.overlay(rgb, labels)
-    return draw.fill(labels, colors, lines=task.regions)
+    return draw.fill(labels, colors, lines=bool(task.regions))
 
 
 def _result(
