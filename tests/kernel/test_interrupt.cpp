@@ -122,9 +122,11 @@ TEST(images_can_be_interrupted) {
     for (float& colour : colours) colour = static_cast<float>(random() % 100);
     for (i32& cluster : clusters) cluster = static_cast<i32>(random() % 3);
     auto make = [&](int threads) {
-        return Hierarchy(colours.data(), clusters.data(), shape, {1, 1, 1}, 4, 8.0, threads);
+        return Hierarchy(colours.data(), clusters.data(), shape, {1, 1, 1}, 4, 8.0, {}, threads);
     };
     check_polls(30, [&](int threads) { make(threads); });
     const Hierarchy hierarchy = make(1);
-    check_polls(3, [&](int threads) { hierarchy.cut(colours.data(), 1.0, 9, labels.data(), threads); });
+    check_polls(3, [&](int threads) {
+        hierarchy.cut(colours.data(), hierarchy.count(1.0), 9, labels.data(), threads);
+    });
 }

@@ -189,7 +189,7 @@ TEST(regions_of_equal_size_are_labelled_in_order) {
     std::vector<float> colours;
     for (const i32 cluster : clusters) colours.insert(colours.end(), 3, static_cast<float>(10 * cluster));
     std::vector<i32> labels(clusters.size());
-    const Hierarchy hierarchy(colours.data(), clusters.data(), shape, {1, 1, 1}, 1, -1.0, 1);
-    hierarchy.cut(colours.data(), -1.0, 1, labels.data(), 1);
+    const Hierarchy hierarchy(colours.data(), clusters.data(), shape, {1, 1, 1}, 1, -1.0, {}, 1);
+    hierarchy.cut(colours.data(), hierarchy.count(-1.0), 1, labels.data(), 1);
     CHECK((labels == std::vector<i32>{1, 1, 0, 0, 0, 2, 2, 3}));
 }

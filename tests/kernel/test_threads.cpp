@@ -132,12 +132,12 @@ TEST(callers_segment_one_image_and_cut_one_hierarchy) {
             colours[3 * p + c] = static_cast<float>(clusters[p] % 7 * 9) + static_cast<float>(random() % 9);
     }
     auto make = [&] {
-        return Hierarchy(colours.data(), clusters.data(), shape, {1.0, 1.0, 1.0}, 20, 100.0, kThreads);
+        return Hierarchy(colours.data(), clusters.data(), shape, {1.0, 1.0, 1.0}, 20, 100.0, {}, kThreads);
     };
     const Hierarchy shared = make();
     auto cut = [&](const Hierarchy& tree) {
         std::vector<i32> labels(clusters.size());
-        tree.cut(colours.data(), 1.0, 40, labels.data(), kThreads);
+        tree.cut(colours.data(), tree.count(1.0), 40, labels.data(), kThreads);
         return labels;
     };
     each_caller([&] { return cut(make()); });

@@ -111,7 +111,7 @@ def finest_regions(clusters: np.ndarray, n_threads: int) -> np.ndarray:
     colours = np.repeat(flat[:, None] * np.float32(20), 3, axis=1)
     shape = (1, *clusters.shape) if clusters.ndim == 2 else clusters.shape
     pieces = _kernel.Hierarchy(colours, flat, shape, (1.0, 1.0, 1.0), 1, 1.0, n_threads)
-    return pieces.cut(colours, -1.0, 1, n_threads).reshape(clusters.shape)
+    return pieces.cut(colours, pieces.count(-1.0), 1, n_threads).reshape(clusters.shape)
 
 
 def blotches(shape: tuple[int, ...], seed: int) -> np.ndarray:

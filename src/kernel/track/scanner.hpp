@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernel/track/observer.hpp"
-#include "kernel/track/shape.hpp"
+#include "kernel/track/shape_filter.hpp"
 
 namespace mspp {
 
@@ -14,7 +14,7 @@ class Scanner {
     // Moves the window to the place with the best colours around the last one, or in the whole frame. With
     // the shape of an object that is present, its response counts too, and the model learns the other places
     // whose colours are nearly as good.
-    void scan(const Frame& frame, bool whole_frame, Shape* shape, ColourModel& model, Window& window) {
+    void scan(const Frame& frame, bool whole_frame, ShapeFilter* shape, ColourModel& model, Window& window) {
         const Lattice lattice = read(frame, whole_frame, model, window);
         rate(lattice, whole_frame ? 0 : settings_.distance_cost, window);
         const i64 best = shape ? best_with(*shape, lattice) : highest(scores_);
@@ -107,7 +107,7 @@ class Scanner {
         return std::max_element(values.begin(), values.end()) - values.begin();
     }
     // The place with the highest sum of score and response.
-    i64 best_with(Shape& shape, const Lattice& lattice) {
+    i64 best_with(ShapeFilter& shape, const Lattice& lattice) {
         const double step = static_cast<double>(samples_.step);
         shape.read_responses(-step * static_cast<double>(lattice.left),
                              -step * static_cast<double>(lattice.up), step, lattice.across, lattice.along,

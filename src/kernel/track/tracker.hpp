@@ -3,13 +3,13 @@
 // A model (model.hpp) holds the shares of colour cells in the object, in the ring around it, and in rivals,
 // places nearby that look like it. They give each cell a weight from -1 to 1, and the window moves to the
 // place where the weights inside are highest against those around and a correlation filter finds the object's
-// shape (scanner.hpp, shape.hpp). A second filter finds its size (size.hpp).
+// shape (scanner.hpp, shape_filter.hpp). A second filter finds its size (size_filter.hpp).
 #pragma once
 
 #include <memory>
 
 #include "kernel/track/scanner.hpp"
-#include "kernel/track/size.hpp"
+#include "kernel/track/size_filter.hpp"
 
 namespace mspp {
 
@@ -175,8 +175,8 @@ class ColourTracker {
     ColourModel model_;
     Observer observer_;
     Scanner scanner_;
-    Shape shape_;
-    Size size_;
+    ShapeFilter shape_;
+    SizeFilter size_;
 
     Window window_{};
     double first_w_ = 1, first_h_ = 1, scale_x_ = 1, scale_y_ = 1;

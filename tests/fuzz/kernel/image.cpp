@@ -23,9 +23,9 @@ FUZZ(input) {
     const i64 min_size = input.whole(0, 20), least = input.whole(0, 20);
     const double limit = input.choice({1.0, 0.0, 1e9}), level = input.choice({1.0, 0.0, 0.1, 1e9});
     auto cut = [&](i64 smallest, int threads) {
-        const Hierarchy tree(colours.data(), clusters.data(), shape, weights, min_size, limit, threads);
+        const Hierarchy tree(colours.data(), clusters.data(), shape, weights, min_size, limit, {}, threads);
         std::vector<i32> labels(n);
-        tree.cut(colours.data(), level, smallest, labels.data(), threads);
+        tree.cut(colours.data(), tree.count(level), smallest, labels.data(), threads);
         if (smallest <= 1) REQUIRE(tree.count(level) == *std::max_element(labels.begin(), labels.end()) + 1);
         return labels;
     };

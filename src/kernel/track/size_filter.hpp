@@ -8,9 +8,9 @@
 
 namespace mspp {
 
-class Size {
+class SizeFilter {
   public:
-    explicit Size(const TrackSettings& settings) : settings_(settings) {
+    explicit SizeFilter(const TrackSettings& settings) : settings_(settings) {
         for (i64 k = 0; k < kScales; ++k) {
             for (i64 f = 0; f < kFrequencies; ++f) {
                 const double turn = -2 * std::numbers::pi * static_cast<double>(f * k) / kScales;

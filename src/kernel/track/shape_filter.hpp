@@ -12,9 +12,9 @@
 
 namespace mspp {
 
-class Shape {
+class ShapeFilter {
   public:
-    explicit Shape(const TrackSettings& settings) : settings_(settings) {
+    explicit ShapeFilter(const TrackSettings& settings) : settings_(settings) {
         for (i64 k = 0; k < kMapSide; ++k)
             fade_[k] = static_cast<float>(
                 0.5 - 0.5 * std::cos(2 * std::numbers::pi * (static_cast<double>(k) + 0.5) / kMapSide));
