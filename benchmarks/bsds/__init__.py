@@ -9,7 +9,8 @@
     plots        figures
     scales       every level of a hierarchy: ODS, OIS, boundaries, gPb's maps
     superpixels  segment(regions=n) and other superpixels
-    train        makes the table of the learned cost; drawings are part of its pictures
+    train        makes the table of the learned cost
+    drawings     drawn pictures for the training, beside the photographs
 
 From Python, to try an idea:
 

@@ -123,9 +123,10 @@ def test_a_few_extreme_values_change_little(blobs, method, far):
 def test_extreme_value_in_a_sample_changes_little():
     X, labels = make_blobs(50_000, centers=[(0, 0), (9, 2), (3, 10)], random_state=0)
     row = np.flatnonzero((sample_rows(X, None, SAMPLE_SIZE)[0][77] == X).all(axis=1))[0]
+    others = np.delete(X, row, axis=0)
     X[row] = 1e7
     assert adjusted_rand_score(labels, MeanShiftPP().fit_predict(X)) > 0.95
-    assert (density_bandwidth(X) < 2).all()
+    np.testing.assert_allclose(density_bandwidth(X), density_bandwidth(others), rtol=0.01)
 
 
 def test_auto_takes_the_best_separated_clusters():
@@ -226,10 +227,12 @@ def test_few_points_get_a_positive_bandwidth(method, X):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_offset_does_not_change_the_bandwidth_much(method):
+def test_offset_keeps_the_bandwidth_near_the_spread(method):
     X = np.random.default_rng(0).normal(0, 3, (2000, 2))
     near, far = (select_bandwidth(X + offset, method=method) for offset in (0, 1e13))
-    assert far == pytest.approx(near, rel=0.05)
+    # The cells begin elsewhere, so a method may choose another step of its ladder.
+    assert (near / 2 < far).all()
+    assert (far < near * 2).all()
 
 
 def test_constant_features_of_one_unit_share_a_bandwidth():

@@ -48,7 +48,7 @@ def models() -> dict[str, Any]:
         "modes": ms.seek(grid),
         "estimator": ms.MeanShiftPP(bandwidth=BANDWIDTH, resolution=2).fit(POINTS),
         "joined estimator": ms.MeanShiftPP().fit(POINTS),
-        "density": ms.GridDensity(BANDWIDTH).fit(POINTS),
+        "density": ms.GridDensity(BANDWIDTH, resolution=0).fit(POINTS),
     }
 
 

@@ -85,7 +85,8 @@ def columns_named(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(self, *args, **options)
         except InvalidInputError as error:
             names = _column_names(args[0] if args else options.get("X"))
-            if not names or error.row is None or error.column is None:
+            by_number = f"X[{error.row}, {error.column}]"
+            if not names or error.row is None or error.column is None or error.place != by_number:
                 raise
             raise error.at(f"X[{error.row}, {names[error.column]!r}]") from error
 

@@ -70,7 +70,7 @@ def test_the_table_equals_the_results_of_the_tracker(tmp_path, frames):
     assert run(frames, "--window", window(), "--csv", tmp_path / "boxes.csv")[0] == 0
     tracker = Tracker()
     tracker.init(*ball()[0])
-    expected = [[*ball()[0][1], True, 1.0]]
+    expected = [[*ball()[0][1], True, tracker.score]]
     for frame, _ in ball()[1:]:
         ok, box = tracker.update(frame)
         expected.append([*box, ok, tracker.score])
