@@ -230,7 +230,7 @@ def _temporary_file(path: str | os.PathLike[str], old: os.stat_result | None) ->
     """
     folder = Path(tempfile.gettempdir()) if _is_stream(old) else real_path(path).parent
     if not folder.is_dir():
-        raise FileAccessError.for_file(path, "write", f"there is no folder {str(folder)!r}")
+        raise FileAccessError.for_file(path, "write", f"the folder {str(folder)!r} does not exist")
     if folder not in _swept:
         _swept.add(folder)
         leftovers.sweep(folder)
@@ -255,7 +255,7 @@ def _temporary_file(path: str | os.PathLike[str], old: os.stat_result | None) ->
 
 
 def _take_over(path: str | os.PathLike[str], target: Path, old: os.stat_result) -> None:
-    """Give the replacement of a file its owner, group and mode."""
+    """Copy owner, group and mode of a file to its replacement."""
     new = target.stat()
     if hasattr(os, "chown") and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         try:

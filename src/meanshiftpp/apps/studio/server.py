@@ -12,11 +12,12 @@ import asyncio
 import ctypes
 import json
 import secrets
+import signal
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path, PurePath
 from typing import Any
@@ -333,7 +334,7 @@ def _return_freed_memory() -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that calls `ready` once it accepts connections."""
+    """A server that calls `ready` once it accepts connections, and closes them at SIGHUP too."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -342,6 +343,21 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Close connections before a signal ends the process; uvicorn omits SIGHUP."""
+        with super().capture_signals():
+            number = getattr(signal, "SIGHUP", None)  # Windows has none
+            before = None if number is None else signal.getsignal(number)
+            if number is None or not callable(before):  # `nohup` ignores it
+                yield
+                return
+            signal.signal(number, self.handle_exit)
+            try:
+                yield
+            finally:
+                signal.signal(number, before)
 
 
 # -- internals ---------------------------------------------------------------------------------
