@@ -236,7 +236,7 @@ class Hierarchy:
         if regions is None:
             wanted = self._tree.count(_level(detail))
         else:
-            wanted = as_whole(regions, "regions", 1)
+            wanted = min(as_whole(regions, "regions", 1), len(self._colours))
         labels = self._tree.cut(self._colours, wanted, smallest, n_threads)
         return _label_image(labels, self._pixels, self._start_label)
 
