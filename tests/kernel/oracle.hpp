@@ -139,6 +139,18 @@ struct Result {
     std::vector<u64> weights;
 };
 
+template <class A, class B>
+bool same(const A& a, const B& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+// Whether two searches, of the kernel or of this file, found the same modes.
+template <class A, class B>
+bool same_modes(const A& a, const B& b) {
+    return same(a.cell_labels, b.cell_labels) && same(a.cells, b.cells) && same(a.fractions, b.fractions) &&
+           same(a.weights, b.weights);
+}
+
 // Moves the cells until a step changes nothing, with positions of 32 bits: for small grids.
 class Search {
   public:

@@ -5,22 +5,11 @@
 #include "oracle.hpp"
 
 using namespace mspp;
-using oracle::Cloud;
+using oracle::Cloud, oracle::same, oracle::same_modes;
 
 static Modes seek_by(const GridData& grid, const i64* periods, int reach, double tol, WindowSums sums,
                      int threads) {
     return seek(grid.view(), {periods}, reach, tol, 1000, threads, sums);
-}
-
-template <class A, class B>
-static bool same(const A& a, const B& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
-
-template <class A, class B>
-static bool same_modes(const A& a, const B& b) {
-    return same(a.cell_labels, b.cell_labels) && same(a.cells, b.cells) && same(a.fractions, b.fractions) &&
-           same(a.weights, b.weights);
 }
 
 TEST(the_modes_are_the_oracles) {

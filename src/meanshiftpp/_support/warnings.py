@@ -1,10 +1,13 @@
-"""Warnings that point to the user's own line."""
+"""Warnings that point to the user's own line, and a hook that shows them in another way."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
+from typing import TextIO
 
 _SKIPPED = ("meanshiftpp", "sklearn")  # frames between the user's call and the warning
 
@@ -17,3 +20,26 @@ def warn_user(warning: Warning) -> None:
         frame = frame.f_back
         level += 1
     warnings.warn(warning, stacklevel=level)
+
+
+@contextmanager
+def shown_by(show: Callable[[Warning | str], bool]) -> Iterator[None]:
+    """Pass every warning to `show`; Python prints those for which it returns False."""
+    with warnings.catch_warnings():  # restores the hook and the filters
+        if not sys.warnoptions:  # python -W takes precedence
+            warnings.simplefilter("always", UserWarning)
+        print_warning = warnings.showwarning
+
+        def hook(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if not show(message):
+                print_warning(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = hook
+        yield

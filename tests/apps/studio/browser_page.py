@@ -80,6 +80,16 @@ def run_command(page, view: str, folder: Path) -> None:
     subprocess.run([sys.executable, "-m", *command], cwd=folder, check=True, capture_output=True)
 
 
+def open_sample_clip(page, name: str, *window: int) -> None:
+    """Open a sample clip in the video view and type the window x, y, w, h of its object."""
+    page.click(f"[data-sample={name}]")
+    page.wait_for_selector('#video[data-frame="0"]')
+    for field, value in zip("xywh", window, strict=True):
+        page.fill(f"#win-{field}", str(value))
+    page.press("#win-h", "Tab")
+    page.wait_for_selector("#video[data-colours]")
+
+
 def wait_for_result(page) -> None:
     """Wait until the image view shows its newest request at full size."""
     page.wait_for_function(

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.apps.studio.browser_page import BROWSER, TIMEOUT
+from tests.apps.studio.browser_page import BROWSER, TIMEOUT, open_sample_clip
 
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 720}
@@ -65,12 +65,7 @@ def open_table(page):
 def open_video(page):
     page.click("#tab-video")
     yield
-    page.click("[data-sample=occlusion]")
-    page.wait_for_selector('#video[data-frame="0"]')
-    for name, value in zip("xywh", (24, 98, 48, 54)):
-        page.fill(f"#win-{name}", str(value))
-    page.press("#win-h", "Tab")
-    page.wait_for_selector("#video[data-colours]")
+    open_sample_clip(page, "occlusion", 24, 98, 48, 54)
     page.click("#add-object")
     yield
 

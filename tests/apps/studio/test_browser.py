@@ -13,6 +13,7 @@ from tests.apps.studio.browser_page import (
     download,
     drag,
     drop,
+    open_sample_clip,
     read_labels,
     run_command,
     run_python,
@@ -234,18 +235,15 @@ def test_a_clip_from_drop_to_export(page, clip, tmp_path):
 
 def test_progress_is_shown_and_can_be_cancelled(page):
     page.click("#tab-video")
-    page.click("[data-sample=leaving]")
-    page.wait_for_selector('#video[data-frame="0"]')
-    for name, value in zip("xywh", (56, 53, 48, 54)):
-        page.fill(f"#win-{name}", str(value))
-    page.press("#win-h", "Tab")
-    page.wait_for_selector("#video[data-colours]")
+    open_sample_clip(page, "leaving", 56, 53, 48, 54)
     page.click("#play")
     page.wait_for_selector("#busy.on")
     assert page.inner_text("#play") == "Stop"
     page.click("#cancel")
+    page.wait_for_selector('#status:has-text("Cancelled.")')
     page.wait_for_selector("#busy:not(.on)", state="attached")
     page.wait_for_selector('#play:has-text("Track")')
+    page.wait_for_selector('#status:has-text("120 frames")')  # the message lasts for a moment
     assert int(page.get_attribute("#video", "data-frame")) < 119
 
 

@@ -79,21 +79,6 @@ def test_messages_belong_to_their_view(page, gaps):
     assert page.inner_text("#status") == status
 
 
-def test_a_cancelled_job_is_reported_for_a_moment(page):
-    page.click("#tab-video")
-    page.click("[data-sample=leaving]")
-    page.wait_for_selector('#video[data-frame="0"]')
-    for name, value in zip("xywh", (56, 53, 48, 54)):
-        page.fill(f"#win-{name}", str(value))
-    page.press("#win-h", "Tab")
-    page.wait_for_selector("#video[data-colours]")
-    page.click("#play")
-    page.wait_for_selector("#busy.on")
-    page.click("#cancel")
-    page.wait_for_selector('#status:has-text("Cancelled.")')
-    page.wait_for_selector('#status:has-text("120 frames")')
-
-
 def test_warnings_of_the_package_appear_on_the_page(page, tmp_path, photo):
     settings = {"regions": False, "bandwidth": 9, "spatial": 60, "detail": 1}
     views = {"image": {"file": "photo.png", "settings": settings}}

@@ -5,17 +5,7 @@
 #include "tests/kernel/oracle.hpp"
 
 using namespace fuzz;
-
-template <class A, class B>
-static bool same(const A& a, const B& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
-
-template <class A, class B>
-static bool same_modes(const A& a, const B& b) {
-    return same(a.cell_labels, b.cell_labels) && same(a.cells, b.cells) && same(a.fractions, b.fractions) &&
-           same(a.weights, b.weights);
-}
+using oracle::same, oracle::same_modes;
 
 FUZZ(input) {
     const int reach = static_cast<int>(input.byte() < 250 ? input.whole(1, 3) : input.whole(1, kMaxReach));

@@ -8,14 +8,14 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self, TextIO
+from typing import Any, Self
 from unicodedata import east_asian_width
 
 import typer
 
+from meanshiftpp._support.warnings import shown_by
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 
 MIN_VALUE_WIDTH = 20  # characters of a value in a line of a table
@@ -191,21 +191,12 @@ def _report_warnings(convergence_advice: str) -> Iterator[None]:
     """Print each distinct warning once, as one line without the file and line of its source."""
     printed: set[str] = set()
 
-    def print_warning(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def show(message: Warning | str) -> bool:
         text = " ".join(warning_text(message, convergence_advice).split())
         if text not in printed:
             printed.add(text)
             print_stderr(f"warning: {text}")
+        return True
 
-    with warnings.catch_warnings():  # also restores showwarning
-        if not sys.warnoptions:  # python -W takes precedence
-            warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = print_warning
+    with shown_by(show):
         yield

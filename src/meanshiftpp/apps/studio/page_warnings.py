@@ -7,11 +7,10 @@ One hook for the whole process therefore looks up the job of the current thread.
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
 
+from meanshiftpp._support.warnings import shown_by
 from meanshiftpp.images.pixels import DarkImageWarning
 
 __all__ = ["collecting", "routed_warnings", "warning_message"]
@@ -33,25 +32,15 @@ def collecting(caught: list[Warning]) -> Iterator[None]:
 @contextmanager
 def routed_warnings() -> Iterator[None]:
     """Pass user warnings to the list that collects those of their thread; print all others."""
-    with warnings.catch_warnings():  # restores the hook and the filters
-        warnings.simplefilter("always", UserWarning)
-        show = warnings.showwarning
 
-        def route(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
-            caught = getattr(_current, "caught", None)
-            if caught is not None and isinstance(message, UserWarning):
-                caught.append(message)
-            else:
-                show(message, category, filename, lineno, file, line)
+    def collect(message: Warning | str) -> bool:
+        caught = getattr(_current, "caught", None)
+        if caught is None or not isinstance(message, UserWarning):
+            return False
+        caught.append(message)
+        return True
 
-        warnings.showwarning = route
+    with shown_by(collect):
         yield
 
 
