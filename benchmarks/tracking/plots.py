@@ -28,6 +28,8 @@ COLOURS = {
     'adapt="paper"': "#332288",
     "meanShift": "#CC79A7",
     "CamShift": "#D55E00",
+    "Nano": "#882255",
+    "DaSiamRPN": "#999933",
 }
 N_FRAMES, COLUMNS, WIDTH = 8, 4, 400  # of a strip; the width of a frame in pixels
 MIN_VIEW = 10  # a frame of a strip is at least this many times as wide as the object

@@ -27,9 +27,10 @@ from benchmarks.tracking.metrics import (
     mean,
     score,
 )
+from benchmarks.tracking.restarts import Segment, expected_average_overlap, usual_lengths
 from benchmarks.tracking.sequences import VideoSequence
 from benchmarks.tracking.timing import Timings
-from benchmarks.tracking.trackers import MEAN_SHIFT, OURS, contenders, opencv_version
+from benchmarks.tracking.trackers import MEAN_SHIFT, OURS, opencv_version
 
 FACTS = ("processor", "cores", "load before the run", "system", "Python", "meanshiftpp", "numpy")
 
@@ -48,6 +49,7 @@ class Outcome:
     machine: dict[str, str]
     sequences: list[VideoSequence]
     tracks: dict[str, dict[str, Track]]  # by contender and sequence
+    segments: dict[str, list[Segment]]  # by contender, of all sequences
     timings: Timings | None
 
     def scores(self, name: str) -> dict[str, Scores]:
@@ -63,6 +65,15 @@ class Outcome:
         """Count over all frames of all sequences."""
         tracks = self.tracks[name]
         return loss_reports((tracks[each.name], each.truth) for each in self.sequences)
+
+    def expected_overlap(self, name: str) -> float:
+        """Return the expected average overlap, with restarts."""
+        lengths = usual_lengths([len(each.files) - 1 for each in self.sequences])
+        return expected_average_overlap(self.segments[name], lengths)
+
+    def failures(self, name: str) -> int:
+        """Return the number of failures, with restarts."""
+        return sum(segment.failed for segment in self.segments[name])
 
     def per_second(self, name: str) -> float:
         """Return the updates per second over all sequences."""
@@ -100,9 +111,18 @@ def scores_table(outcome: Outcome) -> Table:
         means, reports = outcome.mean(name), outcome.loss_reports(name)
         shares = [_percent(x) for x in (reports.precision, reports.recall, reports.false_alarms)]
         speed = f"{outcome.per_second(name):,.0f}"
-        rows.append([name, *(f"{value:.3f}" for value in means), speed, str(reports.lost), *shares])
-    header = ["tracker", "mean IoU", "AUC", f"within {NEAR:.0f} px", "updates per second"]
-    return [*header, "frames lost", "lost: precision", "recall", "false alarms"], rows
+        expected, failures = f"{outcome.expected_overlap(name):.3f}", str(outcome.failures(name))
+        values = [f"{value:.3f}" for value in means]
+        rows.append([name, *values, expected, failures, speed, str(reports.lost), *shares])
+    header = ["tracker", "mean IoU", "AUC", f"within {NEAR:.0f} px", "EAO", "failures"]
+    return [
+        *header,
+        "updates per second",
+        "frames lost",
+        "lost: precision",
+        "recall",
+        "false alarms",
+    ], rows
 
 
 def _percent(share: float) -> str:
@@ -152,12 +172,14 @@ def notes(outcome: Outcome) -> list[str]:
         "which is not counted; the same settings for all. Means are over sequences.",
         "A box counts even if the tracker returned ok = False. AUC is the area under the curve of "
         "the share of frames whose overlap exceeds 0, 0.05, ... 1.",
+        "EAO is VOT's expected average overlap: a tracker whose box does not overlap the object "
+        "has failed and starts again five frames later.",
         "A frame is lost if the box does not overlap the object; precision and recall compare "
         "ok = False with that, over all frames.",
         "Times are CPU times of updates alone, with frames in memory and OpenCV on one thread; "
         "those of meanShift and CamShift include the back-projection of the frame.",
     ]
-    absent = [name for name in ("KCF", "CSRT") if name not in contenders()]
+    absent = [name for name in ("KCF", "CSRT") if name not in outcome.tracks]
     if absent:
         lines.append(f"The installed OpenCV does not have {' and '.join(absent)}.")
     if outcome.timings is not None:
@@ -190,6 +212,8 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "trackers": {
             name: {
                 "mean": outcome.mean(name)._asdict(),
+                "expected_average_overlap": outcome.expected_overlap(name),
+                "failures": outcome.failures(name),
                 "loss_reports": outcome.loss_reports(name)._asdict(),
                 "updates_per_second": outcome.per_second(name),
                 "sequences": {k: v._asdict() for k, v in outcome.scores(name).items()},

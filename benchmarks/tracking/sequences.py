@@ -46,8 +46,7 @@ class VideoSequence:
     @property
     def start(self) -> tuple[int, int, int, int]:
         """The first box, in whole pixels."""
-        x, y, w, h = self.truth[0].round().astype(int).tolist()
-        return x, y, max(w, 1), max(h, 1)
+        return whole_pixels(self.truth[0])
 
     @property
     def version(self) -> str:
@@ -63,6 +62,12 @@ class VideoSequence:
             with Image.open(file) as image:
                 frames.append(np.asarray(image.convert("RGB")))
         return frames
+
+
+def whole_pixels(box: Boxes) -> tuple[int, int, int, int]:
+    """Round a box to pixels; it has at least one."""
+    x, y, w, h = box.round().astype(int).tolist()
+    return x, y, max(w, 1), max(h, 1)
 
 
 def load(

@@ -6,6 +6,7 @@ while each still processes the frames in order. Times are CPU times.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import process_time
 
@@ -13,7 +14,7 @@ import numpy as np
 from rich.progress import Progress
 
 from benchmarks.tracking.sequences import Frame
-from benchmarks.tracking.trackers import MEAN_SHIFT, OURS, Window, contenders
+from benchmarks.tracking.trackers import MEAN_SHIFT, OURS, Contender, Window
 from meanshiftpp.tracking.clips import light
 
 SIDE, BLOCK, ROUNDS = 100, 17, 3
@@ -43,10 +44,10 @@ def make_scene() -> tuple[list[Frame], Window]:
     return [frame.repeat(2, axis=0).repeat(2, axis=1) for frame, _ in clip], start
 
 
-def measure_in_turns(bar: Progress) -> Timings:
+def measure_in_turns(trackers: Mapping[str, Contender], bar: Progress) -> Timings:
     """Let all contenders track the same frames, block by block."""
     frames, start = make_scene()
-    timed = [each for name, each in contenders().items() if name in TIMED]
+    timed = [each for name, each in trackers.items() if name in TIMED]
     seconds: dict[str, list[float]] = {each.name: [] for each in timed}
     blocks = range(1, len(frames), BLOCK)
     task = bar.add_task("times", total=ROUNDS * len(blocks) * len(timed))

@@ -1,7 +1,7 @@
 """The contenders: three variants of ours, and the trackers that the installed OpenCV has.
 
-OpenCV expects BGR frames; they are converted before the clock starts. OpenCV runs on one thread.
-Times are CPU times.
+NanoTrack and DaSiamRPN need files with trained networks, given by path. OpenCV expects BGR frames;
+they are converted before the clock starts. OpenCV runs on one thread. Times are CPU times.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
+from pathlib import Path
 from time import process_time
 from typing import Any, Protocol
+from zlib import crc32
 
 import numpy as np
 
@@ -40,11 +42,15 @@ class Contender:
     name: str
     make: Callable[[], Tracker]
     own: bool = False
+    models: tuple[Path, ...] = ()
 
     @property
     def version(self) -> str:
-        """The version of our code, or of OpenCV."""
-        return code_version(*LAYERS) if self.own else f"OpenCV {_cv2().__version__}"
+        """The version of our code, or of OpenCV and the files of the network."""
+        if self.own:
+            return code_version(*LAYERS)
+        crcs = [f"{crc32(path.read_bytes()):08x}" for path in self.models]
+        return " ".join([f"OpenCV {_cv2().__version__}", *crcs])
 
     def convert(self, frame: Frame) -> Frame:
         """Convert an RGB frame to the order of channels that the tracker expects."""
@@ -113,6 +119,27 @@ def _opencv_tracker(name: str) -> Contender | None:
         if make is not None:
             return Contender(name, make)
     return None
+
+
+NETWORKS = {  # the fields of the parameters that hold the files of a network
+    "Nano": ("backbone", "neckhead"),
+    "DaSiamRPN": ("model", "kernel_cls1", "kernel_r1"),
+}
+
+
+def network_tracker(name: str, models: Sequence[Path]) -> Contender:
+    """Return a tracker of OpenCV with a trained network; raise FileNotFoundError if it has none."""
+    if missing := [str(path) for path in models if not path.is_file()]:
+        raise FileNotFoundError(f"{name}: expected a file of the network; found no {missing[0]}")
+
+    def make() -> Tracker:
+        parameters = getattr(_cv2(), f"Tracker{name}_Params")()
+        for field, path in zip(NETWORKS[name], models, strict=True):
+            setattr(parameters, field, str(path))
+        created: Tracker = getattr(_cv2(), f"Tracker{name}_create")(parameters)
+        return created
+
+    return Contender(name, make, models=tuple(models))
 
 
 def opencv_version() -> str:

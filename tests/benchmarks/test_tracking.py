@@ -18,8 +18,15 @@ from benchmarks.tracking.metrics import (
     score,
     success_curve,
 )
+from benchmarks.tracking.restarts import (
+    Segment,
+    expected_average_overlap,
+    track_segments,
+    usual_lengths,
+)
 from benchmarks.tracking.sequences import VideoSequence, load
 from benchmarks.tracking.track_cache import TrackCache
+from benchmarks.tracking.trackers import Contender
 
 from meanshiftpp.tracking.clips import lookalike
 
@@ -80,6 +87,7 @@ def test_errors_name_the_missing_data(folder, tmp_path, capsys):
     for arguments, message in [
         ([str(tmp_path / "empty")], "found none"),
         ([str(folder), "--only", "Cat"], "unknown sequence 'Cat'; choose from Ball, vot_ball"),
+        ([str(folder), "--nano", "a.onnx", "b.onnx"], "a file of the network; found no a.onnx"),
     ]:
         with pytest.raises(SystemExit):
             main(arguments)
@@ -131,6 +139,49 @@ def test_loss_reports_count_every_frame():
     assert math.isnan(LossReports(4, 0, 0, 0).precision)
 
 
+# -- restarts --------------------------------------------------------------------------------------
+
+
+class Still:
+    """A tracker whose window stays where it started."""
+
+    def init(self, frame, window):
+        self.window = window
+
+    def update(self, frame):
+        return True, self.window
+
+
+def test_a_tracker_starts_again_five_frames_after_a_failure():
+    """The object jumps away in frame 2; the next start is frame 7."""
+    truth = boxes(*[[0, 0, 10, 10]] * 2, *[[50, 0, 10, 10]] * 8)
+    steps: list[int] = []
+    contender = Contender("still", Still, own=True)
+    segments = track_segments(contender, [None] * 10, truth, partial(steps.append, 1))
+    assert [(each.overlaps.tolist(), each.failed) for each in segments] == [
+        ([1.0, 0.0], True),
+        ([1.0, 1.0], False),
+    ]
+    assert len(steps) == 4
+
+
+def test_a_start_waits_for_the_object():
+    truth = boxes([0, 0, 10, 10], [50, 0, 10, 10], *[NAN] * 6, *[[5, 5, 10, 10]] * 3)
+    contender = Contender("still", Still, own=True)
+    segments = track_segments(contender, [None] * 11, truth, lambda: None)
+    assert [each.overlaps.tolist() for each in segments] == [[0.0], [1.0, 1.0]]
+
+
+def test_the_expected_overlap_counts_zeros_after_a_failure_and_ignores_short_segments():
+    failed = Segment(np.array([0.8, 0.0]), True)
+    ended = Segment(np.array([0.6, 0.6, 0.6]), False)
+    assert expected_average_overlap([failed, ended], [2]) == pytest.approx((0.4 + 0.6) / 2)
+    assert expected_average_overlap([failed, ended], [4]) == pytest.approx(0.2)
+    assert expected_average_overlap([failed, ended], [2, 4]) == pytest.approx(0.35)
+    assert math.isnan(expected_average_overlap([ended], [4]))
+    assert usual_lengths([10, 20, 30, 40, 50]) == range(20, 41)
+
+
 # -- the benchmark ---------------------------------------------------------------------------------
 
 
@@ -161,6 +212,7 @@ def test_the_whole_benchmark_with_all_available_trackers(folder, tmp_path, capsy
     assert "mean IoU" in capsys.readouterr().out
     written = json.loads((out / "tracking.json").read_text())
     assert written["trackers"]["Tracker"]["mean"]["iou"] > 0.5  # five easy frames
+    assert written["trackers"]["Tracker"]["expected_average_overlap"] > 0.5
     assert set(written["trackers"]) == set(contenders())
     assert set(written["trackers"]["adapt=None"]["sequences"]) == {"Ball", "vot_ball"}
     assert sorted(path.name for path in (out / "strips").iterdir()) == ["Ball.jpg", "vot_ball.jpg"]

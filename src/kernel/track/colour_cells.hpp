@@ -50,35 +50,44 @@ class ColourCells {
 
     // The id of a pixel.
     uint16_t of(const Frame& frame, i64 y, i64 x) const {
-        const Row row(frame, y);
-        return of(frame, row, x);
+        uint16_t id;
+        read(frame, y, x, 1, 1, &id);
+        return id;
     }
-    // The rows that the edges of a row of pixels are read from.
-    struct Row {
-        const uint8_t *here, *above, *below;
-        Row(const Frame& frame, i64 y)
-            : here(frame.at(y, 0)),
-              above(frame.at(std::max<i64>(y - kReach, 0), 0) + frame.channel),
-              below(frame.at(std::min(y + kReach, frame.height - 1), 0) + frame.channel) {}
-    };
-    uint16_t of(const Frame& frame, const Row& row, i64 x) const {
-        constexpr int drop = 8 - kBits;
-        const uint8_t* pixel = row.here + x * frame.column;
-        const uint8_t* green = row.here + frame.channel;
-        const u32 colour = table_[static_cast<size_t>(pixel[0] >> drop) << (2 * kBits) |
-                                  static_cast<size_t>(pixel[frame.channel] >> drop) << kBits |
-                                  static_cast<size_t>(pixel[2 * frame.channel] >> drop)];
-        const int across = std::abs(green[std::min(x + kReach, frame.width - 1) * frame.column] -
-                                    green[std::max<i64>(x - kReach, 0) * frame.column]);
-        const int along = std::abs(row.below[x * frame.column] - row.above[x * frame.column]);
-        const u32 edge = across + along < kEdgeStep ? 0 : across >= along ? 1 : 2;
-        return static_cast<uint16_t>(colour + edge * static_cast<u32>(cells_.size()));
+    // OUT ids of n pixels of a row, every `step` pixels from x on.
+    void read(const Frame& frame, i64 y, i64 x, i64 step, i64 n, uint16_t* ids) const {
+        const uint8_t* pixel = frame.at(y, x);
+        const i64 green = frame.channel, blue = 2 * frame.channel, next = step * frame.column;
+        const i64 above = green + (std::max<i64>(y - kReach, 0) - y) * frame.row;
+        const i64 below = green + (std::min(y + kReach, frame.height - 1) - y) * frame.row;
+        auto read_to = [&](i64 end, auto&& before, auto&& after) {
+            for (; x < end; x += step, pixel += next)
+                *ids++ =
+                    id_of(pixel[0], pixel[green], pixel[blue],
+                          pixel[green + after(x)] - pixel[green - before(x)], pixel[below] - pixel[above]);
+        };
+        // Beyond the frame, the edge is taken for the pixel.
+        const i64 end = x + n * step, inner_end = std::min(end, frame.width - kReach);
+        auto inside = [reach = kReach * frame.column](i64) { return reach; };
+        auto before = [&](i64 at) { return std::min(at, kReach) * frame.column; };
+        auto after = [&](i64 at) { return std::min(kReach, frame.width - 1 - at) * frame.column; };
+        read_to(std::min(end, kReach), before, after);
+        read_to(inner_end, inside, inside);
+        read_to(end, before, after);
     }
 
   private:
     static constexpr int kBits = 6;
     static constexpr i64 kReach = 2;      // pixels to either side
     static constexpr int kEdgeStep = 28;  // the difference in green that makes an edge
+    // IN the changes of green across and along.
+    uint16_t id_of(u32 red, u32 green, u32 blue, int across, int along) const {
+        constexpr int drop = 8 - kBits;
+        const u32 colour = table_[(red >> drop) << (2 * kBits) | (green >> drop) << kBits | blue >> drop];
+        across = std::abs(across), along = std::abs(along);
+        const u32 edge = across + along < kEdgeStep ? 0 : across >= along ? 1 : 2;
+        return static_cast<uint16_t>(colour + edge * static_cast<u32>(cells_.size()));
+    }
     static i64 centred_cell(float x, double side) {
         return static_cast<i64>(cell_of(quotient_of(x, side) + 0.5));
     }

@@ -17,8 +17,8 @@ namespace mspp {
 template <i64 kSamples>
 struct SampleAxis {
     static constexpr int kParts = 64;
-    std::array<i64, kSamples> offset;  // in bytes, of the pixel before
-    std::array<int, kSamples> part;    // of the way to the next pixel, in units of 1/64
+    std::array<i64, kSamples> offset;    // in bytes, of the pixel before
+    std::array<int16_t, kSamples> part;  // of the way to the next pixel, in units of 1/64
 
     // One more sample at either end; places outside the frame have the colour of its edge.
     SampleAxis(double centre, double side, i64 n_pixels, i64 stride) {
@@ -28,7 +28,7 @@ struct SampleAxis {
             const i64 at = std::clamp<i64>((first + i * step) >> 4, 0, (n_pixels - 1) * kParts);
             const i64 pixel = std::min(at / kParts, std::max<i64>(n_pixels - 2, 0));
             offset[i] = pixel * stride;
-            part[i] = static_cast<int>(at - pixel * kParts);
+            part[i] = static_cast<int16_t>(at - pixel * kParts);
         }
     }
 };
@@ -37,54 +37,67 @@ template <i64 kCells, i64 kPer>  // cells, and samples of a cell, along each axi
 class EdgeCells {
   public:
     static constexpr i64 kDirections = 8;
+    static constexpr i64 kSize = kCells * kCells;
     static constexpr i64 kSamples = kCells * kPer + 2;
     using Axis = SampleAxis<kSamples>;
+    using Planes = std::array<std::array<float, kSize>, kDirections>;
 
-    // OUT cells (kCells, kCells, kDirections), each from 0 to 1.
-    void read(const Frame& frame, const Axis& xs, const Axis& ys, float* cells) {
+    // OUT cells: a plane for each direction, with values from 0 to 1.
+    void read(const Frame& frame, const Axis& xs, const Axis& ys, Planes& cells) {
         sample(frame, xs, ys);
-        collect();
+        collect(cells);
         normalise(cells);
     }
 
   private:
+    static constexpr i64 kInner = kCells * kPer;      // samples in cells, along each axis
     static constexpr float kFloor = 4 * kPer * kPer;  // weaker edges count less
     static constexpr float kMost = 0.4f;              // of a cell's edges in one direction
 
+    // Interpolates green. Weights and values between rows fit 16 bits, which the processor multiplies
+    // fastest.
     void sample(const Frame& frame, const Axis& xs, const Axis& ys) {
         const i64 right = frame.width > 1 ? frame.column : 0, down = frame.height > 1 ? frame.row : 0;
+        std::array<int16_t, kSamples> top, top_right, bottom, bottom_right;
         for (i64 j = 0; j < kSamples; ++j) {
-            const uint8_t* row = frame.data + ys.offset[j] + frame.channel;  // green
-            const int y = ys.part[j];
+            const uint8_t* row = frame.data + ys.offset[j] + frame.channel;
             for (i64 i = 0; i < kSamples; ++i) {
                 const uint8_t* p = row + xs.offset[i];
-                const int x = xs.part[i];
-                const int top = p[0] * (Axis::kParts - x) + p[right] * x;
-                const int bottom = p[down] * (Axis::kParts - x) + p[down + right] * x;
-                light_[j * kSamples + i] = top * (Axis::kParts - y) + bottom * y;
+                top[i] = p[0], top_right[i] = p[right], bottom[i] = p[down],
+                bottom_right[i] = p[down + right];
+            }
+            const int16_t y = ys.part[j], rest = Axis::kParts - y;
+            int* out = light_.data() + j * kSamples;
+            for (i64 i = 0; i < kSamples; ++i) {
+                const int16_t x = xs.part[i];
+                const int16_t above = static_cast<int16_t>(top[i] * (Axis::kParts - x) + top_right[i] * x);
+                const int16_t below =
+                    static_cast<int16_t>(bottom[i] * (Axis::kParts - x) + bottom_right[i] * x);
+                out[i] = above * rest + below * y;
             }
         }
     }
 
-    void collect() {
-        edges_.fill(0);
+    // Adds up the strengths of the edges in each cell by direction, between the two nearest ones.
+    void collect(Planes& cells) {
         constexpr float unit = 1.0f / (Axis::kParts * Axis::kParts);
-        for (i64 j = 0; j < kCells * kPer; ++j) {
+        for (auto& plane : cells) plane.fill(0);
+        for (i64 j = 0; j < kInner; ++j) {
             const int* p = light_.data() + (j + 1) * kSamples + 1;
-            std::array<float, kCells * kPer> strength, direction;
-            for (i64 i = 0; i < kCells * kPer; ++i) {
+            std::array<float, kInner> before, after;
+            std::array<int, kInner> direction;
+            for (i64 i = 0; i < kInner; ++i) {
                 const float dx = static_cast<float>(p[i + 1] - p[i - 1]) * unit;
                 const float dy = static_cast<float>(p[i + kSamples] - p[i - kSamples]) * unit;
-                strength[i] = std::sqrt(dx * dx + dy * dy);
-                direction[i] = direction_of(dx, dy);
+                const float strength = std::sqrt(dx * dx + dy * dy), turn = direction_of(dx, dy);
+                direction[i] = static_cast<int>(turn);
+                after[i] = strength * (turn - static_cast<float>(direction[i]));
+                before[i] = strength - after[i];
             }
-            float* row = edges_.data() + j / kPer * kCells * kDirections;
-            for (i64 i = 0; i < kCells * kPer; ++i) {
-                float* cell = row + i / kPer * kDirections;
-                const int before = static_cast<int>(direction[i]);
-                const float after = strength[i] * (direction[i] - static_cast<float>(before));
-                cell[before & (kDirections - 1)] += strength[i] - after;
-                cell[(before + 1) & (kDirections - 1)] += after;
+            for (i64 i = 0; i < kInner; ++i) {
+                const i64 cell = j / kPer * kCells + i / kPer;
+                cells[direction[i] & (kDirections - 1)][cell] += before[i];
+                cells[(direction[i] + 1) & (kDirections - 1)][cell] += after[i];
             }
         }
     }
@@ -98,31 +111,28 @@ class EdgeCells {
     }
 
     // Divides each cell by the strength of the edges in it and the cells around it.
-    void normalise(float* cells) const {
-        std::array<float, kCells * kCells> energy, across{};
-        for (i64 k = 0; k < kCells * kCells; ++k) {
-            float sum = 0;
-            for (i64 c = k * kDirections; c < (k + 1) * kDirections; ++c) sum += edges_[c] * edges_[c];
-            energy[k] = sum;
+    static void normalise(Planes& cells) {
+        std::array<float, kSize> energy{}, across, scale;
+        for (const auto& plane : cells)
+            for (i64 k = 0; k < kSize; ++k) energy[k] += plane[k] * plane[k];
+        for (i64 k = 0; k < kSize; k += kCells) {
+            for (i64 x = 1; x < kCells - 1; ++x)
+                across[k + x] = energy[k + x - 1] + energy[k + x] + energy[k + x + 1];
+            const i64 last = k + kCells - 1;
+            across[k] = energy[k] + energy[k] + energy[k + 1];
+            across[last] = energy[last - 1] + energy[last] + energy[last];
         }
-        for (i64 y = 0; y < kCells; ++y)
+        for (i64 y = 0; y < kCells; ++y) {
+            const float* here = across.data() + y * kCells;
+            const float *above = y > 0 ? here - kCells : here, *below = y < kCells - 1 ? here + kCells : here;
             for (i64 x = 0; x < kCells; ++x)
-                across[y * kCells + x] = energy[y * kCells + std::max<i64>(x - 1, 0)] +
-                                         energy[y * kCells + x] +
-                                         energy[y * kCells + std::min(x + 1, kCells - 1)];
-        for (i64 y = 0; y < kCells; ++y)
-            for (i64 x = 0; x < kCells; ++x) {
-                const float around = across[std::max<i64>(y - 1, 0) * kCells + x] + across[y * kCells + x] +
-                                     across[std::min(y + 1, kCells - 1) * kCells + x];
-                const float scale = 1 / std::sqrt(around / 9 + kFloor * kFloor);
-                const i64 first = (y * kCells + x) * kDirections;
-                for (i64 c = first; c < first + kDirections; ++c)
-                    cells[c] = std::min(edges_[c] * scale, kMost);
-            }
+                scale[y * kCells + x] = 1 / std::sqrt((above[x] + here[x] + below[x]) / 9 + kFloor * kFloor);
+        }
+        for (auto& plane : cells)
+            for (i64 k = 0; k < kSize; ++k) plane[k] = std::min(plane[k] * scale[k], kMost);
     }
 
     std::array<int, kSamples * kSamples> light_;
-    std::array<float, kCells * kCells * kDirections> edges_;
 };
 
 }  // namespace mspp

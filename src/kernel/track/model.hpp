@@ -69,7 +69,7 @@ class ColourModel {
         for (size_t k = 0; k < object_.size(); ++k) {
             const float o = object_[k];
             const float weight = (1 - half) * contrast(o, ring_[k]) + half * contrast(o, rival_[k]);
-            weights_[k] = static_cast<i32>(std::floor(weight * kUnit + 0.5f));
+            weights_[k] = floor_of(weight * kUnit + 0.5f);
         }
     }
 
@@ -82,6 +82,11 @@ class ColourModel {
     }
 
   private:
+    // std::floor, without the call that it is on processors before SSE4.1.
+    static i32 floor_of(float x) {
+        const i32 towards_0 = static_cast<i32>(x);
+        return towards_0 - (static_cast<float>(towards_0) > x);
+    }
     // From -1 to 1; near 0 if both shares are below the floor.
     float contrast(float share, float other) const { return (share - other) / (share + other + floor_); }
 

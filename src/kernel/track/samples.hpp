@@ -30,8 +30,7 @@ struct Samples {
                 continue;
             }
             std::fill(out, out + first, none);
-            const ColourCells::Row row(frame, at);
-            for (i64 i = first; i < last; ++i) out[i] = cells.of(frame, row, x + i * step);
+            cells.read(frame, at, x + first * step, step, last - first, out + first);
             std::fill(out + last, out + nx, none);
         }
     }

@@ -102,6 +102,7 @@ class ShapeFilter {
     static constexpr i64 kPer = 2;       // samples of a cell along each axis
     static constexpr i64 kChannels = 6;  // pairs: 8 directions of edges, 3 colours, 0
     using Edges = EdgeCells<kMapSide, kPer>;
+    using Plane = std::array<float, kMapSize>;
 
     // Interpolates between four neighbours, with a smooth slope.
     struct Taps {
@@ -130,44 +131,49 @@ class ShapeFilter {
         const double side = settings_.patch * window.mean_side();
         const typename Edges::Axis xs(window.x, side, frame.width, frame.column);
         const typename Edges::Axis ys(window.y, side, frame.height, frame.row);
-        edges_.read(frame, xs, ys, cells_.data());
+        edges_.read(frame, xs, ys, cells_);
         read_colours(frame, xs, ys);
-        for (i64 y = 0; y < kMapSide; ++y)
-            for (i64 x = 0; x < kMapSide; ++x) {
-                const i64 k = y * kMapSide + x;
-                const float fade = fade_[y] * fade_[x];
-                for (i64 c = 0; c < 4; ++c) {
-                    maps_[c].re[k] = fade * cells_[8 * k + 2 * c];
-                    maps_[c].im[k] = fade * cells_[8 * k + 2 * c + 1];
-                }
-                maps_[4].re[k] = fade * colours_[3 * k], maps_[4].im[k] = fade * colours_[3 * k + 1];
-                maps_[5].re[k] = fade * colours_[3 * k + 2], maps_[5].im[k] = 0;
-            }
+        for (i64 c = 0; c < 4; ++c) fade(cells_[2 * c], maps_[c].re), fade(cells_[2 * c + 1], maps_[c].im);
+        fade(colours_[0], maps_[4].re), fade(colours_[1], maps_[4].im);
+        fade(colours_[2], maps_[5].re), maps_[5].im.fill(0);
         for (ComplexMap& map : maps_) fourier_.forward(map);
+    }
+    // OUT to: the values, fading to 0 at the borders of the patch.
+    void fade(const Plane& values, Plane& to) const {
+        for (i64 y = 0; y < kMapSide; ++y)
+            for (i64 x = 0; x < kMapSide; ++x)
+                to[y * kMapSide + x] = fade_[y] * fade_[x] * values[y * kMapSide + x];
     }
     // The mean colour of each cell, less that of the patch: green, red less green, blue less green.
     void read_colours(const Frame& frame, const typename Edges::Axis& xs, const typename Edges::Axis& ys) {
-        std::array<i64, 3> total{};
-        std::array<int, 3 * kMapSize> sums{};
-        for (i64 j = 0; j < kMapSide * kPer; ++j)
+        std::array<std::array<int, kMapSize>, 3> sums{};
+        for (i64 j = 0; j < kMapSide * kPer; ++j) {
+            const uint8_t* row = frame.data + ys.offset[j + 1];
+            const i64 first = j / kPer * kMapSide;
             for (i64 i = 0; i < kMapSide * kPer; ++i) {
-                const uint8_t* p = frame.data + ys.offset[j + 1] + xs.offset[i + 1];
-                int* cell = &sums[3 * (j / kPer * kMapSide + i / kPer)];
+                const uint8_t* p = row + xs.offset[i + 1];
+                const i64 cell = first + i / kPer;
                 const int green = p[frame.channel];
-                cell[0] += green, cell[1] += p[0] - green, cell[2] += p[2 * frame.channel] - green;
+                sums[0][cell] += green, sums[1][cell] += p[0] - green;
+                sums[2][cell] += p[2 * frame.channel] - green;
             }
-        for (i64 k = 0; k < 3 * kMapSize; ++k) total[k % 3] += sums[k];
-        const float unit = 1.0f / (255 * kPer * kPer);
-        for (i64 k = 0; k < 3 * kMapSize; ++k)
-            colours_[k] = (static_cast<float>(sums[k]) - static_cast<float>(total[k % 3]) / kMapSize) * unit;
+        }
+        constexpr float unit = 1.0f / (255 * kPer * kPer);
+        for (int c = 0; c < 3; ++c) {
+            int total = 0;
+            for (int sum : sums[c]) total += sum;
+            const float mean = static_cast<float>(total) / kMapSize;
+            for (i64 k = 0; k < kMapSize; ++k)
+                colours_[c][k] = (static_cast<float>(sums[c][k]) - mean) * unit;
+        }
     }
 
     const TrackSettings& settings_;
     Fourier fourier_;
     Edges edges_;
     std::array<float, kMapSide> fade_;
-    std::array<float, kMapSize * Edges::kDirections> cells_;
-    std::array<float, kMapSize * 3> colours_;
+    typename Edges::Planes cells_;
+    std::array<Plane, 3> colours_;
     std::array<ComplexMap, kChannels> maps_, filter_, first_;
     ComplexMap peak_, response_;
     std::array<float, kMapSize> power_{}, first_power_{};

@@ -81,7 +81,7 @@ class SizeFilter {
     static constexpr i64 kScales = 17, kFrequencies = kScales / 2 + 1;
     static constexpr i64 kCells = 6;
     using Edges = EdgeCells<kCells, 4>;
-    static constexpr i64 kValues = kCells * kCells * Edges::kDirections;
+    static constexpr i64 kValues = Edges::kSize * Edges::kDirections;
 
     // Sets the spectrum along the scales of each value of a cell. Scales at either side of the middle have
     // the same cosines and opposite sines.
@@ -89,16 +89,17 @@ class SizeFilter {
         constexpr i64 middle = kScales / 2;
         for (i64 k = 0; k < kScales; ++k)
             edges_.read(frame, {window.x, window.w * scales_[k], frame.width, frame.column},
-                        {window.y, window.h * scales_[k], frame.height, frame.row}, cells_[k].data());
+                        {window.y, window.h * scales_[k], frame.height, frame.row}, cells_[k]);
+        const float* at_middle = values(middle);
         for (i64 f = 0; f < kFrequencies; ++f)
-            for (i64 d = 0; d < kValues; ++d)
-                re_[f * kValues + d] = cells_[middle][d], im_[f * kValues + d] = 0;
+            for (i64 d = 0; d < kValues; ++d) re_[f * kValues + d] = at_middle[d], im_[f * kValues + d] = 0;
         for (i64 k = 1; k <= middle; ++k) {
             const float fade = fade_[middle + k];
+            const float *larger = values(middle + k), *smaller = values(middle - k);
             std::array<float, kValues> even, odd;
             for (i64 d = 0; d < kValues; ++d) {
-                even[d] = fade * (cells_[middle + k][d] + cells_[middle - k][d]);
-                odd[d] = fade * (cells_[middle + k][d] - cells_[middle - k][d]);
+                even[d] = fade * (larger[d] + smaller[d]);
+                odd[d] = fade * (larger[d] - smaller[d]);
             }
             for (i64 f = 0; f < kFrequencies; ++f) {
                 const float c = cos_[f][k], s = sin_[f][k];
@@ -110,10 +111,12 @@ class SizeFilter {
         }
     }
 
+    const float* values(i64 scale) const { return cells_[scale][0].data(); }
+
     const TrackSettings& settings_;
     Edges edges_;
     std::array<std::array<float, kScales>, kFrequencies> cos_, sin_;  // by the distance from the middle
-    std::array<std::array<float, kValues>, kScales> cells_;
+    std::array<typename Edges::Planes, kScales> cells_;
     std::array<float, kFrequencies> peak_{}, power_{};  // of each frequency
     std::array<float, kScales> fade_;
     std::array<double, kScales> scales_;
