@@ -76,7 +76,7 @@ def cluster(
             min=0, metavar="T", help="Stop when all points together move less than T bandwidths."
         ),
     ] = 1e-3,
-    max_iter: Annotated[int, typer.Option(min=1, metavar="N", help="Stop after N steps.")] = 300,
+    max_iter: Annotated[int, typer.Option(min=1, metavar="N", help="Stop after N steps.")] = 10_000,
     min_cluster_size: Annotated[
         int,
         typer.Option(min=1, metavar="N", help="Clusters of fewer points are noise, with label -1."),
@@ -132,7 +132,7 @@ def cluster(
             check_output(output)
         if plot:
             check_plot(plot)
-        source = open_source(files, columns)
+        source = open_source(files, columns, grid)
         check_periods(periodic, source.columns)
         check_no_overwrite([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         if output:
