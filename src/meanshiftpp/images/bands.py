@@ -1,8 +1,8 @@
 """Bands of any number and unit: scaled by their range, and compared along a few common axes.
 
-Bands of a scene differ in unit and spread: reflectances in 8 or 16 bits, temperatures, heights. Each
-is divided by the range of most of its values, so that none dominates and clouds or dead pixels do
-not set the scale. The axes of largest variance then separate what the bands have in common.
+Bands of a scene differ in unit and spread: reflectances in 8 or 16 bits, temperatures, heights.
+Each is divided by the range of most of its values, so that none dominates and clouds or dead pixels
+do not set the scale. The axes of largest variance then separate what the bands have in common.
 
 A region of a map has a size on the ground, so the number of regions grows with the scene. In a
 photograph it does not, because a larger photograph shows the same objects with more pixels.
@@ -61,7 +61,7 @@ class BandAxes:
     def __call__(self, values: NDArray[Any]) -> NDArray[np.float32]:
         """Return the components of pixels."""
         components = (values.astype(np.float64) - self.origin) @ self.axes
-        return components.astype(np.float32)  # type: ignore[no-any-return]
+        return components.astype(np.float32)
 
 
 def scene_level(components: NDArray[np.float32]) -> float:
@@ -71,4 +71,5 @@ def scene_level(components: NDArray[np.float32]) -> float:
     contrast in units of the image's spread. The factor turns both into fixed units.
     """
     spread = math.sqrt(float(components.var(axis=0, dtype=np.float64).sum())) or SPREAD
-    return min(math.sqrt(SCENE_SIZE / len(components)), 1.0) * (SPREAD / spread) ** _CONTRAST
+    share = min(math.sqrt(SCENE_SIZE / len(components)), 1.0)
+    return share * math.pow(SPREAD / spread, _CONTRAST)

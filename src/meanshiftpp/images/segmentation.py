@@ -235,10 +235,7 @@ class Hierarchy:
         smallest = 1 if min_size is None else as_whole(min_size, "min_size", 1)
         smallest = min(smallest, len(self._colours))
         n_threads = thread_count(self._n_threads)
-        if regions is None:
-            wanted = self.n_regions(detail)
-        else:
-            wanted = as_whole(regions, "regions", 1)
+        wanted = self.n_regions(detail) if regions is None else as_whole(regions, "regions", 1)
         labels = self._tree.cut(self._colours, wanted, smallest, n_threads)
         return _label_image(labels, self._pixels, self._start_label)
 

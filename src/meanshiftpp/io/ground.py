@@ -53,10 +53,10 @@ class Ground:
         n_rows, n_columns = shape
         rows = first_row + 0.5 + np.arange(n_rows)[:, None]
         columns = 0.5 + (np.arange(n_columns)[None] if t.d else np.zeros((1, 1)))
-        return size * _square_degree(t.d * columns + t.e * rows + t.f)
+        return np.asarray(size * square_degree(t.d * columns + t.e * rows + t.f))
 
 
-def _square_degree(latitude: NDArray[np.float64]) -> NDArray[np.float64]:
+def square_degree(latitude: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the area of a square degree in square metres."""
     sine = np.sin(np.radians(latitude))
     radii = _EQUATOR**2 * (1 - _E2) / (1 - _E2 * sine**2) ** 2  # product of both radii of curvature

@@ -98,7 +98,7 @@ def trace(stripes: Iterable[Stripe]) -> Iterator[Piece]:
 
 
 def connected_pieces(labels: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Number the connected pieces of a label image from 0; negative labels become -1.
+    """Return the number of each pixel's connected piece, from 0; -1 for negative labels.
 
     Pixels are connected along rows and columns. Runs of pixels are joined instead of single ones.
     """
