@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,6 @@ from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from meanshiftpp.apps.cli.segment_run import Task
-
-MAP_FORMATS = (".gpkg", ".geojson")  # of `io.vectors`, which imports NumPy
-
-
-def is_map(target: Path) -> bool:
-    """Return whether a result is a file of polygons."""
-    return target.suffix.lower() in MAP_FORMATS
 
 
 def write_map(job: Job, task: Task, bar: Any) -> tuple[tuple[int, int], int, float]:

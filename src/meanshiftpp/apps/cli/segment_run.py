@@ -14,8 +14,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from meanshiftpp.apps.cli.console import error_text, progress, warning_text
+from meanshiftpp.apps.cli.options import is_map
 from meanshiftpp.apps.cli.segment_files import Job, Style, media_files
-from meanshiftpp.apps.cli.segment_maps import is_map, write_map
+from meanshiftpp.apps.cli.segment_maps import write_map
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError
 
 if TYPE_CHECKING:
