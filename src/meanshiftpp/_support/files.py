@@ -34,6 +34,7 @@ __all__ = [
     "check_writable",
     "known_suffix",
     "real_path",
+    "scratch_folder",
     "suffix_of",
 ]
 
@@ -89,6 +90,22 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise
         except OSError as error:
             raise _access_error("write", path, error) from error
+
+
+@contextmanager
+def scratch_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a new folder next to `path`, for files that a library makes; it is removed on exit."""
+    folder = real_path(path).parent / leftovers.new_name()
+    lock = None
+    try:
+        try:
+            lock = leftovers.create_folder(folder)
+        except OSError as error:
+            raise _access_error("write", path, error) from error
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        leftovers.release(lock)
 
 
 def check_readable(path: str | os.PathLike[str]) -> None:

@@ -17,9 +17,9 @@ from meanshiftpp import _kernel
 from meanshiftpp._support.checks import thread_count
 from meanshiftpp._support.devices import as_array, module_of, on_gpu
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.images.bands import BandAxes
 
 SPACES = ("rgb", "lab", "luv", "hsv")
-_BAND_SPREAD = 15.0  # total standard deviation of bands that are not in a colour space
 
 
 class DarkImageWarning(UserWarning):
@@ -53,6 +53,7 @@ class Pixels:
     channel_axis: int | None
     n_colour_channels: int  # an alpha channel may follow them
     image_dtype: np.dtype[Any]  # of the image as passed in
+    axes: BandAxes | None = None  # of the scene that this is a part of; by default its own
 
     def colour_vectors(self) -> NDArray[np.float32]:
         """Return three numbers per pixel, on a scale that suits the comparison of borders."""
@@ -60,7 +61,12 @@ class Pixels:
             return np.ascontiguousarray(self.features, np.float32)
         if self.space is not None:
             return _padded(self.features)
-        return _padded(principal_components(self.features, self.mask))
+        return _padded(self.components())
+
+    def components(self) -> NDArray[np.float32]:
+        """Return at most three numbers per pixel for bands that are not in a colour space."""
+        axes = self.axes or BandAxes.of(self.features, self.mask)
+        return axes(self.features)
 
     def lab(self, n_threads: int) -> NDArray[np.float32]:
         """Return the colours in Lab, whatever `space` is; it may not be None."""
@@ -129,22 +135,6 @@ def white_level(peak: int, dtype: np.dtype[Any]) -> tuple[int, bool]:
         return 255, True
     white = min(int(np.iinfo(dtype).max), 65535)
     return white, 8 * peak >= white
-
-
-def principal_components(
-    features: NDArray[Any], inside: NDArray[np.bool_] | None
-) -> NDArray[np.float32]:
-    """Project bands on their first (at most three) principal axes, scaled to a fixed spread."""
-    bands = features.astype(np.float64)
-    used = bands if inside is None else bands[inside]
-    centred = bands - used.mean(axis=0)
-    covariance = (
-        np.atleast_2d(np.cov(used, rowvar=False)) if len(used) > 1 else np.eye(bands.shape[1])
-    )
-    spread = math.sqrt(float(np.trace(covariance))) or 1.0
-    _, axes = np.linalg.eigh(covariance)
-    components = centred @ axes[:, ::-1][:, :3]
-    return np.asarray(components * (_BAND_SPREAD / spread), np.float32)
 
 
 # -- checks ------------------------------------------------------------------------------------

@@ -21,8 +21,9 @@ from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.images.bands import scene_level
 from meanshiftpp.images.merge_table import merge_table
-from meanshiftpp.images.pixels import Pixels, principal_components, read_pixels
+from meanshiftpp.images.pixels import Pixels, read_pixels
 
 CLUSTER_BANDWIDTH = {"rgb": 24.0, "lab": 8.0, "luv": 10.0, "hsv": 8.0}
 PIECE_BANDWIDTH = {"rgb": 8.0, "lab": 3.0, "luv": 4.0, "hsv": 3.0}
@@ -178,7 +179,7 @@ def merge_regions(
     colours = pixels.colour_vectors()
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape
-    piece_size = round(PIECE_SIZE * max(1.0, shape[1] * shape[2] / PIECE_IMAGE_SIZE))
+    growth = 1.0 if _is_scene(pixels) else max(1.0, shape[1] * shape[2] / PIECE_IMAGE_SIZE)
     threads = thread_count(n_threads)
     is_picture = pixels.space is not None and shape[0] == 1
     lab = pixels.lab(threads) if is_picture and pixels.space != "lab" else None
@@ -187,8 +188,8 @@ def merge_regions(
         labels,
         shape,
         weights,
-        piece_size,
-        max_level,
+        round(PIECE_SIZE * growth),
+        max_level * _level_factor(pixels, colours),
         threads,
         table if is_picture else None,
         lab,
@@ -225,6 +226,7 @@ class Hierarchy:
         self._tree, self._colours = tree, colours
         self._pixels, self._start_label = pixels, start_label
         self._n_threads = n_threads
+        self._level_factor = _level_factor(pixels, colours)
 
     def cut(
         self, detail: float = 1.0, *, regions: int | None = None, min_size: int | None = None
@@ -234,7 +236,7 @@ class Hierarchy:
         smallest = min(smallest, len(self._colours))
         n_threads = thread_count(self._n_threads)
         if regions is None:
-            wanted = self._tree.count(_level(detail))
+            wanted = self.n_regions(detail)
         else:
             wanted = min(as_whole(regions, "regions", 1), len(self._colours))
         labels = self._tree.cut(self._colours, wanted, smallest, n_threads)
@@ -242,7 +244,7 @@ class Hierarchy:
 
     def n_regions(self, detail: float = 1.0) -> int:
         """Count the regions at a level of detail, without labelling the image."""
-        return self._tree.count(_level(detail))
+        return self._tree.count(_level(detail) * self._level_factor)
 
 
 def quantize(
@@ -361,7 +363,7 @@ def _cluster(
     points = pixels.features
     if bandwidth is None:
         if pixels.space is None:
-            points = principal_components(points, pixels.mask)
+            points = pixels.components()
         if defaults is not None:
             bandwidth = defaults[pixels.space or "lab"]
         else:
@@ -422,6 +424,17 @@ def _label_image(labels: NDArray[np.int32], pixels: Pixels, start_label: int) ->
 def _level(detail: float) -> float:
     """Return the contrast up to which borders are merged; it is 1 for the default detail."""
     return 1.0 / as_positive(detail, "detail")
+
+
+def _is_scene(pixels: Pixels) -> bool:
+    """Return whether an image shows bands, whose regions have a size of their own."""
+    return pixels.space is None and len(pixels.shape) == 2
+
+
+def _level_factor(pixels: Pixels, colours: NDArray[np.float32]) -> float:
+    if not _is_scene(pixels):
+        return 1.0
+    return scene_level(colours if pixels.mask is None else colours[pixels.mask])
 
 
 def _checked_start_label(start_label: int) -> int:

@@ -34,7 +34,7 @@ from meanshiftpp.io.sources import (
 
 FORMATS = (".tif", ".tiff")
 NO_LABEL = -1
-_CACHE_MB = 64  # of blocks that GDAL keeps; its default grows with the memory of the machine
+CACHE_MB = 64  # of blocks that GDAL keeps; its default grows with the memory of the machine
 
 
 class PixelChunk(Chunk):
@@ -60,7 +60,7 @@ class RasterSource(Source):
         self.paths = paths
         check_readable(paths[0])
         rasterio = need("rasterio", "raster")
-        with _reading(paths[0]), _allowing_no_georeference():
+        with _reading(paths[0]), allowing_no_georeference():
             # Other drivers can read any file or address that a file names.
             self.raster = rasterio.open(paths[0], driver="GTiff")
         names = [name or f"band{j + 1}" for j, name in enumerate(self.raster.descriptions)]
@@ -100,10 +100,10 @@ class RasterSource(Source):
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
         path = self.paths[0]
         windows = self._windows()
-        with need("rasterio", "raster").Env(GDAL_CACHEMAX=_CACHE_MB):
+        with need("rasterio", "raster").Env(GDAL_CACHEMAX=CACHE_MB):
             for number in range(start, len(windows)):
                 with _reading(path):
-                    values, mask = self._read(windows[number])
+                    values, mask = self.read_window(windows[number])
                 points = values if mask is None else values[mask]
                 yield PixelChunk(
                     points,
@@ -117,7 +117,7 @@ class RasterSource(Source):
     def _position_at(self, share: float) -> int:
         return int(share * len(self._windows()))
 
-    def _read(self, window: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    def read_window(self, window: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
         """Return all pixels of a window and which of them have data; None if all have."""
         values = self.raster.read(self._bands, window=window)
         values = values.reshape(len(values), -1).T
@@ -137,7 +137,7 @@ class RasterLabels(LabelWriter):
         tall, wide = raster.block_shapes[0]
         tiled = wide < raster.width and not (tall % 16 or wide % 16)
         layout = {"blockxsize": wide, "blockysize": tall} if tiled else {}
-        with _writing(), _allowing_no_georeference():
+        with _writing(), allowing_no_georeference():
             self._raster = need("rasterio", "raster").open(
                 path,
                 "w",
@@ -171,7 +171,7 @@ class RasterLabels(LabelWriter):
 
     def close(self) -> None:
         """Finish the file, and raise an error if its content differs from the labels written."""
-        with _writing(), _allowing_no_georeference():
+        with _writing(), allowing_no_georeference():
             self._raster.close()
             if not self._is_intact():
                 raise OSError("the written labels cannot be read back; is the disk full?")
@@ -188,7 +188,7 @@ class RasterLabels(LabelWriter):
 
 
 @contextmanager
-def _allowing_no_georeference() -> Iterator[None]:
+def allowing_no_georeference() -> Iterator[None]:
     """Silence rasterio's warning about images without a georeference."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", need("rasterio.errors", "raster").NotGeoreferencedWarning)

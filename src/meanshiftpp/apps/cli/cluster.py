@@ -12,6 +12,7 @@ import typer
 
 from meanshiftpp.apps.cli.cluster_summary import Summary, print_summary
 from meanshiftpp.apps.cli.console import print_stderr, report_errors
+from meanshiftpp.apps.cli.metres import in_metres, to_degrees
 from meanshiftpp.apps.cli.options import (
     AsJson,
     Bandwidth,
@@ -27,6 +28,7 @@ from meanshiftpp.apps.cli.options import (
     check_periods,
     check_plot,
     free_memory,
+    is_map,
     open_source,
     parse_bandwidth,
     parse_periods,
@@ -45,9 +47,13 @@ def cluster(
             "-o",
             metavar="OUT",
             help="Output file: a table with all columns of FILE and the labels, .npy for labels "
-            "only, .tif for a raster, .las or .laz for a point cloud.",
+            "only, .tif for a raster, .las or .laz for a point cloud, .gpkg or .geojson for a map.",
         ),
     ] = None,
+    hulls: Annotated[
+        bool,
+        typer.Option("--hulls", help="Write hulls of the clusters to a map, instead of centers."),
+    ] = False,
     columns: Columns = None,
     as_json: AsJson = False,
     join: Join = None,
@@ -107,7 +113,8 @@ def cluster(
     a bandwidth, clusters are apart by a valley that is more than noise. Files that do not fit
     comfortably into memory are read twice, in chunks.
     """
-    bandwidths = None if bandwidth is None else parse_bandwidth(bandwidth)
+    metric = in_metres(bandwidth)
+    bandwidths = None if bandwidth is None or metric else parse_bandwidth(bandwidth)
     periods = parse_periods(periodic)
     factor = parse_strictness(strictness)
     joins = not (bandwidth or grid) if join is None else join
@@ -116,6 +123,8 @@ def cluster(
         _check_options_of_join(given)
     if strictness is not None and n_clusters is not None:
         raise typer.BadParameter("--n-clusters chooses the strictness, but --strictness was given")
+    if hulls and not (output and is_map(output)):
+        raise typer.BadParameter("--hulls needs a map; add -o with a .gpkg or .geojson file")
     limit = free_memory() // 4 if memory is None else parse_size(memory)
     if stream is False and checkpoint:
         raise typer.BadParameter("--checkpoint needs a stream, but --no-stream was given")
@@ -128,15 +137,22 @@ def cluster(
         from meanshiftpp.core.recipe import Recipe, min_weight_for
         from meanshiftpp.io.streams import check_output
 
-        if output:
+        if output and not is_map(output):
             check_output(output)
         if plot:
             check_plot(plot)
         source = open_source(files, columns, grid)
         check_periods(periodic, source.columns)
         check_no_overwrite([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
-        if output:
+        map_output = None
+        if output and is_map(output):
+            from meanshiftpp.apps.cli.cluster_maps import MapOutput
+
+            map_output = MapOutput(output, source, hulls=hulls, geographic=metric)
+        elif output:
             check_output(output, source)
+        if bandwidth and metric:
+            bandwidths, periods = to_degrees(bandwidth, source, periods)
         recipe = Recipe(
             bandwidths,
             resolution=resolution,
@@ -154,7 +170,7 @@ def cluster(
             work.stream(checkpoint, every)
         else:
             work.read()
-        summary = work.finish(output, plot)
+        summary = work.finish(map_output or output, plot)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
     if 2 * summary.sizes.count(1) > summary.points:

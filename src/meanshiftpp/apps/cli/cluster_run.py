@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from meanshiftpp.core.tree import JoinedModes, Tree
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.sources import Source
 from meanshiftpp.io.streams import write_labels
+
+if TYPE_CHECKING:
+    from meanshiftpp.apps.cli.cluster_maps import MapOutput
 
 SAMPLE = 1_000_000  # rows of a stream for the choice of a bandwidth and for a picture
 
@@ -92,17 +95,23 @@ class Clustering:
         self._search(grid)
         self._sizes = np.zeros(len(self._modes) + 1, np.int64)
 
-    def finish(self, output: Path | None, plot: Path | None) -> Summary:
-        """Write labels and picture, and return the summary."""
+    def finish(self, output: Path | MapOutput | None, plot: Path | None) -> Summary:
+        """Write labels or a map, and a picture, and return the summary."""
         if self._points is None and (plot or any(self._modes.grid.periods)):
             self._points = self._source.sample(SAMPLE)[0]
         summary = self._summary()
-        if output:
+        if isinstance(output, Path):
             with self._timed("write"):
                 summary.label_column = self._write(output)
             summary.output = str(output)
         if self._sizes is not None:
             self._count_labels(summary, self._sizes)
+            self._sizes = None
+        if output is not None and not isinstance(output, Path):
+            labels = self._label if self._labels is None else self._labels
+            with self._timed("write"):
+                summary.map = output.write(summary, labels, self._label)
+            summary.output = str(output.path)
         if plot:
             with spinner(f"drawing {plot}"):
                 self._draw(plot, summary)

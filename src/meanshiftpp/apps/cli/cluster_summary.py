@@ -39,6 +39,7 @@ class Summary:
     seconds: dict[str, float] = field(default_factory=dict)
     output: str | None = None
     label_column: str | None = None
+    map: str | None = None  # the number and kind of features, if the output is a map
     plot: str | None = None
 
 
@@ -64,7 +65,9 @@ def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
             yield "" if number else "valleys", str(valley)
     times = [f"{STAGES[stage]} {duration(time)}" for stage, time in summary.seconds.items()]
     yield "time", ", ".join(times)
-    if summary.output:
+    if summary.map:
+        yield "map", f"{summary.output}, {summary.map}"
+    elif summary.output:
         column = f", column {summary.label_column}" if summary.label_column else ""
         yield "labels", f"{summary.output}{column}"
     if summary.plot:

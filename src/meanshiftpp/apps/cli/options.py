@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 COLUMNS_SHOWN = 8
 PLOT_FORMATS = (".png", ".svg", ".pdf")
+MAP_FORMATS = (".gpkg", ".geojson")  # of `io.vectors`, which imports NumPy
 
 Files = Annotated[
     list[Path],
@@ -37,7 +38,8 @@ Bandwidth = Annotated[
         "--bandwidth",
         "-b",
         metavar="H[,H2,...]",
-        help="Size of a cell, for all columns or for each. Default: chosen from the data.",
+        help="Size of a cell, for all columns or for each; 200m or 2km for longitude and latitude. "
+        "Default: chosen from the data.",
     ),
 ]
 Join = Annotated[
@@ -155,6 +157,11 @@ def check_periods(text: str | None, columns: Sequence[str]) -> None:
             f"--periodic must have {pluralize(len(columns), 'value')}, a positive number or - for "
             f"each of the columns {', '.join(columns)}; got {text!r}"
         )
+
+
+def is_map(path: Path) -> bool:
+    """Return whether an output is a file of features on a map."""
+    return path.suffix.lower() in MAP_FORMATS
 
 
 def check_plot(path: Path) -> None:

@@ -14,7 +14,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from meanshiftpp.apps.cli.console import error_text, progress, warning_text
+from meanshiftpp.apps.cli.options import is_map
 from meanshiftpp.apps.cli.segment_files import Job, Style, media_files
+from meanshiftpp.apps.cli.segment_maps import write_map
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class Result:
     file: str
     output: str
     size: list[int]
-    what: str  # regions, clusters or colors
+    what: str  # regions, clusters, colors or polygons
     found: int
     seconds: float
     frames: int | None = None
@@ -116,6 +118,9 @@ def _run_job(job: Job, batch: Batch) -> Result:
         place = f"folder {str(job.source)!r}"
         raise InvalidInputError("contains no pictures or videos", place=place)
     batch.check_target(job.target)
+    if is_map(job.target):
+        shape, n_polygons, seconds = write_map(job, batch.task, batch.bar)
+        return _result(job, job.target, shape, "polygons", n_polygons, seconds)
     return (_segment_video if is_folder or is_video(job.source) else _segment_photo)(job, batch)
 
 
@@ -148,8 +153,9 @@ def _warning_text(job: Job, warning: Warning | str) -> str:
     """Word a warning for the command line."""
     from meanshiftpp.images.picture import PictureWarning
     from meanshiftpp.images.pixels import DarkImageWarning
+    from meanshiftpp.io.vectors import MapWarning
 
-    if isinstance(warning, PictureWarning):
+    if isinstance(warning, PictureWarning | MapWarning):
         return str(warning)
     if isinstance(warning, DarkImageWarning):
         peak = f"its largest value is {warning.peak:,} of {warning.white:,}"
@@ -174,6 +180,8 @@ def _segment_photo(job: Job, batch: Batch) -> Result:
     if task.style is Style.palette:
         return _find_palette(job, photo, task)
     options = {**task.options, **_layout(photo)}
+    if photo.place and task.regions and "space" not in task.options:
+        options["space"] = None  # a map, whose bands are compared as they are for polygons
     start = perf_counter()
     labels = segment(photo.values, regions=task.regions, **options, **task.region_options)
     seconds = perf_counter() - start

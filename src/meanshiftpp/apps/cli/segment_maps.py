@@ -1,0 +1,57 @@
+"""Polygons of a raster: the jobs of `meanshiftpp segment` that write a .gpkg or .geojson."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from meanshiftpp.apps.cli.segment_files import Job, Style
+from meanshiftpp.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from meanshiftpp.apps.cli.segment_run import Task
+
+
+def write_map(job: Job, task: Task, bar: Any) -> tuple[tuple[int, int], int, float]:
+    """Segment a raster and write its polygons; return its shape, their number and the seconds."""
+    _check_task(task)
+    from meanshiftpp._support.files import known_suffix
+    from meanshiftpp.io.rasters import FORMATS, RasterSource
+    from meanshiftpp.io.scenes import Scene, check_polygons, write_polygons
+    from meanshiftpp.io.tiles import RegionOptions, scene_regions, tile_count
+
+    known_suffix(job.source, FORMATS)
+    scene = Scene(RasterSource([job.source], None))
+    check_polygons(job.target, scene)
+    options = {**task.options, **task.region_options}
+    options.pop("space", None)
+    if not isinstance(task.regions, bool):
+        options["regions"] = task.regions
+    count = bar.add_task(job.source.name, total=tile_count(scene.shape))
+    start = perf_counter()
+    try:
+        with scene_regions(
+            scene, RegionOptions(**options), job.target, lambda: bar.advance(count)
+        ) as (labels, _):
+            seconds = perf_counter() - start
+            n_polygons = write_polygons(job.target, scene, labels)
+    finally:
+        bar.remove_task(count)
+    return scene.shape, n_polygons, seconds
+
+
+def _check_task(task: Task) -> None:
+    """Raise for options that polygons cannot have."""
+    if task.style is not Style.fill:
+        raise InvalidInputError(
+            f"polygons need a .gpkg or .geojson without --{task.style}; run one at a time"
+        )
+    if not task.regions:
+        raise InvalidInputError(
+            "--clusters has no polygons here; use meanshiftpp cluster, which writes them too"
+        )
+    if task.options.get("space") is not None:
+        raise InvalidInputError(
+            f"--space {task.options['space']} has no effect on polygons, which compare bands; "
+            "leave it out"
+        )
