@@ -8,8 +8,7 @@ from scipy import ndimage
 from tests.images.scenes import SPACES, assert_connected, assert_ordered, same_partition
 
 import meanshiftpp
-from meanshiftpp import hierarchy, palette, quantize, segment
-from meanshiftpp.images.pixels import DarkImageWarning
+from meanshiftpp import palette, quantize, segment
 
 
 def test_the_names_are_public():
@@ -79,22 +78,6 @@ def test_values_up_to_255_are_bytes_in_every_integer_type(image, dtype, space):
 def test_16_bit_values_are_equal_in_every_integer_type(image, dtype):
     wide = image.astype(np.uint16) * 257
     assert np.array_equal(segment(wide.astype(dtype)), segment(wide))
-
-
-@pytest.mark.parametrize("function", [segment, hierarchy, quantize, palette])
-@pytest.mark.parametrize(("dtype", "top"), [("u2", 4095), ("i2", 4000), ("u4", 8000)])
-def test_low_use_of_16_bits_warns(image, function, dtype, top):
-    """A sensor of 12 bits is an example: its images are nearly black in a colour space."""
-    dim = (image * (top / image.max())).astype(dtype)
-    full = f"{32767 if dtype == 'i2' else 65535:,}"
-    message = f"largest value is {top:,} of {full}; scale it to the full range, or use space=None"
-    with pytest.warns(DarkImageWarning, match=message) as caught:
-        function(dim)
-    (warning,) = (each.message for each in caught)
-    assert (warning.peak, f"{warning.white:,}") == (top, full)
-    function(dim, space=None)
-    function(dim * (32767 // top if dtype == "i2" else 65535 // top))
-    assert segment(dim, space=None).max() == 3
 
 
 def test_masked_pixels_do_not_count_in_the_range(image):

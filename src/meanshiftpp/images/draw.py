@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.images.pixels import channels_last, white_level
+from meanshiftpp.images.levels import type_limits
+from meanshiftpp.images.pixels import channels_last
 
 __all__ = [
     "as_rgb",
@@ -44,8 +45,9 @@ def as_rgb(
 ) -> Picture:
     """Convert an image of any type and number of bands to RGB bytes.
 
-    8-bit and 16-bit images, grey or in colour, keep their brightness. Other types, and bands that
-    are not colours, are stretched between their `limits`. Only the first three bands are drawn.
+    Bytes, and images that use at least half of 16 bits, keep their brightness if they are grey or
+    in colour. All others are stretched between their `limits`. Only the first three bands are
+    drawn.
 
     Examples
     --------
@@ -323,11 +325,10 @@ def _limits(
     low, high = np.zeros(bands.shape[2]), np.ones(bands.shape[2])
     if not len(values):
         return np.stack([low, high])
-    lowest, peak = values.min(), values.max()
-    if bands.dtype.kind == "f" and lowest >= 0 and peak <= 1:
+    if bands.dtype.kind == "f" and values.min() >= 0 and values.max() <= 1:
         return np.stack([low, high])
-    if are_colours and bands.dtype.kind in "iu" and lowest >= 0 and peak <= 65535:
-        white, is_used = white_level(int(peak), bands.dtype)
-        if is_used:
-            return np.stack([low, high * white])
+    if are_colours and bands.dtype.kind in "iu":
+        stated = type_limits(values)
+        if stated is not None:
+            return np.stack([low, high * stated[1]])
     return np.asarray(np.percentile(values.astype(np.float64), [1, 99], axis=0))

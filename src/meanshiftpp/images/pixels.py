@@ -6,7 +6,6 @@ This module checks the shape, type, mask and range of the images that users pass
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,27 +17,9 @@ from meanshiftpp._support.checks import thread_count
 from meanshiftpp._support.devices import as_array, module_of, on_gpu
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images.bands import BandAxes
+from meanshiftpp.images.levels import ValueRange, checked_range, scale, value_limits
 
 SPACES = ("rgb", "lab", "luv", "hsv")
-
-
-class DarkImageWarning(UserWarning):
-    """A 16-bit image uses so little of its range that it is nearly black in a colour space.
-
-    Attributes
-    ----------
-    peak : int
-        The largest value of the image.
-    white : int
-        The value of full brightness.
-    """
-
-    def __init__(self, peak: int, white: int) -> None:
-        super().__init__(
-            f"the image is nearly black: its largest value is {peak:,} of {white:,}; "
-            "scale it to the full range, or use space=None"
-        )
-        self.peak, self.white = peak, white
 
 
 @dataclass(frozen=True)
@@ -53,6 +34,7 @@ class Pixels:
     channel_axis: int | None
     n_colour_channels: int  # an alpha channel may follow them
     image_dtype: np.dtype[Any]  # of the image as passed in
+    limits: tuple[float, float]  # the values of black and white in a colour space
     axes: BandAxes | None = None  # of the scene that this is a part of; by default its own
 
     def colour_vectors(self) -> NDArray[np.float32]:
@@ -73,7 +55,7 @@ class Pixels:
         if self.space == "lab":
             return self.colour_vectors()
         values = self.values[:, : self.n_colour_channels]
-        return _padded(_features(values, "lab", self.mask, n_threads))
+        return _padded(_features(values, "lab", self.mask, self.limits, n_threads))
 
     def to_image(self, values: NDArray[Any]) -> NDArray[Any]:
         """Convert a table of pixels to an image of the original shape and type."""
@@ -95,6 +77,7 @@ def read_pixels(
     mask: ArrayLike | None,
     channel_axis: int | None,
     n_threads: int | None,
+    value_range: ValueRange = None,
 ) -> Pixels:
     """Check an image and convert it to a table of pixels, with features in a colour space.
 
@@ -102,6 +85,7 @@ def read_pixels(
     """
     if space is not None and not is_space(space):
         raise InvalidInputError.for_parameter("space", f"one of {', '.join(SPACES)} or None", space)
+    value_range = checked_range(value_range)
     array, channel_axis = channels_last(_as_image(image), channel_axis)
     shape = array.shape if channel_axis is None else array.shape[:-1]
     if len(shape) not in (2, 3):
@@ -120,21 +104,13 @@ def read_pixels(
     _check_finite(values, inside, shape)
     if space is not None and n_colour_channels not in (1, 3):
         space = None
-    features = _features(values[:, :n_colour_channels], space, inside, thread_count(n_threads))
+    colours, threads = values[:, :n_colour_channels], thread_count(n_threads)
+    limits = (0.0, 1.0) if space is None else _limits(colours, inside, value_range)
+    features = _features(colours, space, inside, limits, threads)
     dtype = as_array(image).dtype
-    return Pixels(values, features, space, shape, inside, channel_axis, n_colour_channels, dtype)
-
-
-def white_level(peak: int, dtype: np.dtype[Any]) -> tuple[int, bool]:
-    """Return the value of full brightness for integers up to `peak`, and whether they use it.
-
-    Values up to 255 are bytes, in any integer type; larger ones have 16 bits. 16-bit values that
-    use less than an eighth of the range more likely come from a sensor with fewer bits.
-    """
-    if peak <= 255:
-        return 255, True
-    white = min(int(np.iinfo(dtype).max), 65535)
-    return white, 8 * peak >= white
+    return Pixels(
+        values, features, space, shape, inside, channel_axis, n_colour_channels, dtype, limits
+    )
 
 
 # -- checks ------------------------------------------------------------------------------------
@@ -222,52 +198,40 @@ def _padded(features: NDArray[Any]) -> NDArray[np.float32]:
     return vectors
 
 
+def _limits(
+    values: NDArray[Any], inside: NDArray[np.bool_] | None, value_range: ValueRange
+) -> tuple[float, float]:
+    """Return the values of black and white, from the pixels that are not masked."""
+    if values.dtype == np.uint8 and value_range != "image":
+        return value_limits(values[:0], value_range)
+    return value_limits(values if inside is None else values[inside], value_range)
+
+
 def _features(
-    values: NDArray[Any], space: str | None, inside: NDArray[np.bool_] | None, n_threads: int
+    values: NDArray[Any],
+    space: str | None,
+    inside: NDArray[np.bool_] | None,
+    limits: tuple[float, float],
+    n_threads: int,
 ) -> NDArray[Any]:
     if values.dtype != np.uint8 and inside is not None:  # bytes cannot be out of range
         values = module_of(values).where(inside[:, None], values, values.dtype.type(0))
-    if space is None or (space == "rgb" and values.dtype == np.uint8):
+    are_bytes = values.dtype == np.uint8 and limits == (0.0, 255.0)
+    if space is None or (space == "rgb" and are_bytes):
         return values
     if on_gpu(values):
         raise InvalidInputError(
             f"colours are converted to {space!r} on the CPU, got an image on a GPU; "
             'use space="rgb" with bytes, space=None, or pass image.get()'
         )
+    white = limits[1]
+    if not are_bytes and (limits[0] != 0 or values.min() < 0 or values.max() > white):
+        values, white = scale(values, limits), 1.0
     is_grey = values.shape[1] == 1
     rgb = np.broadcast_to(values, (len(values), 3)) if is_grey else values
     if rgb.dtype == np.float16:
         rgb = rgb.astype(np.float32)
-    colours = _kernel.convert_colours(rgb, space, _white(values), n_threads)
+    colours = _kernel.convert_colours(rgb, space, white, n_threads)
     if is_grey:  # one feature is enough: L in Lab and Luv, V in HSV, any channel in RGB
         return np.ascontiguousarray(colours[:, 2 if space == "hsv" else 0, None])
     return colours
-
-
-def _white(values: NDArray[Any]) -> float:
-    """Return the value of full brightness for the image's type."""
-    if values.dtype == np.uint8:
-        return 255.0
-    if values.dtype.kind in "iu":
-        return _white_of_integers(values)
-    peak = float(np.nanmax(values, initial=0.0, where=np.isfinite(values)))
-    low = float(np.nanmin(values, initial=0.0, where=np.isfinite(values)))
-    if peak > 1.0 + 1e-6 or low < -1e-6:
-        raise _range_error("between 0 and 1 for floats in a colour space", low, peak)
-    return 1.0
-
-
-def _white_of_integers(values: NDArray[Any]) -> float:
-    low, peak = int(values.min()), int(values.max())
-    if low < 0 or peak > 65535:
-        raise _range_error("between 0 and 65,535 for integers in a colour space", low, peak)
-    white, is_used = white_level(peak, values.dtype)
-    if not is_used:
-        warnings.warn(DarkImageWarning(peak, white), stacklevel=6)
-    return float(white)
-
-
-def _range_error(expected: str, low: float, high: float) -> InvalidInputError:
-    return InvalidInputError.for_parameter(
-        "image", expected, (low, high), advice="scale the values, or use space=None"
-    )

@@ -22,6 +22,7 @@ from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images.bands import scene_level
+from meanshiftpp.images.levels import ValueRange
 from meanshiftpp.images.merge_table import merge_table
 from meanshiftpp.images.pixels import Pixels, read_pixels
 
@@ -44,6 +45,7 @@ def segment(
     min_size: int | None = None,
     mask: ArrayLike | None = None,
     channel_axis: int | None = -1,
+    value_range: ValueRange = None,
     start_label: int = 0,
     n_threads: int | None = None,
 ) -> NDArray[np.int32]:
@@ -54,9 +56,7 @@ def segment(
     image : array-like
         A grey, RGB, RGBA or multi-band image in two dimensions, or a volume in three. In a colour
         space, four channels are RGBA and pixels of alpha 0 are masked; ``space=None`` treats them
-        as four bands. Values in a colour space are integers up to 255 (bytes, in any type),
-        integers up to 65,535 (16 bits, with a warning if they use less than an eighth of the
-        range), or floats from 0 to 1.
+        as four bands. Values in a colour space are integers, or floats from 0 to 1.
     bandwidth : float, optional
         Cell size in units of the colour space. By default a fixed value for `space`; without
         regions, the value that `select_bandwidth` chooses for the image.
@@ -79,6 +79,13 @@ def segment(
     channel_axis : int or None
         The axis of the channels; None for a grey image or volume. A two-dimensional image is always
         grey.
+    value_range : {"image", "dtype"} or (low, high), optional
+        The values that are black and white in a colour space; values beyond are clipped. "image":
+        the range of the image's values, without the 0.01 % at each end. "dtype": 0 to 255 for
+        integers up to 255, 0 to 65,535 for others (32,767 for int16), 0 to 1 for floats. By
+        default "dtype", except for integers above 255 that use less than half of 16 bits, such as
+        those of a sensor with 12 bits: these are scaled by the range of the image. Pass numbers,
+        such as ``(0, 4095)``, to treat all images of a series alike.
     start_label : int
         Label of the largest segment; masked pixels get ``start_label - 1``.
     n_threads : int, optional
@@ -108,13 +115,14 @@ def segment(
             spatial=spatial,
             mask=mask,
             channel_axis=channel_axis,
+            value_range=value_range,
             start_label=start_label,
             n_threads=n_threads,
             max_level=_level(detail) if n_regions is None else math.inf,
         )
         return tree.cut(detail, regions=n_regions, min_size=min_size)
     first_label = _checked_start_label(start_label)
-    pixels = read_pixels(image, space, mask, channel_axis, n_threads)
+    pixels = read_pixels(image, space, mask, channel_axis, n_threads, value_range)
     _, labels = _cluster(pixels, bandwidth, None, spatial, n_threads)
     return _label_image(labels, pixels, first_label)
 
@@ -127,6 +135,7 @@ def hierarchy(
     spatial: float | None = None,
     mask: ArrayLike | None = None,
     channel_axis: int | None = -1,
+    value_range: ValueRange = None,
     start_label: int = 0,
     n_threads: int | None = None,
     max_level: float = math.inf,
@@ -157,7 +166,7 @@ def hierarchy(
             "regions=False"
         )
     first_label = _checked_start_label(start_label)
-    pixels = read_pixels(image, space, mask, channel_axis, n_threads)
+    pixels = read_pixels(image, space, mask, channel_axis, n_threads, value_range)
     tree, colours = merge_regions(pixels, bandwidth, spatial, max_level, n_threads, merge_table())
     return Hierarchy(tree, colours, pixels, first_label, n_threads)
 
@@ -254,6 +263,7 @@ def quantize(
     space: str | None = "rgb",
     mask: ArrayLike | None = None,
     channel_axis: int | None = -1,
+    value_range: ValueRange = None,
     n_threads: int | None = None,
 ) -> NDArray[Any]:
     """Replace the colour of every pixel by the colour of its cluster.
@@ -275,7 +285,7 @@ def quantize(
     >>> quantize(image, 24).tolist()
     [[[11, 10, 10], [11, 10, 10], [200, 0, 0]]]
     """
-    pixels = read_pixels(image, space, mask, channel_axis, n_threads)
+    pixels = read_pixels(image, space, mask, channel_axis, n_threads, value_range)
     modes, labels = _cluster(pixels, bandwidth, CLUSTER_BANDWIDTH, None, n_threads)
     colours = _cluster_colours(pixels, modes, labels, bandwidth)
     out = pixels.values.copy()
@@ -320,6 +330,7 @@ def palette(
     space: str | None = "rgb",
     mask: ArrayLike | None = None,
     channel_axis: int | None = -1,
+    value_range: ValueRange = None,
     n_threads: int | None = None,
 ) -> Palette:
     """Return the colours of an image, the modes of its pixels, with their shares.
@@ -340,7 +351,7 @@ def palette(
     >>> result.colors.tolist(), result.shares.tolist()
     ([[11, 10, 10], [200, 0, 0]], [0.5, 0.5])
     """
-    pixels = read_pixels(image, space, mask, channel_axis, n_threads)
+    pixels = read_pixels(image, space, mask, channel_axis, n_threads, value_range)
     modes, labels = _cluster(pixels, bandwidth, CLUSTER_BANDWIDTH, None, n_threads)
     colours = pixels.to_image_dtype(_cluster_colours(pixels, modes, labels, bandwidth))
     return Palette(colours, modes.weights / modes.weights.sum())
@@ -394,7 +405,7 @@ def _modes_are_colours(pixels: Pixels, bandwidth: float | None) -> bool:
     """Return whether the clustered features are the image's values, so modes are colours."""
     if pixels.space is None:
         return bandwidth is not None  # else the features are principal components
-    return pixels.space == "rgb" and pixels.values.dtype == np.uint8
+    return pixels.space == "rgb" and pixels.features.dtype == np.uint8
 
 
 def _cluster_colours(

@@ -126,18 +126,33 @@ def test_pixels_without_data_are_masked(tmp_path, dtype, nodata, bands):
     assert len(np.unique(drawn[has_data], axis=0)) > 2, "masked pixels must not count"
 
 
-def test_12_bits_warn_and_are_drawn_bright(tmp_path):
-    path = geotiff(tmp_path / "a.tif", image().astype(np.uint16) * 16, photometric="rgb")
+def test_12_bits_are_segmented_and_drawn_bright(tmp_path):
+    values = image().astype(np.uint16) * 16
+    path = geotiff(tmp_path / "a.tif", values, photometric="rgb")
+    for limits, value_range in [((), None), (("--range", "0,4095"), (0, 4095))]:
+        code, _, stderr = run(path, "-o", tmp_path / "out.tif", "--labels", *limits)
+        assert (code, stderr) == (0, "")
+        labels = picture.read(tmp_path / "out.tif").values
+        assert np.array_equal(labels, segment(values, value_range=value_range) + 1)
+        assert run(path, "-o", tmp_path / "out.png", *limits)[0] == 0
+        drawn = picture.read(tmp_path / "out.png").values
+        assert drawn.max() > 180
+        assert drawn.min() < 60
+    assert run(path, "-o", tmp_path / "out.tif", "--labels", "--range", "dtype")[0] == 0
+    labels = picture.read(tmp_path / "out.tif").values
+    assert np.array_equal(labels, segment(values, value_range="dtype") + 1)
+
+
+def test_an_impossible_range_is_reported(tmp_path):
+    path = geotiff(tmp_path / "a.tif", image().astype(np.float32) * 16, photometric="rgb")
+    for text in ("4095", "9,3", "0,inf", "full"):
+        code, _, stderr = run(path, "-o", tmp_path / "out.png", "--range", text)
+        assert code == 2
+        assert "0,4095" in stderr
     code, _, stderr = run(path, "-o", tmp_path / "out.png")
-    assert code == 0
-    assert stderr.startswith(f"{path}: the picture is nearly black: its largest value is ")
-    assert stderr.endswith("or use --space none\n")
-    assert stderr.count("\n") == 1
-    code, _, stderr = run(path, "-o", tmp_path / "out.png", "--space", "none")
-    assert (code, stderr) == (0, "")
-    drawn = picture.read(tmp_path / "out.png").values
-    assert drawn.max() > 200
-    assert drawn.min() < 60
+    assert code == 1
+    assert "use --range image to scale them, or --space none" in stderr
+    assert run(path, "-o", tmp_path / "out.png", "--range", "image")[0] == 0
 
 
 def test_mask_pages_and_no_data_in_colour_maps_are_masked(tmp_path):
@@ -279,5 +294,5 @@ def test_values_out_of_range_name_the_option(tmp_path):
     code, _, stderr = run(path, "-o", tmp_path / "out.png")
     assert code == 1
     assert stderr.startswith(f"error: {path}: values must be between 0 and 1 for floats")
-    assert stderr.endswith("or use --space none\n")
+    assert stderr.endswith("or --space none for raw values\n")
     assert run(path, "-o", tmp_path / "out.png", "--space", "none")[0] == 0

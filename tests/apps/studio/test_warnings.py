@@ -31,14 +31,6 @@ def test_a_warning_about_a_file_has_its_name_on_the_page(studio, tab, photo, tmp
     assert str(studio.temporary) not in text
 
 
-def test_a_dark_picture_is_reported(tab, tmp_path):
-    tifffile.imwrite(tmp_path / "dark.tif", np.arange(3000, dtype=np.uint16).reshape(30, 100) % 301)
-    tab.open("dark.tif", (tmp_path / "dark.tif").read_bytes())
-    tab.send(action="show", view="image", id=1, final=True)
-    (text,) = tab.receive("warnings")["messages"]
-    assert text.startswith("The picture is nearly black: its largest value is 300 of ")
-
-
 def test_threads_do_not_mix_their_warnings():
     lists: dict[int, list[Warning]] = {number: [] for number in range(4)}
     barrier = threading.Barrier(4)

@@ -39,6 +39,22 @@ def _above_zero(value: float | None) -> float | None:
     return value
 
 
+def _as_range(text: str | None) -> Any:
+    """Convert --range to the parameter `value_range` of `segment`."""
+    if text in (None, "image", "dtype"):
+        return text
+    try:
+        low, high = (float(limit) for limit in str(text).split(","))
+    except ValueError:
+        low, high = 0.0, 0.0
+    if not -float("inf") < low < high < float("inf"):
+        raise typer.BadParameter(
+            f"expected image, dtype or two increasing numbers such as 0,4095; got {text!r}",
+            param_hint="'--range'",
+        )
+    return low, high
+
+
 def segment(
     photos: Annotated[
         list[Path], typer.Argument(metavar="PHOTO", help="Pictures, videos, or folders of them.")
@@ -64,6 +80,14 @@ def segment(
     ] = None,
     space: Annotated[
         Space | None, typer.Option(help="Colour space of the comparison; none: raw values.")
+    ] = None,
+    value_range: Annotated[
+        str | None,
+        typer.Option(
+            "--range",
+            metavar="LOW,HIGH",
+            help="Values of black and white; image: the range of the values; dtype: of the type.",
+        ),
     ] = None,
     clusters: Annotated[
         bool, typer.Option("--clusters", help="Colour clusters instead of connected regions.")
@@ -114,7 +138,8 @@ def segment(
     region_options = {"spatial": spatial, "detail": detail, "min_size": min_size}
     region_options = {name: value for name, value in region_options.items() if value is not None}
     wanted = not clusters if regions is None else regions
-    task = Task(_style(overlay, labels, palette), wanted, options, region_options)
+    style, limits = _style(overlay, labels, palette), _as_range(value_range)
+    task = Task(style, wanted, options, region_options, limits)
     _reject_unused_options(task, "--clusters" if clusters else "")
     with report_errors():
         need("PIL", "image")

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from meanshiftpp.images.levels import ValueRange
     from meanshiftpp.images.picture import Picture
 
-_SCALE_ADVICE = "scale the picture's values, or use --space none"
+_SCALE_ADVICE = "use --range image to scale them, or --space none for raw values"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Task:
     regions: bool | int  # a number of regions, of pictures only
     options: dict[str, Any]  # for `segment`, `palette` and `VideoSegmenter`
     region_options: dict[str, Any]  # for `segment` and `VideoSegmenter`
+    value_range: ValueRange = None  # of pictures only
 
     @property
     def noun(self) -> str:
@@ -152,14 +154,10 @@ def _error_text(job: Job, error: MeanShiftPPError | MemoryError) -> str:
 def _warning_text(job: Job, warning: Warning | str) -> str:
     """Word a warning for the command line."""
     from meanshiftpp.images.picture import PictureWarning
-    from meanshiftpp.images.pixels import DarkImageWarning
     from meanshiftpp.io.vectors import MapWarning
 
     if isinstance(warning, PictureWarning | MapWarning):
         return str(warning)
-    if isinstance(warning, DarkImageWarning):
-        peak = f"its largest value is {warning.peak:,} of {warning.white:,}"
-        return f"{job.source}: the picture is nearly black: {peak}; {_SCALE_ADVICE}"
     return f"{job.source}: {warning_text(warning, 'use a larger --bandwidth')}"
 
 
@@ -179,7 +177,7 @@ def _segment_photo(job: Job, batch: Batch) -> Result:
     photo = picture.read(job.source)
     if task.style is Style.palette:
         return _find_palette(job, photo, task)
-    options = {**task.options, **_layout(photo)}
+    options = {**task.options, **_layout(photo, task)}
     if photo.place and task.regions and "space" not in task.options:
         options["space"] = None  # a map, whose bands are compared as they are for polygons
     start = perf_counter()
@@ -191,8 +189,7 @@ def _segment_photo(job: Job, batch: Batch) -> Result:
             target = batch.check_target(target.with_suffix(".tif"))
         picture.write_labels(target, labels + 1, photo.place)
     else:
-        limits = draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
-        rgb = draw.as_rgb(photo.values, photo.channel_axis, limits=limits)
+        rgb = draw.as_rgb(photo.values, photo.channel_axis, limits=_limits(photo, task))
         picture.write(target, _drawn(rgb, labels, draw.region_colors(rgb, labels), task))
     return _result(job, target, labels.shape, task.noun, n_found, seconds)
 
@@ -203,10 +200,9 @@ def _find_palette(job: Job, photo: Picture, task: Task) -> Result:
     from meanshiftpp.images.segmentation import palette
 
     start = perf_counter()
-    colors = palette(photo.values, **{**task.options, **_layout(photo)})
+    colors = palette(photo.values, **{**task.options, **_layout(photo, task)})
     seconds = perf_counter() - start
-    limits = draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
-    colours = draw.as_rgb(colors.colors[None], limits=limits)[0]
+    colours = draw.as_rgb(colors.colors[None], limits=_limits(photo, task))[0]
     if job.target.suffix.lower() in PALETTE_FORMATS:
         write_palette(job.target, colours, colors.shares, job.source.stem)
     else:
@@ -221,10 +217,20 @@ def _find_palette(job: Job, photo: Picture, task: Task) -> Result:
     return result
 
 
-def _layout(photo: Picture) -> dict[str, Any]:
-    """Return the options of `segment` that depend on the file."""
-    layout = {"channel_axis": photo.channel_axis, "mask": photo.mask}
+def _layout(photo: Picture, task: Task) -> dict[str, Any]:
+    """Return the options of `segment` for pictures, some of which depend on the file."""
+    layout: dict[str, Any] = {"channel_axis": photo.channel_axis, "mask": photo.mask}
+    layout["value_range"] = task.value_range
     return {**layout, "space": None} if photo.bands else layout
+
+
+def _limits(photo: Picture, task: Task) -> Any:
+    """Return the values that are drawn as black and as white."""
+    from meanshiftpp.images import draw
+
+    if isinstance(task.value_range, tuple):
+        return task.value_range
+    return draw.limits(photo.values, photo.channel_axis, mask=photo.mask)
 
 
 # -- videos ------------------------------------------------------------------------------------
@@ -240,6 +246,8 @@ def _segment_video(job: Job, batch: Batch) -> Result:
         raise InvalidInputError(f"--{task.style} works on pictures only, and this is a video")
     if not isinstance(task.regions, bool):
         raise InvalidInputError("--regions works on pictures only; use --detail for a video")
+    if task.value_range is not None:
+        raise InvalidInputError("--range works on pictures only, and this is a video")
     known_suffix(job.target, VIDEO_FORMATS)
     segmenter = VideoSegmenter(regions=task.regions, **task.options, **task.region_options)
     seconds, n_frames = 0.0, 0

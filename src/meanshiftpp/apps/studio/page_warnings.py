@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from meanshiftpp._support.warnings import shown_by
-from meanshiftpp.images.pixels import DarkImageWarning
 
 __all__ = ["collecting", "routed_warnings", "warning_message"]
 
@@ -50,14 +49,10 @@ def warning_message(warning: Warning) -> str:
     Examples
     --------
     >>> from meanshiftpp.apps.studio.page_warnings import warning_message
-    >>> from meanshiftpp.images.pixels import DarkImageWarning
-    >>> warning_message(DarkImageWarning(12, 65535))
-    'The picture is nearly black: its largest value is 12 of 65,535. Scale its values first.'
+    >>> warning_message(UserWarning("masked 12 pixels"))
+    'masked 12 pixels'
     """
     problem = getattr(warning, "problem", None)  # of a search that did not converge
     if problem is not None:
         return f"Not converged: {problem}; {_ADVICE}"
-    if isinstance(warning, DarkImageWarning):
-        peak = f"its largest value is {warning.peak:,} of {warning.white:,}"
-        return f"The picture is nearly black: {peak}. Scale its values first."
     return str(warning)

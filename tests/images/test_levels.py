@@ -1,0 +1,112 @@
+"""The values of black and white: by the type, by the image, or as passed in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.images.scenes import scene
+
+from meanshiftpp import hierarchy, palette, quantize, segment
+from meanshiftpp.images.levels import data_range, scale, value_limits
+
+FUNCTIONS = [segment, hierarchy, quantize, palette]
+
+
+def sensor(bits: int, dtype: str = "u2", dark: int = 0) -> np.ndarray:
+    """Return the scene as a sensor of so many bits stores it."""
+    image = scene(120, 160)
+    return (image.astype(np.int64) * ((2**bits - 1 - dark) / 255) + dark).astype(dtype)
+
+
+@pytest.mark.parametrize("bits", [9, 10, 12, 14])
+@pytest.mark.parametrize("dtype", ["u2", "i2", "i4", ">u2"])
+def test_fewer_bits_in_16_have_the_regions_of_the_scaled_image(bits, dtype):
+    image = sensor(bits, dtype, dark=20)
+    labels = segment(image)
+    assert labels.max() == 3
+    low, high = np.sort(image, axis=None)[[5, -6]].tolist()  # 0.01 % of 57,600 values are beyond
+    assert np.array_equal(labels, segment((image.clip(low, high) - low) / (high - low)))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_the_type_or_numbers_can_set_the_range(function):
+    image = sensor(12)
+
+    def result(image, **options):
+        found = function(image, **options)
+        if function is palette:
+            return found.shares
+        return found.cut() if function is hierarchy else found
+
+    by_type = result((image / 65535).astype(np.float32))
+    if function is not quantize:  # it returns colours of the image
+        assert np.array_equal(result(image, value_range="dtype"), by_type)
+        by_numbers = result((image / 4095).astype(np.float32))
+        assert np.array_equal(result(image, value_range=(0, 4095)), by_numbers)
+    default = result(image)
+    assert np.array_equal(default, result(image, value_range="image"))
+    assert np.array_equal(default, result(image, value_range=data_range(image)))
+
+
+def test_bytes_and_floats_can_be_scaled_by_their_range():
+    image = scene(120, 160)
+    dim = image // 8
+    assert segment(dim).max() < segment(dim, value_range="image").max()
+    wide = image * 1e5 - 3e6
+    assert segment(wide, value_range="image").max() == 3
+    colours = palette(dim, value_range="image").colors
+    assert colours.dtype == np.uint8
+    assert colours.max() <= dim.max()
+
+
+def test_hot_and_dead_pixels_do_not_change_the_range():
+    image = sensor(12, dark=100)
+    expected = value_limits(image)
+    spoiled = image.copy()
+    spoiled[3, 5], spoiled[90, 20] = 65535, 0
+    low, high = value_limits(spoiled)
+    assert abs(low - expected[0]) < 50
+    assert abs(high - expected[1]) < 50
+    assert segment(spoiled).max() == segment(image).max()
+
+
+def test_a_few_bright_pixels_on_black_are_kept():
+    image = np.zeros((200, 300), np.uint16)
+    image[7, 9] = 900
+    assert value_limits(image) == (0.0, 900.0)
+    assert value_limits(np.full((200, 300), 700, np.uint16)) == (700.0, 701.0)
+
+
+def test_negative_and_large_integers_are_scaled():
+    image = scene(120, 160)[..., 0].astype(np.int32)
+    expected = segment(image / 255, value_range="image")
+    for values in (image * 9 - 1000, image * 100_000, image.astype(np.int64) << 40):
+        assert np.array_equal(segment(values), expected)
+
+
+def test_masked_values_are_not_in_the_range():
+    image = sensor(12)
+    mask = np.ones((120, 160), bool)
+    mask[:20, :30] = False
+    expected = segment(image, mask=mask)
+    image[~mask] = 65535
+    assert np.array_equal(segment(image, mask=mask), expected)
+
+
+@given(st.integers(256, 65535), st.integers(0, 200))
+def test_half_of_16_bits_is_the_border(high, low):
+    values = np.array([low, high], np.uint16)
+    assert value_limits(values) == ((0.0, 65535.0) if high >= 2**15 else (low, high))
+
+
+@given(st.lists(st.integers(0, 65535), min_size=2, max_size=50), st.integers(0, 3))
+def test_scaled_values_are_in_order_from_0_to_1(numbers, power):
+    values = np.array(numbers, np.int64) << (10 * power)
+    scaled = scale(values, data_range(values))
+    assert scaled.dtype == np.float32
+    assert scaled.min() == 0
+    assert scaled.max() == (1 if len(set(numbers)) > 1 else 0)
+    order = np.argsort(values, kind="stable")
+    assert (np.diff(scaled[order]) >= 0).all()
