@@ -49,12 +49,12 @@ lint: $(VENV)/installed-lint  ## check with ruff, mypy and clang-format; changes
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/clang-format --dry-run --Werror src/bindings/* src/kernel/*/* tests/kernel/* tests/fuzz/kernel/* src/meanshiftpp/backends/cuda/*.cu*
+	$(VENV)/bin/clang-format --dry-run --Werror src/bindings/* src/kernel/*/* src/web/*.?pp tests/kernel/* tests/fuzz/kernel/* src/meanshiftpp/backends/cuda/*.cu*
 
 format: $(VENV)/installed-lint  ## apply the fixes of ruff and clang-format
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
-	$(VENV)/bin/clang-format -i src/bindings/* src/kernel/*/* tests/kernel/* tests/fuzz/kernel/* src/meanshiftpp/backends/cuda/*.cu*
+	$(VENV)/bin/clang-format -i src/bindings/* src/kernel/*/* src/web/*.?pp tests/kernel/* tests/fuzz/kernel/* src/meanshiftpp/backends/cuda/*.cu*
 
 bench: $(VENV)/installed-bench  ## measure, check the results, print ratios; ARGS=--quick or names of benchmarks
 	$(PY) -m benchmarks $(ARGS)
@@ -72,6 +72,14 @@ wheel: $(VENV)/installed-release  ## build an sdist and a wheel in dist/, and te
 	$(WHEEL_ENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(WHEEL_ENV)/bin/python -m pip install --quiet dist/*.whl --group wheel
 	$(WHEEL_ENV)/bin/python -m pytest -q $(WHEEL_TESTS)
+
+WEB := build/web
+.PHONY: web web-test
+web: $(VENV)/installed-demo  ## build the web page, the kernel in WebAssembly; needs emscripten (em++)
+	$(PY) src/web/build.py $(WEB) build/web-objects
+
+web-test: web $(VENV)/installed-test  ## test the web page in Chromium against the native kernel
+	$(PY) -m pytest -q tests/web
 
 .PHONY: sanitize-address sanitize-thread
 sanitize: sanitize-thread sanitize-address  ## run the tests of the kernel with all sanitizers

@@ -1,6 +1,8 @@
 """Sphinx configuration: Markdown pages and docstrings of the public names, built offline."""
 
+import shutil
 from importlib.metadata import version as installed_version
+from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
@@ -55,6 +57,10 @@ html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
 
+WEB = Path(__file__).parents[1] / "build/web"  # written by `make web`, and optional
+if (WEB / "index.html").exists():
+    tags.add("web")  # type: ignore[name-defined]  # noqa: F821 - Sphinx defines it
+
 
 def _trim(app: Sphinx, doctree: nodes.document) -> None:
     """Remove the empty last line of sessions, which only doctest needs."""
@@ -71,6 +77,12 @@ def _unlink(app: Sphinx, doctree: nodes.document) -> None:
             link.replace_self(link.children)
 
 
+def _copy_web_page(app: Sphinx, error: Exception | None) -> None:
+    if error is None and app.tags.has("web"):
+        shutil.copytree(WEB, Path(app.outdir) / "web", dirs_exist_ok=True)
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("build-finished", _copy_web_page)
     app.connect("doctree-read", _trim)
     app.connect("doctree-read", _unlink)

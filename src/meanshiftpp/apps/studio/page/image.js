@@ -72,7 +72,7 @@ export function imageView(host) {
   async function opened(message, saved) {
     size = [message.width, message.height];
     defaults = message.defaults;
-    image = await createImageBitmap(new Blob([message.photo], { type: "image/jpeg" }));
+    image = message.bitmap ?? await createImageBitmap(new Blob([message.photo], { type: "image/jpeg" }));
     [photo.width, photo.height] = [image.width, image.height];
     photo.getContext("2d").drawImage(image, 0, 0);
     pieces = new Map(); seeds = []; shown = null;

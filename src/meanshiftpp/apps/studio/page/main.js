@@ -13,7 +13,7 @@ window.studio = studio; // read by benchmarks/studio.py
 
 const EMPTY = {
   image: ["Drop a picture", "Move the Detail slider to merge and split regions, and click a region to export its mask. Or start with a sample:"],
-  table: ["Drop a table", "A .csv, .parquet or .npy file. Choose two or three columns and move the Bandwidth slider to see the clusters change. Or start with a sample:"],
+  table: ["Drop a table", "A FORMATS file. Choose two or three columns and move the Bandwidth slider to see the clusters change. Or start with a sample:"],
   video: ["Drop a video", "Draw a window around an object, select its colours and track it. Or start with a sample:"],
 };
 
@@ -114,7 +114,8 @@ on("hello", undefined, (hello) => {
   studio.hello = hello;
   for (const [view, [title, text]] of Object.entries(EMPTY)) {
     const stage = $(`.stage[data-view=${view}]`);
-    views[view].empty = emptyState(stage, title, text, hello.samples[view], (sample) => open({ view, sample }));
+    const hint = text.replace("FORMATS", hello.formats[view]?.join(", ").replace(/, (?=[^,]*$)/, " or "));
+    views[view].empty = emptyState(stage, title, hint, hello.samples[view], (sample) => open({ view, sample }));
   }
   if (hello.startup) open({ startup: true, view: hello.startup.view });
   document.body.dataset.ready = "yes";

@@ -1,0 +1,32 @@
+// Python code and command lines that compute the same labels.
+
+const quoted = (text) => `'${text.replace(/\\/g, "\\\\").replace(/'/g, "\\'")}'`;
+const shell = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'"'"'`)}'`);
+const float = (value) => (Number.isInteger(value) ? value.toFixed(1) : String(value));
+const list = (items) => `[${items.join(", ")}]`;
+
+/** Format a value for Python; `{ whole: n }` is an integer. */
+function repr(value) {
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value === "string") return quoted(value);
+  return value.whole === undefined ? float(value) : String(value.whole);
+}
+
+export const pythonCall = {
+  segment(name, options, masked) {
+    const parameters = Object.entries(options).map(([key, value]) => `, ${key}=${repr(value)}`).join("") + (masked ? ", mask=photo.mask" : "");
+    const { regions = true, ...others } = options;
+    const flags = Object.entries(others).map(([key, value]) => ` --${key.replace("_", "-")} ${repr(value).replaceAll("'", "")}`).join("");
+    return {
+      python: `from meanshiftpp import picture, segment\n\nphoto = picture.read(${quoted(name)})\nlabels = segment(photo.values${parameters})`,
+      cli: `meanshiftpp segment ${shell(name)} --labels -o labels.png${regions ? "" : " --clusters"}${flags}`,
+    };
+  },
+  cluster(name, columns, isEvery, bandwidth) {
+    const selection = isEvery ? "" : `, ${list(columns.map(quoted))}`, sizes = bandwidth.map(float);
+    return {
+      python: `from meanshiftpp import MeanShiftPP\nfrom meanshiftpp.stream import open_points\n\npoints = open_points(${quoted(name)}${selection}).read()\nlabels = MeanShiftPP(${list(sizes)}).fit_predict(points)`,
+      cli: `meanshiftpp cluster ${shell(name)}${isEvery ? "" : ` --columns ${shell(columns.join(","))}`} -b ${sizes.join(",")} -o labels.csv`,
+    };
+  },
+};

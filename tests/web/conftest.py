@@ -1,0 +1,72 @@
+"""The built web page on a plain file server, in Chromium."""
+
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.apps.studio.browser_page import BROWSER, FLAGS, TIMEOUT
+
+from meanshiftpp import picture
+
+WEB = Path(__file__).parents[2] / "build/web"
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="session")
+def address():
+    if not (WEB / "index.html").exists():
+        pytest.skip("the web page is not built: run `make web`, which needs emscripten")
+    handler = partial(QuietHandler, directory=str(WEB))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if BROWSER is None:
+        pytest.skip("Chromium is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(address, browser):
+    """A page that must not raise an error and must not send anything: it only reads its files."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.set_default_timeout(TIMEOUT)
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda request: problems.extend(_foreign(request, address)))
+    page.goto(address)
+    page.wait_for_selector("body[data-ready]")
+    yield page
+    page.close()
+    assert problems == []
+
+
+def _foreign(request, address):
+    own = request.url.startswith((address, "blob:")) and request.method == "GET"
+    return [] if own else [f"{request.method} {request.url}"]
+
+
+@pytest.fixture
+def photo(tmp_path):
+    """Write colour patches with noise as a PNG file, and return its path and pixels."""
+    rng = np.random.default_rng(3)
+    patches = rng.integers(0, 256, (6, 9, 3)).repeat(30, 0).repeat(30, 1)
+    pixels = (patches + rng.normal(0, 9, patches.shape)).clip(0, 255).astype(np.uint8)
+    picture.write(tmp_path / "photo.png", pixels)
+    return tmp_path / "photo.png", pixels

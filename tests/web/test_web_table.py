@@ -1,0 +1,80 @@
+"""The table view of the web page: labels equal those of the native kernel."""
+
+import io
+import re
+
+import numpy as np
+from tests.apps.studio.browser_page import download, drop
+
+from meanshiftpp import MeanShiftPP
+
+
+def wait_for_clusters(page, request):
+    page.wait_for_selector(f"#table[data-answered='{request}']")
+
+
+def exported(page):
+    return np.genfromtxt(io.BytesIO(download(page, "[data-export=csv]")), delimiter=",", names=True)
+
+
+def shown_bandwidth(page):
+    code = page.locator("#table .code pre").inner_text()
+    return [float(number) for number in re.search(r"MeanShiftPP\(\[(.*)\]\)", code)[1].split(",")]
+
+
+def blobs():
+    rng = np.random.default_rng(0)
+    return rng.normal([[0, 0, 5]] * 400 + [[9, 90, 5]] * 300 + [[0, 90, 50]] * 200, [1, 10, 3])
+
+
+def write_csv(path, points):
+    rows = (",".join([*map(repr, row), "x"]) for row in points.tolist())
+    path.write_text("\n".join(['a,b,"c, d",name', *rows]))
+
+
+def test_clusters_equal_a_fit(page, tmp_path):
+    points = blobs()
+    write_csv(tmp_path / "points.csv", points)
+    drop(page, tmp_path / "points.csv")
+    wait_for_clusters(page, 1)
+    for request, step in ((1, None), (2, 20), (4, 60)):
+        if step is not None:
+            page.locator("#table-bandwidth").fill(str(step))  # sends two events
+            wait_for_clusters(page, request + 1)
+        table = exported(page)
+        assert np.array_equal(np.stack([table["a"], table["b"]], axis=1), points[:, :2])
+        model = MeanShiftPP(shown_bandwidth(page)).fit(points[:, :2])
+        assert np.array_equal(table["label"], model.labels_)
+        assert (
+            page.locator("#table .count").inner_text() == f"{len(model.cluster_weights_)} clusters"
+        )
+
+
+def test_three_columns_of_an_npy_file(page, tmp_path):
+    points = blobs()
+    np.save(tmp_path / "points.npy", np.asfortranarray(points))
+    drop(page, tmp_path / "points.npy")
+    wait_for_clusters(page, 1)
+    page.select_option("#column-2", "x2")
+    wait_for_clusters(page, 2)
+    labels = exported(page)["label"]
+    assert np.array_equal(labels, MeanShiftPP(shown_bandwidth(page)).fit_predict(points))
+
+
+def test_the_sweep_finds_the_groups(page, tmp_path):
+    write_csv(tmp_path / "points.csv", blobs())
+    drop(page, tmp_path / "points.csv")
+    wait_for_clusters(page, 1)
+    assert page.locator("#table .count").inner_text() == "3 clusters"
+
+
+def test_a_missing_value_is_reported_with_its_place(page, tmp_path):
+    points = blobs().astype(object)
+    points[6, 1] = ""
+    rows = "\n".join(",".join(map(str, row)) for row in points)
+    (tmp_path / "gap.csv").write_text(f"a,b,c\n{rows}\n")
+    drop(page, tmp_path / "gap.csv")
+    wait_for_clusters(page, 1)
+    page.select_option("#column-1", "b")
+    page.wait_for_function("document.querySelector('#error').textContent")
+    assert "Row 7, column 'b'" in page.locator("#error").inner_text()
