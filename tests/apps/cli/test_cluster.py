@@ -337,7 +337,7 @@ def test_errors_are_one_line_and_exit_with_1(tmp_path, points):
         ((file, "--columns", "east,west"), "no column 'west', only 'name', 'east', 'north'"),
         ((file, "-b", "1,2,3"), "bandwidth must be one number or 2"),
         ((file, "-b", "1e-300"), "row 1"),
-        ((file, "-o", tmp_path / "gone" / "o.csv"), "no folder"),
+        ((file, "-o", tmp_path / "gone" / "o.csv"), "does not exist"),
         ((file, "-o", tmp_path / "o.xls"), "must end in .parquet, .csv"),
         ((file, "--plot", tmp_path / "o.gif"), "must end in .png, .svg or .pdf"),
     ]:

@@ -316,7 +316,7 @@ def test_impossible_outputs_have_exit_code_1(tmp_path, photo):
     (tmp_path / "file").write_text("")
     (tmp_path / "empty").mkdir()
     for arguments, expected in [
-        ((photo, "-o", tmp_path / "gone" / "out.png"), "no folder"),
+        ((photo, "-o", tmp_path / "gone" / "out.png"), "does not exist"),
         ((photo, "-o", tmp_path / "out.xyz"), "must end in .png"),
         ((photo, "-o", tmp_path / "out.jpg", "--labels"), "must end in .png, .tif or .tiff"),
         ((photo, "-o", tmp_path / "out"), "must end in"),

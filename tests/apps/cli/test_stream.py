@@ -387,7 +387,10 @@ def test_errors_of_grids_are_one_line_and_exit_with_1(tmp_path, points):
         (("grid", "info", tmp_path / "other.npz"), "other.npz is not a grid file\n"),
         (("grid", "info", tmp_path / "objects.npz"), "is not a grid file, or is damaged\n"),
         (("grid", "info", tmp_path / "cut"), "cut is not a grid file, or is damaged\n"),
-        (("grid", "build", tmp_path / "a.npy", "-b", 1, "-o", tmp_path / "x" / "o"), "no folder"),
+        (
+            ("grid", "build", tmp_path / "a.npy", "-b", 1, "-o", tmp_path / "x" / "o"),
+            "does not exist",
+        ),
         (("grid", "build", tmp_path / "none.npy", "-b", 1, "-o", tmp_path / "o"), "No such file"),
         (("cluster", tmp_path / "a.npy", "--grid", flat), "a grid of 2 features, but"),
         (("cluster", tmp_path / "a.npy", "--grid", text), "is not a grid file"),

@@ -273,7 +273,7 @@ def test_bad_input_is_one_line_and_exit_code_1(tmp_path, video):
         ((video, "--window", "-50,5,20,20", "-o", out), "-50"),
         ((video, "--window", window(), "-o", tmp_path / "out.png"), "must end in .mp4"),
         ((video, "--window", window(), "--csv", tmp_path / "boxes.txt"), "must end in .csv"),
-        ((video, "--window", window(), "-o", tmp_path / "gone" / "out.mp4"), "no folder"),
+        ((video, "--window", window(), "-o", tmp_path / "gone" / "out.mp4"), "does not exist"),
         ((video, "--window", window(), "-o", video), "is an input and would be overwritten"),
         ((video, "--first-frame", tmp_path / "first.xyz"), "must end in .png"),
         ((tmp_path / "sizes", "--first-frame", tmp_path / "sizes" / "1.png"), "be overwritten"),

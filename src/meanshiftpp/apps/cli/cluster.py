@@ -141,7 +141,7 @@ def cluster(
             check_output(output)
         if plot:
             check_plot(plot)
-        source = open_source(files, columns)
+        source = open_source(files, columns, grid)
         check_periods(periodic, source.columns)
         check_no_overwrite([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         map_output = None

@@ -61,7 +61,10 @@ Strictness = Annotated[
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(metavar="A,B,...", help="Columns to use. Default: all numeric columns."),
+    typer.Option(
+        metavar="A,B,...",
+        help="Columns to use. Default: all numeric columns except identifiers and constants.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Threads = Annotated[
@@ -170,11 +173,20 @@ def check_plot(path: Path) -> None:
     need("matplotlib", "plot")
 
 
-def open_source(files: Path | list[Path], columns: str | None) -> Source:
-    """Open files of points; if no columns were chosen, report those that are not used."""
+def open_source(files: Path | list[Path], columns: str | None, grid: Path | None = None) -> Source:
+    """Open files of points; if no columns were chosen, report those that are not used.
+
+    The columns of a `grid` are the default, if it has names that the files have.
+    """
     from meanshiftpp.io.streams import open_points
 
     source = open_points(files, None if columns is None else _parse_columns(columns))
+    if columns is None and grid is not None:
+        from meanshiftpp.core.gridfile import columns_of
+
+        names = columns_of(grid)
+        if names is not None and {*names} <= {*source.columns}:
+            return open_points(files, names)
     if source.left_out:
         texts = [f"{name!r} ({content})" for name, content in source.left_out.items()]
         rest = f" and {len(texts) - COLUMNS_SHOWN} more" if len(texts) > COLUMNS_SHOWN else ""
@@ -184,7 +196,17 @@ def open_source(files: Path | list[Path], columns: str | None) -> Source:
             print_stderr(f"ignored, an index of pandas: {name!r}; --columns can select it")
         else:
             print_stderr("ignored, a column without a name; to use it, name it in the first line")
-    return source
+    return source if columns is not None else _with_features(source)
+
+
+def _with_features(source: Source) -> Source:
+    from meanshiftpp.io.tables import TableSource
+
+    if not isinstance(source, TableSource):
+        return source
+    from meanshiftpp.apps.cli.features import use_features  # imports NumPy
+
+    return use_features(source)
 
 
 def check_columns(

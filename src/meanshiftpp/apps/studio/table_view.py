@@ -31,6 +31,7 @@ from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.core.tree import JoinedModes
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io.features import Kind, kind_of
 from meanshiftpp.io.streams import open_points, write_labels
 from meanshiftpp.io.tables import FORMATS as TABLE_FILES
 
@@ -241,14 +242,7 @@ def _default_axes(points: NDArray[Any]) -> list[int]:
 
 
 def _is_feature(values: NDArray[Any]) -> bool:
-    if not np.isfinite(values).all() or (values == values[0]).all():
-        return False
-    # The first rows decide in most cases, which saves sorting a long column.
-    return any(_has_fraction_or_repeats(part) for part in (values[:1000], values))
-
-
-def _has_fraction_or_repeats(values: NDArray[Any]) -> bool:
-    return bool((values != np.rint(values)).any()) or len(np.unique(values)) < len(values)
+    return bool(np.isfinite(values).all()) and kind_of(values) in (None, Kind.flag)
 
 
 def _axis_limits(points: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

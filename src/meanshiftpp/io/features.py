@@ -1,0 +1,137 @@
+"""The kinds of numeric columns: identifiers, constants, flags, and features.
+
+An identifier or a constant does not tell which rows are alike, so it is not a feature unless the
+user selects it. A flag of 0 and 1 is a feature, but it divides every cluster.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from meanshiftpp.core.chunk import Chunk
+    from meanshiftpp.io.tables import TableSource
+
+__all__ = ["Kind", "kind_of", "kinds_of_columns", "leave_out"]
+
+_FEW_ROWS = 20  # whole numbers in fewer rows often differ by chance
+_HEAD = 1000  # rows that decide in most cases, which saves sorting a long column
+_MANY = 1 << 21  # different values that make an identifier, however many rows follow
+
+
+class Kind(StrEnum):
+    """The kind of a numeric column that is not an ordinary feature."""
+
+    identifier = "whole numbers, all different"
+    constant = "constant"
+    empty = "empty"
+    flag = "only 0 and 1"
+
+
+class _Evidence:
+    """The values of a column seen so far, chunk by chunk."""
+
+    def __init__(self) -> None:
+        self._low, self._high, self._rows = np.inf, -np.inf, 0
+        self._flags, self._differ = True, True
+        self._seen: NDArray[Any] = np.empty(0)
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Add the values of a chunk; missing values do not count."""
+        if values.dtype.kind == "f":
+            values = values[~np.isnan(values)]
+        if not len(values):
+            return
+        self._low = min(self._low, float(values.min()))
+        self._high = max(self._high, float(values.max()))
+        self._rows += len(values)
+        self._flags = self._flags and bool(((values == 0) | (values == 1)).all())
+        for part in (values[:_HEAD], values):
+            self._differ = self._differ and _all_whole_and_different(part)
+        if self._differ and len(self._seen) < _MANY:
+            seen = np.concatenate([self._seen, values])
+            self._differ = len(np.unique(seen)) == len(seen)
+            self._seen = seen
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of all values so far; None for a feature."""
+        if not self._rows:
+            return Kind.empty
+        if self._low == self._high:
+            return Kind.constant if self._rows > 1 else None
+        if self._flags:
+            return Kind.flag
+        return Kind.identifier if self._differ and self._is_dense() else None
+
+    def _is_dense(self) -> bool:
+        """Return whether so many different numbers in their range are unlikely by chance."""
+        return self._rows >= _FEW_ROWS or self._rows**2 > 2 * (self._high - self._low)
+
+
+def _all_whole_and_different(values: NDArray[Any]) -> bool:
+    whole = values.dtype.kind in "iu" or bool((values == np.rint(values)).all())
+    return whole and len(np.unique(values)) == len(values)
+
+
+def kind_of(values: NDArray[Any]) -> Kind | None:
+    """Return the kind of a column; None for a feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.io.features import kind_of
+    >>> kind_of(np.arange(100)), kind_of(np.arange(100) / 8)
+    (<Kind.identifier: 'whole numbers, all different'>, None)
+    """
+    evidence = _Evidence()
+    evidence.add(values)
+    return evidence.kind
+
+
+def kinds_of_columns(source: TableSource) -> dict[str, Kind]:
+    """Return the columns of a table that are not ordinary features, in their order.
+
+    The first chunk decides for most columns. The others are read until a value decides.
+    """
+    with closing(source.chunks()) as chunks:
+        first = next((chunk for chunk in chunks if len(chunk)), None)
+    if first is None:
+        return {}
+    suspects = _kinds(source.columns, [first])
+    if suspects and first.end != source.rows:
+        narrow = source.selecting(list(suspects))
+        with closing(narrow.chunks()) as chunks:
+            suspects = _kinds(narrow.columns, chunks)
+    return suspects
+
+
+def _kinds(columns: Sequence[str], chunks: Any) -> dict[str, Kind]:
+    evidence = {name: _Evidence() for name in columns}
+    chunk: Chunk
+    for chunk in chunks:
+        for j, name in enumerate(columns):
+            if name in evidence and len(chunk):
+                evidence[name].add(chunk.points[:, j])
+                if evidence[name].kind is None:
+                    del evidence[name]
+        if not evidence:
+            break
+    return {name: kind for name, seen in evidence.items() if (kind := seen.kind)}
+
+
+def leave_out(columns: Sequence[str], kinds: dict[str, Kind]) -> list[str]:
+    """Return the columns to leave out: all that are not features, as long as others remain."""
+    useless = [name for name in columns if kinds.get(name) in (Kind.constant, Kind.empty)]
+    names = [name for name in columns if kinds.get(name) is Kind.identifier]
+    if len(useless) + len(names) < len(columns):
+        return [name for name in columns if name in {*useless, *names}]
+    return useless if len(useless) < len(columns) else []

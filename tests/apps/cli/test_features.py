@@ -1,0 +1,52 @@
+"""Columns of a table that are not features: left out with a message, or used with a warning."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.apps.cli.command_line import run
+
+
+@pytest.fixture
+def customers(tmp_path):
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.normal(0, 1, (100, 2)), rng.normal(9, 1, (100, 2))])
+    rows = [f"{1000 + i},7,{i % 2},{a:.3f},{b:.3f}" for i, (a, b) in enumerate(x)]
+    file = tmp_path / "customers.csv"
+    file.write_text("id,site,member,spent,visits\n" + "\n".join(rows) + "\n")
+    return file
+
+
+def test_identifiers_and_constants_are_left_out(customers):
+    code, stdout, stderr = run("cluster", customers, "-b", 2, "--json")
+    assert code == 0
+    assert json.loads(stdout)["columns"] == ["member", "spent", "visits"]
+    first, second = stderr.splitlines()
+    assert first == (
+        "left out, not features: 'id' (whole numbers, all different), 'site' (constant); "
+        "--columns can select them"
+    )
+    assert second.startswith("warning: only 0 and 1 in 'member': each such column can divide")
+
+
+def test_columns_override_the_rule(customers):
+    _, stdout, stderr = run("cluster", customers, "-b", 2, "--columns", "id,spent", "--json")
+    assert json.loads(stdout)["columns"] == ["id", "spent"]
+    assert not stderr
+
+
+@pytest.mark.parametrize("command", ["sweep", "grid build"])
+def test_every_command_has_the_same_rule(customers, tmp_path, command):
+    options = ("-b", 2, "-o", tmp_path / "g") if command == "grid build" else ()
+    code, stdout, _ = run(*command.split(), customers, *options, "--json")
+    assert (code, json.loads(stdout)["columns"]) == (0, ["member", "spent", "visits"])
+
+
+def test_a_grid_determines_the_columns(customers, tmp_path):
+    grid, few = tmp_path / "all.grid", tmp_path / "few.csv"
+    run("grid", "build", customers, "-b", 2, "--columns", "spent,id", "-o", grid)
+    few.write_text("id,spent\n1001,0.5\n1002,8.5\n1003,9.5\n")
+    code, stdout, stderr = run("cluster", few, "--grid", grid, "--json")
+    assert (code, stderr) == (0, "")
+    assert json.loads(stdout)["columns"] == ["spent", "id"]

@@ -1,0 +1,56 @@
+"""Kinds of columns: identifiers and constants are not features, flags divide clusters."""
+
+import numpy as np
+import pytest
+
+from meanshiftpp.io import sources, table_formats
+from meanshiftpp.io.features import Kind, kind_of, kinds_of_columns, leave_out
+from meanshiftpp.stream import open_points
+
+N = 40
+IDS = np.random.default_rng(0).permutation(N) + 100_000
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (np.arange(N), Kind.identifier),
+        (IDS * 1.0, Kind.identifier),
+        (IDS**3, Kind.identifier),  # far apart, but in many rows
+        ([1, 2, 3, 4], Kind.identifier),
+        ([1, 200, 40, 77], None),  # ages of four people
+        ([*range(N), 3], None),
+        (np.arange(N) / 8, None),
+        (np.full(N, 7.5), Kind.constant),
+        ([7.5, np.nan, 7.5], Kind.constant),
+        ([7.5], None),
+        ([np.nan, np.nan], Kind.empty),
+        ([0, 1, 1, np.nan], Kind.flag),
+        ([0, 1, 2, 2], None),
+        ([*np.arange(N, dtype=float), np.nan], Kind.identifier),
+    ],
+)
+def test_the_values_of_a_column_show_its_kind(values, kind):
+    assert kind_of(np.asarray(values)) is kind
+
+
+def test_a_later_chunk_decides(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_formats, "_CSV_BLOCK", 256)
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 64)
+    rows = [f"{i},{min(i, 380)},{i // 390},{int(i == 399)},7,{i / 7}" for i in range(400)]
+    (tmp_path / "t.csv").write_text("id,order,step,last,same,x\n" + "\n".join(rows) + "\n")
+    source = open_points(tmp_path / "t.csv")
+    assert len([*source]) > 5
+    assert kinds_of_columns(open_points(tmp_path / "t.csv")) == {
+        "id": Kind.identifier,
+        "step": Kind.flag,
+        "last": Kind.flag,
+        "same": Kind.constant,
+    }
+
+
+def test_some_columns_always_remain():
+    every = {"id": Kind.identifier, "same": Kind.constant, "flag": Kind.flag}
+    assert leave_out(["id", "same", "flag", "x"], every) == ["id", "same"]
+    assert leave_out(["id", "same"], every) == ["same"]
+    assert leave_out(["same"], every) == []
