@@ -204,3 +204,10 @@ def test_point_midway_between_modes_gets_the_first_of_them():
     middle = (X[:, None] + X[None])[:, ::7].reshape(-1, 2) / 2
     squares = ((middle[:, None] - modes.centers[None]) ** 2).sum(axis=2)
     assert np.array_equal(modes.label(middle), squares.argmin(axis=1))
+
+
+def test_a_point_between_heavy_groups_draws_them_together():
+    X, weight = [[0.9], [1.5], [2.1]], [5000, 1, 5000]
+    modes = seek(Grid.from_points(X, 1.0, sample_weight=weight))
+    assert (len(modes), modes.converged) == (1, True)
+    assert modes.n_iter > 300

@@ -69,7 +69,7 @@ class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
         period.
     tol : float, default=1e-3
         Stop after a step in which all points together moved less than this, in bandwidths.
-    max_iter : int, default=300
+    max_iter : int, default=10_000
         Largest number of steps. A search that needs more ends with a ``ConvergenceWarning``.
     cluster_all : bool, default=True
         Whether `predict` gives a point without occupied cells in its window the label of the

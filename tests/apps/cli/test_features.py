@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-
 from tests.apps.cli.command_line import run
 
 

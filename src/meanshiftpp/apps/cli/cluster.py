@@ -82,7 +82,7 @@ def cluster(
             min=0, metavar="T", help="Stop when all points together move less than T bandwidths."
         ),
     ] = 1e-3,
-    max_iter: Annotated[int, typer.Option(min=1, metavar="N", help="Stop after N steps.")] = 300,
+    max_iter: Annotated[int, typer.Option(min=1, metavar="N", help="Stop after N steps.")] = 10_000,
     min_cluster_size: Annotated[
         int,
         typer.Option(min=1, metavar="N", help="Clusters of fewer points are noise, with label -1."),
