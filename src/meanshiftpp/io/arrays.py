@@ -92,7 +92,7 @@ class NpySource(ArraySource):
     def read_weighted(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return all points; a single file is mapped into memory instead of read."""
         mapped: NDArray[Any] = self._open(self.paths[0])
-        plain = self._chosen is None and self.weight is None and self.missing == "error"
+        plain = self._chosen is None and self.weight is None and self._uses_all_rows
         if plain and len(self.paths) == 1 and self.rows:
             return mapped, None
         return super().read_weighted()

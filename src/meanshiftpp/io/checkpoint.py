@@ -67,7 +67,10 @@ class Checkpoint:
         if unit != source.unit:
             difference = difference or f"its position counts {unit}, not {source.unit}"
         if rows_used != _rows_used(source):
-            difference = difference or "it has other weights or treats missing values otherwise"
+            difference = (
+                difference
+                or "it uses other weights or rows"
+            )
         if difference:
             raise GridMismatchError(
                 f"the checkpoint {path} is of another run: {difference}; "
@@ -82,9 +85,10 @@ def _describe(source: Source) -> dict[str, Any]:
 
 
 def _rows_used(source: Source) -> str:
-    """Describe the weights and the treatment of missing values; empty by default."""
+    """Describe weights, conditions and the treatment of missing values; empty by default."""
     weight = "" if source.weight is None else f"weight {source.weight!r} "
-    return weight + ("" if source.missing == "error" else f"missing {source.missing}")
+    where = "" if source.where is None else f"where {source.where.text} "
+    return weight + where + ("" if source.missing == "error" else f"missing {source.missing}")
 
 
 def _data_difference(columns: list[str], files: list[list[Any]], source: Source) -> str | None:

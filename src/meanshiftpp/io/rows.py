@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
 
-__all__ = ["NO_LABEL", "Missing", "check_missing", "prepared", "written"]
+__all__ = ["NO_LABEL", "Missing", "check_missing", "combined", "prepared", "written"]
 
 Missing = Literal["error", "drop", "label"]
 NO_LABEL = -1  # of a row that is not a point
@@ -35,18 +35,19 @@ def prepared(chunk: Chunk, features: tuple[str, ...], *, weighted: bool, missing
         complete = ~np.isnan(values).any(axis=1)
         if not complete.all():
             values = values[complete]
-            mask = _combined(chunk.mask, complete)
+            mask = combined(chunk.mask, complete)
     if weighted:
         values, weight = values[:, :-1], values[:, -1]
     part = replace(chunk, points=values, mask=mask, columns=features, weight=weight)
     if mask is not chunk.mask:
-        part = replace(part, rows=chunk.points[:, : len(features)])
+        rows = chunk.points[:, : len(features)] if chunk.rows is None else chunk.rows
+        part = replace(part, rows=rows)
     if weight is not None:
         _check_weights(weight, replace(part, columns=chunk.columns))
     return part
 
 
-def _combined(mask: NDArray[np.bool_] | None, complete: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def combined(mask: NDArray[np.bool_] | None, complete: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which rows are complete, of all rows; `complete` is about those of the mask."""
     if mask is None:
         return complete

@@ -22,6 +22,7 @@ from meanshiftpp._support.read_ahead import read_ahead
 from meanshiftpp.core.chunk import Chunk, relocate_errors
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.rows import Missing, prepared
+from meanshiftpp.io.selection import Where
 
 CHUNK_BYTES = 1 << 24  # of the points of a chunk: small, but worth setting up tables of sums for
 MIN_ROWS, MAX_ROWS = 1 << 12, 1 << 21  # of a chunk
@@ -53,6 +54,8 @@ class Source(ABC):
     missing : str
         "error", "drop" or "label": whether a row with a missing value raises, is left out, or is
         left out of the points and labelled -1.
+    where : Where or None
+        Conditions on the rows that are points; the label of others is -1.
     index : tuple of str
         Numeric columns that are not features because they only name the rows: an index of pandas,
         or a column of a .csv without a name.
@@ -78,6 +81,7 @@ class Source(ABC):
     index: tuple[str, ...] = ()
     weight: str | None = None
     missing: Missing = "error"
+    where: Where | None = None
 
     @abstractmethod
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
@@ -93,6 +97,7 @@ class Source(ABC):
         whole : bool, default=False
             Whether `Chunk.data` contains everything that a writer needs besides the points.
         """
+        whole = whole or self._reads_texts
         return read_ahead(self._points(self._chunks(start, whole)))
 
     def raw_chunks(self) -> Generator[Chunk, None, None]:
@@ -100,19 +105,32 @@ class Source(ABC):
         return read_ahead(self._chunks(0, whole=False))
 
     def _points(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        """Divide features from weights, and take out rows with missing values."""
-        if self.weight is None and self.missing == "error":
+        """Divide features from weights, and take out rows that are not points."""
+        if self._uses_all_rows and self.weight is None:
             yield from chunks
             return
         for chunk in chunks:
+            if self.where is not None:
+                chunk = self.where.select(chunk, self.columns, self.weight)
             yield prepared(
                 chunk, self.columns, weighted=self.weight is not None, missing=self.missing
             )
 
     @property
     def _columns_read(self) -> tuple[str, ...]:
-        """The features, and the column of weights."""
-        return self.columns if self.weight is None else (*self.columns, self.weight)
+        """The features, other columns of numbers in conditions, and the column of weights."""
+        weight = () if self.weight is None else (self.weight,)
+        numbers = () if self.where is None else self.where.numbers
+        others = (name for name in numbers if name not in self.columns and name not in weight)
+        return (*self.columns, *others, *weight)
+
+    @property
+    def _uses_all_rows(self) -> bool:
+        return self.missing == "error" and self.where is None
+
+    @property
+    def _reads_texts(self) -> bool:
+        return self.where is not None and bool(self.where.texts)
 
     def weighted(self, weight: str) -> Source:
         """Return the same points with a column of weights, which is not a feature."""
@@ -123,6 +141,18 @@ class Source(ABC):
             )
         source = self._reading([*features, weight])
         source.columns, source.weight = tuple(features), weight
+        return source
+
+    def selected(self, where: str) -> Source:
+        """Return the points that satisfy conditions."""
+        conditions = Where(where)
+        if conditions.texts and not hasattr(self, "schema"):
+            expected = "comparisons with numbers; only tables have columns of text"
+            raise InvalidInputError.for_parameter("where", expected, where)
+        used, self.where = self.where, conditions
+        names, self.where = self._columns_read, used
+        source = self._reading(names)
+        source.columns, source.weight, source.where = self.columns, self.weight, conditions
         return source
 
     def _reading(self, columns: Sequence[str]) -> Source:
@@ -156,7 +186,7 @@ class Source(ABC):
         """Read all points into one array, and their weights, if there is a column of weights."""
         chunks = [chunk for chunk in self.chunks() if len(chunk)]
         if not chunks:
-            raise no_rows(self.name, self.missing)
+            raise no_rows(self.name, self.missing, self.where)
         dtype = np.result_type(*(chunk.points.dtype for chunk in chunks))
         for chunk in chunks:  # a .csv column may be integer in one chunk and real in the next
             with chunk.locating_errors():
@@ -168,7 +198,7 @@ class Source(ABC):
 
     def count_points(self) -> int:
         """Return the number of points; this may take a pass over the files."""
-        if self.missing == "error" and self.rows is not None:
+        if self._uses_all_rows and self.rows is not None:
             return self.rows
         return sum(len(chunk) for chunk in self)
 
@@ -211,12 +241,12 @@ class Source(ABC):
                 step, parts = 2 * step, [np.concatenate([part for part in parts if len(part)])[::2]]
                 taken = len(parts[0])
         if not taken:
-            raise no_rows(self.name, self.missing)
+            raise no_rows(self.name, self.missing, self.where)
         sampled = np.concatenate([part for part in parts if len(part)])
         total = weight
         if not self._sample_reads_all(size):
             total = self.rows or 0
-            if self.weight is not None or self.missing != "error":
+            if self.weight is not None or not self._uses_all_rows:
                 total *= weight / rows
         if self.weight is None:
             return sampled, total, None
@@ -231,7 +261,8 @@ class Source(ABC):
             yield from self.chunks()
             return
         for k in range(_SAMPLE_POSITIONS):
-            chunks = self._chunks(self._position_at(k / _SAMPLE_POSITIONS), whole=False)
+            position = self._position_at(k / _SAMPLE_POSITIONS)
+            chunks = self._chunks(position, whole=self._reads_texts)
             yield next(self._points(chunks))
 
     def _position_at(self, share: float) -> int:
@@ -303,10 +334,13 @@ def _joined(chunk: Chunk) -> NDArray[Any]:
     return np.column_stack([chunk.points, np.asarray(chunk.weight)])
 
 
-def no_rows(name: str | Path, missing: Missing = "error") -> InvalidInputError:
+def no_rows(
+    name: str | Path, missing: Missing = "error", where: Where | None = None
+) -> InvalidInputError:
     """Return the error of a source without points."""
     rows = "rows" if missing == "error" else "rows without missing values"
-    return InvalidInputError.for_file(name, f"has no {rows}")
+    suffix = "" if where is None else f" with {where.text}"
+    return InvalidInputError.for_file(name, f"has no {rows}{suffix}")
 
 
 @contextmanager

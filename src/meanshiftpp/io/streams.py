@@ -57,6 +57,7 @@ def open_points(
     *,
     weight: str | None = None,
     missing: Missing = "error",
+    where: str | None = None,
 ) -> Source:
     r"""Open files of points without reading them.
 
@@ -77,6 +78,10 @@ def open_points(
     missing : {"error", "drop", "label"}, default="error"
         Rows with a missing value (NaN, an empty field) in a feature or weight: raise an error,
         leave them out of the output too, or label them -1. A raster cannot leave pixels out.
+
+    where : str, default=None
+        Conditions on the rows that are points, such as ``classification != 2 and z > 1.5``: columns
+        compared with numbers or, in tables, with quoted texts. Other rows are labelled -1.
 
     Returns
     -------
@@ -121,6 +126,7 @@ def open_points(
         expected = f"a column other than those to cluster, {format_names(source.columns)}"
         raise InvalidInputError.for_parameter("weight", expected, weight)
     source = source if weight is None else source.weighted(weight)
+    source = source if where is None else source.selected(where)
     source.missing = missing
     return source
 
@@ -207,7 +213,7 @@ def add_points(
     if checkpoint is not None and position != done.position:
         Checkpoint(grid, position, rows).save(checkpoint, source)
     if not len(grid):
-        raise no_rows(source.name, source.missing)
+        raise no_rows(source.name, source.missing, source.where)
     return grid
 
 

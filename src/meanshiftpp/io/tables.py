@@ -108,9 +108,21 @@ class TableSource(Source):
 
     def _reading(self, columns: Sequence[str]) -> TableSource:
         for file in self._files:
-            find_column(columns[-1], file.schema.names, file.path)
-            file.check_numeric(columns[-1])
+            for name in {*columns}.difference(self.columns):
+                find_column(name, file.schema.names, file.path)
+                file.check_numeric(name)
         return self.selecting(columns)
+
+    def selected(self, where: str) -> Source:
+        """Return the points that satisfy conditions."""
+        source = super().selected(where)
+        for file in self._files:
+            for name in source.where.texts if source.where else ():
+                find_column(name, file.schema.names, file.path)
+                if is_numeric(file.column_type(name)):
+                    expected = f"a number to compare with column {name!r}"
+                    raise InvalidInputError.for_parameter("where", expected, where)
+        return source
 
     @property
     def compression(self) -> str:

@@ -35,7 +35,7 @@ from meanshiftpp.apps.cli.options import (
     parse_size,
     parse_strictness,
 )
-from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, Weight
+from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, Weight, WhereOption
 
 
 def cluster(
@@ -58,6 +58,7 @@ def cluster(
     columns: Columns = None,
     weight: Weight = None,
     missing: MissingOption = MissingRows.error,
+    where: WhereOption = None,
     as_json: AsJson = False,
     join: Join = None,
     strictness: Strictness = None,
@@ -145,7 +146,7 @@ def cluster(
             check_output(output)
         if plot:
             check_plot(plot)
-        source = open_source(files, columns, Rows(weight, missing.value), grid)
+        source = open_source(files, columns, Rows(weight, missing.value, where), grid)
         check_periods(periodic, source.columns)
         check_no_overwrite([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         map_output = None

@@ -249,8 +249,10 @@ class Clustering:
 
     def _count_missing(self, n_points: int) -> int:
         """Return the number of rows that are left out because values are missing."""
-        rows = self._source.rows
-        return 0 if self._source.missing == "error" or rows is None else rows - n_points
+        source = self._source
+        if source.missing == "error" or source.where is not None or source.rows is None:
+            return 0
+        return source.rows - n_points
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:

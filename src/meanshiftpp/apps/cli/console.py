@@ -44,6 +44,7 @@ OPTIONS = {
     "spatial": "--spatial",
     "tol": "--tol",
     "weight": "--weight",
+    "where": "--where",
     "window": "--window",
 }
 

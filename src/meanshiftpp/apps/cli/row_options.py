@@ -1,4 +1,4 @@
-"""The options about rows: weights and missing values."""
+"""The options about rows: weights, missing values and conditions."""
 
 from __future__ import annotations
 
@@ -36,8 +36,19 @@ MissingOption = Annotated[
 ]
 
 
+WhereOption = Annotated[
+    str | None,
+    typer.Option(
+        "--where",
+        metavar="CONDITION",
+        help="Use only rows such as 'classification != 2 and z > 1.5'; others get label -1.",
+    ),
+]
+
+
 class Rows(NamedTuple):
-    """The values of both options."""
+    """The values of these options."""
 
     weight: str | None = None
     missing: Missing = "error"
+    where: str | None = None

@@ -23,7 +23,7 @@ from meanshiftpp.apps.cli.options import (
     open_source,
     parse_positive_numbers,
 )
-from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, Weight
+from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, Weight, WhereOption
 
 if TYPE_CHECKING:
     from meanshiftpp.bandwidth.sweep import Sweep
@@ -80,6 +80,7 @@ def sweep(
     columns: Columns = None,
     weight: Weight = None,
     missing: MissingOption = MissingRows.error,
+    where: WhereOption = None,
     as_json: AsJson = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the curves (.png, .svg or .pdf).")
@@ -101,7 +102,7 @@ def sweep(
             check_plot(plot)
         with spinner(f"reading {file}"):
             start = perf_counter()
-            source = open_source(file, columns, Rows(weight, missing.value))
+            source = open_source(file, columns, Rows(weight, missing.value, where))
             check_no_overwrite([plot], source.paths)
             points, weights = source.read_weighted()
             read_seconds = perf_counter() - start
