@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import atomic_path, check_readable, known_suffix, suffix_of
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
+from meanshiftpp.images.draw import label_colors
 
 __all__ = ["LABEL_FORMATS", "PICTURE_FORMATS", "Picture", "read", "write", "write_labels"]
 
@@ -138,7 +139,8 @@ def write_labels(
 ) -> None:
     """Write a label image or volume: labels from 1, and 0 for pixels without a label.
 
-    A .png holds 16 bits and two dimensions. A .tif holds any labels, and the `place` of a picture.
+    A .png holds 16 bits and two dimensions. A .tif holds any labels, and the `place` of a picture;
+    with a place and at most 65,535 labels it has a colour table.
 
     Examples
     --------
@@ -165,9 +167,20 @@ def write_labels(
         return
     tiff = need("tifffile", "image")
     tags = [*place, (_NODATA, "s", 0, "0", True)] if place else []
-    layout = {"photometric": "minisblack", "compression": "zlib", "predictor": True}
+    layout: dict[str, Any] = {"photometric": "minisblack"}
+    if place and labels.ndim == 2 and not wide:  # a map: GIS programs draw its colour table
+        values = values.astype(np.uint8 if largest < 256 else np.uint16)
+        layout = {"photometric": "palette", "colormap": _color_table(largest, values.dtype)}
+    layout |= {"compression": "zlib", "predictor": True}
     with atomic_path(path) as target:
         tiff.imwrite(target, values, extratags=tags, **layout)
+
+
+def _color_table(n: int, dtype: np.dtype[Any]) -> NDArray[np.uint16]:
+    """Return a colour for each of the labels from 1 to `n`, in the layout of TIFF."""
+    table = np.zeros((3, 256**dtype.itemsize), np.uint16)
+    table[:, 1 : n + 1] = label_colors(n).T * np.uint16(257)  # from 8 to 16 bits
+    return table
 
 
 def _save(path: str | os.PathLike[str], image: Any, **options: Any) -> None:
@@ -251,7 +264,7 @@ def _read_tiff(path: Path) -> Picture:
         series, page = file.series[0], file.pages[0]
         if math.prod(series.shape) > 4 * _max_pixels():  # more values than RGBA at the limit
             raise _too_large(path, math.prod(series.shape))
-        has_colormap = page.colormap is not None
+        has_colormap = page.colormap is not None and page.bitspersample <= 8  # not labels
         photo = (
             Picture(_read_with_pillow(path)) if has_colormap else _read_series(series, page, path)
         )

@@ -37,7 +37,9 @@ from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io import arrays, clouds, rasters, tables
 from meanshiftpp.io.checkpoint import Checkpoint
-from meanshiftpp.io.sources import LabelWriter, Source, no_rows
+from meanshiftpp.io.csv_lines import CsvLines
+from meanshiftpp.io.rows import Missing, check_missing, written
+from meanshiftpp.io.sources import LabelWriter, Source, format_names, label_column_name, no_rows
 
 __all__ = ["build_grid", "check_output", "open_points", "write_labels"]
 
@@ -52,6 +54,10 @@ Progress = Callable[[int], None]
 def open_points(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     columns: Sequence[str] | None = None,
+    *,
+    weight: str | None = None,
+    missing: Missing = "error",
+    where: str | None = None,
 ) -> Source:
     r"""Open files of points without reading them.
 
@@ -67,6 +73,15 @@ def open_points(
         bands of a raster except alpha, and x, y and z of a point cloud. Columns of arrays are named
         x0, x1, ...; bands of rasters have their descriptions as names, or band1, band2, ...; all
         dimensions of a point cloud can be chosen.
+    weight : str, default=None
+        A column of weights, which is then not a feature.
+    missing : {"error", "drop", "label"}, default="error"
+        Rows with a missing value (NaN, an empty field) in a feature or weight: raise an error,
+        leave them out of the output too, or label them -1. A raster cannot leave pixels out.
+
+    where : str, default=None
+        Conditions on the rows that are points, such as ``classification != 2 and z > 1.5``: columns
+        compared with numbers or, in tables, with quoted texts. Other rows are labelled -1.
 
     Returns
     -------
@@ -102,7 +117,18 @@ def open_points(
         raise InvalidInputError(
             f"files must be of one kind, got {' and '.join(kinds.values())}; open each kind alone"
         )
-    return next(iter(kinds))(files, columns)
+    source = next(iter(kinds))(files, columns)
+    check_missing(missing)
+    if missing == "drop" and isinstance(source, rasters.RasterSource):
+        expected = "'error' or 'label' for a raster, whose labels are an image"
+        raise InvalidInputError.for_parameter("missing", expected, missing)
+    if weight is not None and weight in (columns or ()):
+        expected = f"a column other than those to cluster, {format_names(source.columns)}"
+        raise InvalidInputError.for_parameter("weight", expected, weight)
+    source = source if weight is None else source.weighted(weight)
+    source = source if where is None else source.selected(where)
+    source.missing = missing
+    return source
 
 
 def build_grid(
@@ -187,7 +213,7 @@ def add_points(
     if checkpoint is not None and position != done.position:
         Checkpoint(grid, position, rows).save(checkpoint, source)
     if not len(grid):
-        raise no_rows(source.name)
+        raise no_rows(source.name, source.missing, source.where)
     return grid
 
 
@@ -204,7 +230,8 @@ def write_labels(
     ----------
     path : path
         The output. A table (.parquet, .csv, .arrow, .feather) gets all columns of the source and a
-        column of labels; an .npy file gets the labels only. The labels of a raster are a .tif with
+        column of labels, and a .csv the unchanged lines of a .csv source; an .npy file gets the
+        labels only. The labels of a raster are a .tif with
         the same georeference, and -1 where there is no data; those of a point cloud are an
         additional dimension of a .las or .laz file. A partially written file never has this name.
     source : Source
@@ -235,17 +262,19 @@ def write_labels(
     >>> write_labels("out.csv", source, seek(build_grid(source, 0.5)).label)
     'label'
     >>> Path("out.csv").read_text().split()
-    ['"town","x","label"', '"A",0.1,0', '"B",7,1', '"C",0.2,0']
+    ['town,x,label', 'A,0.1,0', 'B,7.0,1', 'C,0.2,0']
     """
     if not callable(labels):
         labels = _as_labels(labels)
     check_output(path, source)
-    whole = Path(path).suffix.lower() != ".npy"
+    whole = suffix_of(path) != ".npy" and _csv_files(suffix_of(path), source) is None
     report = progress or (lambda rows: None)
     with atomic_path(path) as target, _writer(target, Path(path), source) as writer:
         labelled = _labelled(source.chunks(whole=whole), labels)
         with closing(read_ahead(labelled)) as chunks:  # ends the reader threads on errors too
             for chunk, chunk_labels in chunks:
+                if not isinstance(source, rasters.RasterSource):  # it has a label for no data
+                    chunk, chunk_labels = written(chunk, chunk_labels, source.missing)
                 writer.write(chunk, chunk_labels)
                 report(chunk.size)
         return writer.column
@@ -339,10 +368,26 @@ def _writer(target: Path, final: Path, source: Source) -> LabelWriter:
         return rasters.RasterLabels(target, source)
     if suffix in clouds.FORMATS and isinstance(source, clouds.CloudSource):
         return clouds.CloudLabels(target, source)
+    if lines := _csv_files(suffix, source):
+        column = label_column_name(source.schema().names)  # type: ignore[attr-defined]
+        return CsvLines(target, lines, column)
     if suffix == ".npy":
-        rows = source.rows if source.rows is not None else sum(len(chunk) for chunk in source)
-        return arrays.NpyLabels(target, rows)
+        return arrays.NpyLabels(target, _rows_written(source))
     return tables.TableLabels(target, final, source)
+
+
+def _csv_files(suffix: str, source: Source) -> list[Path] | None:
+    """Return the files whose lines a .csv file copies; None if they are not all .csv files."""
+    return (
+        source.csv_files() if suffix == ".csv" and isinstance(source, tables.TableSource) else None
+    )
+
+
+def _rows_written(source: Source) -> int:
+    """Return the number of rows that get a label."""
+    if source.missing == "drop":
+        return sum(len(chunk) for chunk in source)
+    return source.rows if source.rows is not None else sum(chunk.size for chunk in source)
 
 
 def _labelled(

@@ -35,6 +35,7 @@ from meanshiftpp.apps.cli.options import (
     parse_size,
     parse_strictness,
 )
+from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, Weight, WhereOption
 
 
 def cluster(
@@ -55,6 +56,9 @@ def cluster(
         typer.Option("--hulls", help="Write hulls of the clusters to a map, instead of centers."),
     ] = False,
     columns: Columns = None,
+    weight: Weight = None,
+    missing: MissingOption = MissingRows.error,
+    where: WhereOption = None,
     as_json: AsJson = False,
     join: Join = None,
     strictness: Strictness = None,
@@ -130,6 +134,7 @@ def cluster(
         raise typer.BadParameter("--checkpoint needs a stream, but --no-stream was given")
     if grid:
         determined = {"--bandwidth": bandwidth, "--periodic": periodic, "--checkpoint": checkpoint}
+        determined["--weight"] = weight
         _check_options_of_grid({**determined, "--no-stream": stream is False})
     with report_errors():
         from meanshiftpp._support.files import check_no_overwrite
@@ -141,7 +146,7 @@ def cluster(
             check_output(output)
         if plot:
             check_plot(plot)
-        source = open_source(files, columns, grid)
+        source = open_source(files, columns, Rows(weight, missing.value, where), grid)
         check_periods(periodic, source.columns)
         check_no_overwrite([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         map_output = None

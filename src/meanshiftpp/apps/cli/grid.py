@@ -27,6 +27,7 @@ from meanshiftpp.apps.cli.options import (
     parse_bandwidth,
     parse_periods,
 )
+from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, Weight, WhereOption
 
 if TYPE_CHECKING:
     from meanshiftpp.core.grid import Grid
@@ -61,6 +62,9 @@ def build(
     ],
     periodic: Periods = None,
     columns: Columns = None,
+    weight: Weight = None,
+    missing: MissingOption = MissingRows.error,
+    where: WhereOption = None,
     as_json: AsJson = False,
     threads: Threads = None,
     checkpoint: CheckpointFile = None,
@@ -73,7 +77,7 @@ def build(
         from meanshiftpp.core.grid import Grid
 
         check_writable(output)
-        source = open_source(files, columns)
+        source = open_source(files, columns, Rows(weight, missing.value, where))
         check_periods(periodic, source.columns)
         check_no_overwrite([output, checkpoint], source.paths)
         empty = Grid.empty(cell_size, len(source.columns), periodic=periods)

@@ -112,7 +112,11 @@ class MeanShiftPP(cluster.MeanShiftPP):
             The estimator.
         """
         points = self._lazy(X, reset=True)
-        weight = _lazy_weight(sample_weight, points)
+        if (joined := _joined(X, sample_weight)) is not None:
+            rows = _lazy_array(joined)
+            points, weight = rows[:, :-1], rows[:, -1]
+        else:
+            weight = _lazy_weight(sample_weight, points)
         n_threads, source = threads_of(self.n_jobs), self._source(X)
         recipe = self._recipe(self.bandwidth)
         if self.bandwidth is None:
@@ -216,14 +220,19 @@ class MeanShiftPP(cluster.MeanShiftPP):
                 'select one column as df[["x"]]; use meanshiftpp.MeanShiftPP for data in memory'
             )
         checked_points(self, _empty_frame(X), reset=reset, ensure_min_samples=0)
-        # In an array, nullable columns would become objects; as floats they hold NaN.
-        nullable = {
-            name: "float64" for name, kind in X.dtypes.items() if not isinstance(kind, np.dtype)
-        }
-        return (X.astype(nullable) if nullable else X).to_dask_array()
+        return _lazy_array(X)
 
 
 # -- metadata, without computing --------------------------------------------------------------
+
+
+def _lazy_array(X: Any) -> Any:
+    """Return the columns of a data frame as a dask array."""
+    # In an array, nullable columns would become objects; as floats they hold NaN.
+    nullable = {
+        name: "float64" for name, kind in X.dtypes.items() if not isinstance(kind, np.dtype)
+    }
+    return (X.astype(nullable) if nullable else X).to_dask_array()
 
 
 def _empty_frame(X: Any) -> Any:
@@ -235,6 +244,22 @@ def _empty_frame(X: Any) -> Any:
                 f"column {name!r} holds {kind}, not numbers; select the columns to cluster"
             )
     return pandas.DataFrame(np.empty((0, len(X.columns))), columns=list(X.columns))
+
+
+def _joined(X: Any, sample_weight: Any) -> Any:
+    """Return a data frame with the weights as its last column; None if they are not columns.
+
+    Dask joins small files when it reads them, and apart it may do so in different ways for the
+    points and the weights.
+    """
+    series = dask.is_dask_collection(sample_weight) and hasattr(sample_weight, "to_frame")
+    if isinstance(X, da.Array) or not series or sample_weight.npartitions != X.npartitions:
+        return None
+    name = max(map(str, X.columns), key=len) + "_"  # not a column of X
+    try:
+        return X.assign(**{name: sample_weight})
+    except ValueError:  # frames whose rows Dask cannot align
+        return None
 
 
 def _lazy_weight(sample_weight: Any, points: Any) -> Any:

@@ -1,0 +1,132 @@
+"""Points that satisfy conditions on columns: `classification != 2 and z > 1.5`.
+
+The conditions are parsed, not evaluated as code. Rows that do not satisfy them are not points: they
+do not count, and their label is -1.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp.core.chunk import Chunk
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io.rows import combined
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_TEXT = r"'[^']*'|\"[^\"]*\""
+_CONDITION = re.compile(rf"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*({_TEXT}|\S+)\s*", re.DOTALL)
+_AND = re.compile(rf"\s+and\s+(?=(?:[^'\"]|{_TEXT})*$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of a column with a number or a text."""
+
+    column: str
+    comparison: str
+    value: float | str
+
+    def holds(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return for which values of the column the condition holds; for missing ones never."""
+        compare = _COMPARISONS[self.comparison]
+        if isinstance(self.value, str):
+            known = np.array([value is not None for value in values], bool)
+            texts = np.where(known, values, "").astype(str)
+            return np.asarray(known & compare(texts, self.value), bool)
+        known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), bool)
+        return np.asarray(known & compare(values, self.value), bool)
+
+
+class Where:
+    """Conditions that rows must satisfy to be points.
+
+    Parameters
+    ----------
+    text : str
+        Conditions that are joined by `and`. Each is a column, one of ``== != < <= > >=``, and a
+        number or a quoted text.
+
+    Examples
+    --------
+    >>> from meanshiftpp.io.selection import Where
+    >>> for condition in Where("classification != 2 and town == 'New York'").conditions:
+    ...     print(condition)
+    Condition(column='classification', comparison='!=', value=2.0)
+    Condition(column='town', comparison='==', value='New York')
+    """
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise _not_conditions(text)
+        self.text = text
+        self.conditions = [_parse_condition(part, text) for part in _AND.split(text)]
+        self.numbers = self._columns(float)
+        self.texts = self._columns(str)
+
+    def _columns(self, kind: type) -> tuple[str, ...]:
+        names = (each.column for each in self.conditions if isinstance(each.value, kind))
+        return tuple(dict.fromkeys(names))
+
+    def select(self, chunk: Chunk, features: tuple[str, ...], weight: str | None) -> Chunk:
+        """Return the chunk with the rows that satisfy all conditions, and without other columns.
+
+        The points are the features, other columns of numbers in conditions, and the weights.
+        """
+        inside = np.ones(len(chunk), bool)
+        for condition in self.conditions:
+            if isinstance(condition.value, str):
+                column = chunk.data.column(condition.column)
+                values = column.to_numpy(zero_copy_only=False)
+                values = values if chunk.mask is None else values[chunk.mask]
+            else:
+                values = chunk.points[:, chunk.columns.index(condition.column)]
+            inside &= condition.holds(values)
+        columns = features if weight is None else (*features, weight)
+        used = [chunk.columns.index(name) for name in columns]
+        points = chunk.points if used == [*range(len(chunk.columns))] else chunk.points[:, used]
+        if inside.all():
+            return replace(chunk, points=points, columns=columns)
+        return replace(
+            chunk,
+            points=points[inside],
+            columns=columns,
+            mask=combined(chunk.mask, inside),
+            rows=points[:, : len(features)],
+        )
+
+
+def _parse_condition(part: str, text: str) -> Condition:
+    match = _CONDITION.fullmatch(part)
+    if match is None:
+        raise _not_conditions(text)
+    column, comparison, value = match.groups()
+    if value[0] in "'\"":
+        return Condition(column, comparison, value[1:-1])
+    try:
+        return Condition(column, comparison, float(value))
+    except ValueError:
+        raise _not_conditions(text) from None
+
+
+def _not_conditions(text: object) -> InvalidInputError:
+    return InvalidInputError.for_parameter(
+        "where",
+        "comparisons of a column with a number or a quoted text, joined by `and`, such as "
+        '"classification != 2 and z > 1.5"',
+        text,
+    )
