@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from meanshiftpp.apps.cli.cluster_profile import Centers, check_centers
 from meanshiftpp.apps.cli.cluster_summary import Summary, print_summary
 from meanshiftpp.apps.cli.console import print_stderr, report_errors
 from meanshiftpp.apps.cli.metres import in_metres, to_degrees
@@ -55,6 +56,7 @@ def cluster(
         bool,
         typer.Option("--hulls", help="Write hulls of the clusters to a map, instead of centers."),
     ] = False,
+    centers: Centers = None,
     columns: Columns = None,
     weight: Weight = None,
     missing: MissingOption = MissingRows.error,
@@ -144,11 +146,14 @@ def cluster(
 
         if output and not is_map(output):
             check_output(output)
+        if centers:
+            check_centers(centers)
         if plot:
             check_plot(plot)
         source = open_source(files, columns, Rows(weight, missing.value, where), grid)
         check_periods(periodic, source.columns)
-        check_no_overwrite([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
+        inputs = [*source.paths, *([grid] if grid else [])]
+        check_no_overwrite([output, centers, plot, checkpoint], inputs)
         map_output = None
         if output and is_map(output):
             from meanshiftpp.apps.cli.cluster_maps import MapOutput
@@ -175,7 +180,7 @@ def cluster(
             work.stream(checkpoint, every)
         else:
             work.read()
-        summary = work.finish(map_output or output, plot)
+        summary = work.finish(map_output or output, plot, centers)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
     if 2 * summary.sizes.count(1) > summary.points:
