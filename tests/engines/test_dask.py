@@ -102,6 +102,22 @@ def test_partitions_of_small_files_are_kept_by_an_opaque_step(tmp_path):
     np.testing.assert_array_equal(labelled[["x", "label"]].compute()["label"], labels)
 
 
+@pytest.mark.parametrize("bandwidth", [1.0, None])
+def test_weights_may_be_a_column_of_the_same_files(tmp_path, bandwidth):
+    """Dask joins the small files of one column in another way than those of three."""
+    weight = np.arange(len(FRAME)) % 5
+    for number, rows in enumerate(np.array_split(np.arange(len(FRAME)), 12)):
+        part = FRAME.iloc[rows].reset_index(drop=True)
+        part = part.assign(weight=weight[rows], name=[f"row {k}" for k in rows])
+        part.assign(real=part.x).to_parquet(tmp_path / f"{number:02}.parquet")
+    lazy = dd.read_parquet(tmp_path)
+    points = lazy[["x", "y", "z"]]
+    assert points.to_dask_array().numblocks[0] != lazy["weight"].to_dask_array().numblocks[0]
+    model = MeanShiftPP(bandwidth=bandwidth).fit(points, sample_weight=lazy["weight"])
+    assert list(model.feature_names_in_) == ["x", "y", "z"]
+    assert_same(model, FRAME.to_numpy(), weight, bandwidth=bandwidth)
+
+
 def test_nullable_columns_and_missing_values():
     frame = pd.DataFrame({"a": [1, 2, 30], "b": pd.array([1, None, 3], dtype="Int64")})
     model = MeanShiftPP(bandwidth=5.0)

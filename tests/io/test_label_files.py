@@ -104,7 +104,7 @@ def test_a_link_keeps_its_target(tmp_path):
 def test_check_output_reports_outputs_that_cannot_be_written(tmp_path):
     check_output(tmp_path / "o.csv")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(FileAccessError, match=r"no folder '.*gone'"):
+    with pytest.raises(FileAccessError, match=r"the folder '.*gone' does not exist"):
         check_output(tmp_path / "gone" / "o.csv")
     (tmp_path / "f.npy").mkdir()
     with pytest.raises(FileAccessError, match="it is a folder"):

@@ -47,6 +47,8 @@ class Chunk:
         Names of the features.
     mask : ndarray of bool or None
         True for the rows of `data` that are points; None if all are.
+    rows : ndarray or None
+        All rows of the chunk, if the mask leaves out rows with missing values.
     data : object
         The rows that the points were taken from, for a writer that adds labels to them.
     end : int
@@ -71,6 +73,7 @@ class Chunk:
     first: int = 0
     columns: tuple[str, ...] = ()
     mask: NDArray[np.bool_] | None = None
+    rows: NDArray[Any] | None = None
     data: Any = None
     end: int = 0
 
@@ -84,6 +87,7 @@ class Chunk:
 
     def place(self, row: int, column: int) -> str:
         """Return the place of a value: in its file, with rows from 1, or in the caller's array."""
+        row = row if self.mask is None else int(np.flatnonzero(self.mask)[row])
         if not self.source:
             return f"X[{self.first + row}, {column}]"
         name = repr(self.columns[column]) if self.columns else str(column + 1)
@@ -91,16 +95,24 @@ class Chunk:
 
     def locating_errors(self) -> AbstractContextManager[None]:
         """Return a context that words errors about a value with its `place` in the source."""
-        return relocate_errors(self.place, self.source, self.first)
+        return relocate_errors(self.place, self.source, self.first, value=self.value)
+
+    def value(self, row: int, column: int) -> object:
+        """Return a value; None if the points are not read yet."""
+        return self.points[row, column].item() if row < len(self.points) else None
 
 
 @contextmanager
 def relocate_errors(
-    place: Callable[[int, int], str], source: str = "", first: int = 0
+    place: Callable[[int, int], str],
+    source: str = "",
+    first: int = 0,
+    *,
+    value: Callable[[int, int], object] = lambda row, column: None,
 ) -> Iterator[None]:
     """Word errors about a value by `place(row, column)`, and other errors with their source.
 
-    `first` is added to the row that the error carries.
+    `first` is added to the row that the error carries, and the `value` becomes its `got`.
     """
     try:
         yield
@@ -108,6 +120,7 @@ def relocate_errors(
         if error.row is not None and error.column is not None:
             relocated = error.at(place(error.row, error.column))
             relocated.row = first + error.row
+            relocated.got = value(error.row, error.column)
             raise relocated from error
         if source:
             raise error.at(f"{source}:") from error

@@ -66,7 +66,7 @@ class ArraySource(Source):
                 end = min((first // step + 1) * step, length)
                 points = np.asarray(array[first:end])
                 points = points if self._chosen is None else points[:, self._chosen]
-                yield Chunk(points, None, str(path), first, self.columns, end=before + end)
+                yield Chunk(points, None, str(path), first, self._columns_read, end=before + end)
                 first = end
             before += length
 
@@ -89,12 +89,13 @@ class NpySource(ArraySource):
         with reporting_damage(path, ".npy array of numbers", Exception):
             return np.load(path, mmap_mode="r", allow_pickle=False)
 
-    def read(self) -> NDArray[Any]:
+    def read_weighted(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return all points; a single file is mapped into memory instead of read."""
-        if len(self.paths) > 1 or self._chosen is not None or not self.rows:
-            return super().read()
         mapped: NDArray[Any] = self._open(self.paths[0])
-        return mapped
+        plain = self._chosen is None and self.weight is None and self.missing == "error"
+        if plain and len(self.paths) == 1 and self.rows:
+            return mapped, None
+        return super().read_weighted()
 
 
 class ZarrSource(ArraySource):

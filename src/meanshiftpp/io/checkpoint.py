@@ -57,7 +57,7 @@ class Checkpoint:
             note: dict[str, Any] = json.loads(text or "none")
             position, rows = int(note["position"]), int(note["rows"])
             columns, files = list(note["columns"]), [list(file) for file in note["files"]]
-            unit = str(note["unit"])
+            unit, rows_used = str(note["unit"]), str(note.get("rows_used", ""))
         except (ValueError, TypeError, KeyError):
             raise GridFileError(
                 f"{path} is not a checkpoint and was left unchanged; name another file"
@@ -66,6 +66,8 @@ class Checkpoint:
         difference = _data_difference(columns, files, source) or _grid_difference(grid, start)
         if unit != source.unit:
             difference = difference or f"its position counts {unit}, not {source.unit}"
+        if rows_used != _rows_used(source):
+            difference = difference or "it has other weights or treats missing values otherwise"
         if difference:
             raise GridMismatchError(
                 f"the checkpoint {path} is of another run: {difference}; "
@@ -75,7 +77,14 @@ class Checkpoint:
 
 
 def _describe(source: Source) -> dict[str, Any]:
-    return {"columns": list(source.columns), "files": source.identity(), "unit": source.unit}
+    note = {"columns": list(source.columns), "files": source.identity(), "unit": source.unit}
+    return note | {"rows_used": _rows_used(source)}
+
+
+def _rows_used(source: Source) -> str:
+    """Describe the weights and the treatment of missing values; empty by default."""
+    weight = "" if source.weight is None else f"weight {source.weight!r} "
+    return weight + ("" if source.missing == "error" else f"missing {source.missing}")
 
 
 def _data_difference(columns: list[str], files: list[list[Any]], source: Source) -> str | None:

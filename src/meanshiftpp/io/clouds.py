@@ -56,16 +56,16 @@ class CloudSource(Source):
         for path, header, length in zip(self.paths, self.headers, self._lengths, strict=True):
             row = max(start - before, 0)
             if row < length:
-                size = rows_per_chunk(max(header.point_format.size, 8 * len(self.columns)))
+                size = rows_per_chunk(max(header.point_format.size, 8 * len(self._columns_read)))
                 with _reading(path), _open(path) as file:
                     file.seek(row)
                     for record in file.chunk_iterator(size):
                         end = row + len(record)
                         yield Chunk(
-                            self._points(record),
+                            self._values(record),
                             source=str(path),
                             first=row,
-                            columns=self.columns,
+                            columns=self._columns_read,
                             data=record if whole else None,
                             end=before + end,
                         )
@@ -76,8 +76,8 @@ class CloudSource(Source):
                     )
             before += length
 
-    def _points(self, record: Any) -> NDArray[Any]:
-        return np.stack([np.asarray(record[name], self.dtype) for name in self.columns]).T
+    def _values(self, record: Any) -> NDArray[Any]:
+        return np.stack([np.asarray(record[name], self.dtype) for name in self._columns_read]).T
 
 
 class CloudLabels(LabelWriter):

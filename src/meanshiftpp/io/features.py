@@ -102,14 +102,15 @@ def kinds_of_columns(source: TableSource) -> dict[str, Kind]:
 
     The first chunk decides for most columns. The others are read until a value decides.
     """
-    with closing(source.chunks()) as chunks:
+    # Rows with missing values count too: an empty column must not leave out all rows.
+    with closing(source.raw_chunks()) as chunks:
         first = next((chunk for chunk in chunks if len(chunk)), None)
     if first is None:
         return {}
     suspects = _kinds(source.columns, [first])
     if suspects and first.end != source.rows:
         narrow = source.selecting(list(suspects))
-        with closing(narrow.chunks()) as chunks:
+        with closing(narrow.raw_chunks()) as chunks:
             suspects = _kinds(narrow.columns, chunks)
     return suspects
 

@@ -108,7 +108,7 @@ class RasterSource(Source):
                 yield PixelChunk(
                     points,
                     source=str(path),
-                    columns=self.columns,
+                    columns=self._columns_read,
                     mask=mask,
                     data=windows[number],
                     end=number + 1,

@@ -21,6 +21,7 @@ from meanshiftpp._support.columns import check_exact
 from meanshiftpp._support.read_ahead import read_ahead
 from meanshiftpp.core.chunk import Chunk, relocate_errors
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io.rows import Missing, prepared
 
 CHUNK_BYTES = 1 << 24  # of the points of a chunk: small, but worth setting up tables of sums for
 MIN_ROWS, MAX_ROWS = 1 << 12, 1 << 21  # of a chunk
@@ -47,6 +48,11 @@ class Source(ABC):
         the same number means another place in another layout.
     left_out : dict of str
         Columns that are not features because they are not numeric, and their content.
+    weight : str or None
+        The column of weights.
+    missing : str
+        "error", "drop" or "label": whether a row with a missing value raises, is left out, or is
+        left out of the points and labelled -1.
     index : tuple of str
         Numeric columns that are not features because they only name the rows: an index of pandas,
         or a column of a .csv without a name.
@@ -70,6 +76,8 @@ class Source(ABC):
     dtype: np.dtype[Any] | None = None
     unit: str = "rows"
     index: tuple[str, ...] = ()
+    weight: str | None = None
+    missing: Missing = "error"
 
     @abstractmethod
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
@@ -85,7 +93,41 @@ class Source(ABC):
         whole : bool, default=False
             Whether `Chunk.data` contains everything that a writer needs besides the points.
         """
-        return read_ahead(self._chunks(start, whole))
+        return read_ahead(self._points(self._chunks(start, whole)))
+
+    def raw_chunks(self) -> Generator[Chunk, None, None]:
+        """Iterate over the chunks as they are read, with weights and missing values."""
+        return read_ahead(self._chunks(0, whole=False))
+
+    def _points(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        """Divide features from weights, and take out rows with missing values."""
+        if self.weight is None and self.missing == "error":
+            yield from chunks
+            return
+        for chunk in chunks:
+            yield prepared(
+                chunk, self.columns, weighted=self.weight is not None, missing=self.missing
+            )
+
+    @property
+    def _columns_read(self) -> tuple[str, ...]:
+        """The features, and the column of weights."""
+        return self.columns if self.weight is None else (*self.columns, self.weight)
+
+    def weighted(self, weight: str) -> Source:
+        """Return the same points with a column of weights, which is not a feature."""
+        features = [name for name in self.columns if name != weight]
+        if not features:
+            raise InvalidInputError.for_file(
+                self.name, f"must have a column of numbers besides that of weights, {weight!r}"
+            )
+        source = self._reading([*features, weight])
+        source.columns, source.weight = tuple(features), weight
+        return source
+
+    def _reading(self, columns: Sequence[str]) -> Source:
+        """Return a source that reads these columns of the same files."""
+        return type(self)(self.paths, columns)  # type: ignore[call-arg]
 
     def __iter__(self) -> Iterator[Chunk]:
         return self.chunks()
@@ -108,44 +150,77 @@ class Source(ABC):
 
     def read(self) -> NDArray[Any]:
         """Read all points into one array."""
+        return self.read_weighted()[0]
+
+    def read_weighted(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Read all points into one array, and their weights, if there is a column of weights."""
         chunks = [chunk for chunk in self.chunks() if len(chunk)]
         if not chunks:
-            raise no_rows(self.name)
+            raise no_rows(self.name, self.missing)
         dtype = np.result_type(*(chunk.points.dtype for chunk in chunks))
         for chunk in chunks:  # a .csv column may be integer in one chunk and real in the next
             with chunk.locating_errors():
                 for j in range(len(self.columns)):
                     check_exact(chunk.points[:, j], dtype, j)
-        return np.concatenate([chunk.points for chunk in chunks])
+        points = np.concatenate([chunk.points for chunk in chunks])
+        weights = [np.asarray(chunk.weight) for chunk in chunks]
+        return points, None if self.weight is None else np.concatenate(weights)
+
+    def count_points(self) -> int:
+        """Return the number of points; this may take a pass over the files."""
+        if self.missing == "error" and self.rows is not None:
+            return self.rows
+        return sum(len(chunk) for chunk in self)
 
     def locating_errors(self) -> AbstractContextManager[None]:
         """Return a context that rewords errors about `read`: X[4, 1] becomes a place in a file."""
-        return relocate_errors(self._locate)
+        return relocate_errors(self._place, value=self._value)
 
-    def _locate(self, row: int, column: int) -> str:
-        """Return the place in a file of a value in the array that `read` returned."""
+    def _place(self, row: int, column: int) -> str:
+        chunk, row = self._chunk_at(row)
+        return chunk.place(row, column)
+
+    def _value(self, row: int, column: int) -> object:
+        chunk, row = self._chunk_at(row)
+        return chunk.value(row, column)
+
+    def _chunk_at(self, row: int) -> tuple[Chunk, int]:
+        """Return the chunk of a row of the array that `read` returned, and its row there."""
         before = 0
         with closing(self.chunks()) as chunks:
             for chunk in chunks:
                 if row < before + len(chunk):
-                    return chunk.place(row - before, column)
+                    return chunk, row - before
                 before += len(chunk)
-        return f"X[{row}, {column}]"
+        return Chunk(np.empty((0, len(self.columns))), columns=self.columns), row
 
-    def sample(self, size: int) -> tuple[NDArray[Any], int]:
+    def sample(self, size: int) -> tuple[NDArray[Any], float]:
         """Return about `size` points, evenly spaced over the data, and the number of all points."""
-        step, taken, seen, parts = 1, 0, 0, []
+        return self.sample_weighted(size)[:2]
+
+    def sample_weighted(self, size: int) -> tuple[NDArray[Any], float, NDArray[Any] | None]:
+        """Return a sample of the points, the weight of all, and the weights of the sample."""
+        step, taken, seen, rows, weight, parts = 1, 0, 0, 0, 0.0, []
         for chunk in self._chunks_to_sample(size):
-            parts.append(np.array(chunk.points[-seen % step :: step]))  # every step-th of all
-            seen += len(chunk)
+            part = chunk.points if chunk.weight is None else _joined(chunk)
+            parts.append(np.array(part[-seen % step :: step]))  # every step-th of all
+            seen, rows = seen + len(chunk), rows + chunk.size
+            weight += len(chunk) if chunk.weight is None else float(np.sum(chunk.weight))
             taken += len(parts[-1])
             if taken > 2 * size:
                 step, parts = 2 * step, [np.concatenate([part for part in parts if len(part)])[::2]]
                 taken = len(parts[0])
         if not taken:
-            raise no_rows(self.name)
+            raise no_rows(self.name, self.missing)
         sampled = np.concatenate([part for part in parts if len(part)])
-        return sampled, seen if self._sample_reads_all(size) else self.rows or 0
+        total = weight
+        if not self._sample_reads_all(size):
+            total = self.rows or 0
+            if self.weight is not None or self.missing != "error":
+                total *= weight / rows
+        if self.weight is None:
+            return sampled, total, None
+        return sampled[:, :-1], total, sampled[:, -1]
 
     def _sample_reads_all(self, size: int) -> bool:
         return self.rows is None or self.rows <= 4 * size
@@ -156,7 +231,8 @@ class Source(ABC):
             yield from self.chunks()
             return
         for k in range(_SAMPLE_POSITIONS):
-            yield next(self._chunks(self._position_at(k / _SAMPLE_POSITIONS), whole=False))
+            chunks = self._chunks(self._position_at(k / _SAMPLE_POSITIONS), whole=False)
+            yield next(self._points(chunks))
 
     def _position_at(self, share: float) -> int:
         """Return the position at a share, from 0 to 1, of the data."""
@@ -222,9 +298,15 @@ def label_column_name(names: Sequence[str]) -> str:
     return name
 
 
-def no_rows(name: str | Path) -> InvalidInputError:
+def _joined(chunk: Chunk) -> NDArray[Any]:
+    """Return the points of a chunk with their weights as the last column."""
+    return np.column_stack([chunk.points, np.asarray(chunk.weight)])
+
+
+def no_rows(name: str | Path, missing: Missing = "error") -> InvalidInputError:
     """Return the error of a source without points."""
-    return InvalidInputError.for_file(name, "has no rows")
+    rows = "rows" if missing == "error" else "rows without missing values"
+    return InvalidInputError.for_file(name, f"has no {rows}")
 
 
 @contextmanager

@@ -37,7 +37,8 @@ from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io import arrays, clouds, rasters, tables
 from meanshiftpp.io.checkpoint import Checkpoint
-from meanshiftpp.io.sources import LabelWriter, Source, no_rows
+from meanshiftpp.io.rows import Missing, check_missing, written
+from meanshiftpp.io.sources import LabelWriter, Source, format_names, no_rows
 
 __all__ = ["build_grid", "check_output", "open_points", "write_labels"]
 
@@ -52,6 +53,9 @@ Progress = Callable[[int], None]
 def open_points(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     columns: Sequence[str] | None = None,
+    *,
+    weight: str | None = None,
+    missing: Missing = "error",
 ) -> Source:
     r"""Open files of points without reading them.
 
@@ -67,6 +71,11 @@ def open_points(
         bands of a raster except alpha, and x, y and z of a point cloud. Columns of arrays are named
         x0, x1, ...; bands of rasters have their descriptions as names, or band1, band2, ...; all
         dimensions of a point cloud can be chosen.
+    weight : str, default=None
+        A column of weights, which is then not a feature.
+    missing : {"error", "drop", "label"}, default="error"
+        Rows with a missing value (NaN, an empty field) in a feature or weight: raise an error,
+        leave them out of the output too, or label them -1. A raster cannot leave pixels out.
 
     Returns
     -------
@@ -102,7 +111,17 @@ def open_points(
         raise InvalidInputError(
             f"files must be of one kind, got {' and '.join(kinds.values())}; open each kind alone"
         )
-    return next(iter(kinds))(files, columns)
+    source = next(iter(kinds))(files, columns)
+    check_missing(missing)
+    if missing == "drop" and isinstance(source, rasters.RasterSource):
+        expected = "'error' or 'label' for a raster, whose labels are an image"
+        raise InvalidInputError.for_parameter("missing", expected, missing)
+    if weight is not None and weight in (columns or ()):
+        expected = f"a column other than those to cluster, {format_names(source.columns)}"
+        raise InvalidInputError.for_parameter("weight", expected, weight)
+    source = source if weight is None else source.weighted(weight)
+    source.missing = missing
+    return source
 
 
 def build_grid(
@@ -187,7 +206,7 @@ def add_points(
     if checkpoint is not None and position != done.position:
         Checkpoint(grid, position, rows).save(checkpoint, source)
     if not len(grid):
-        raise no_rows(source.name)
+        raise no_rows(source.name, source.missing)
     return grid
 
 
@@ -246,6 +265,8 @@ def write_labels(
         labelled = _labelled(source.chunks(whole=whole), labels)
         with closing(read_ahead(labelled)) as chunks:  # ends the reader threads on errors too
             for chunk, chunk_labels in chunks:
+                if not isinstance(source, rasters.RasterSource):  # it has a label for no data
+                    chunk, chunk_labels = written(chunk, chunk_labels, source.missing)
                 writer.write(chunk, chunk_labels)
                 report(chunk.size)
         return writer.column
@@ -340,9 +361,15 @@ def _writer(target: Path, final: Path, source: Source) -> LabelWriter:
     if suffix in clouds.FORMATS and isinstance(source, clouds.CloudSource):
         return clouds.CloudLabels(target, source)
     if suffix == ".npy":
-        rows = source.rows if source.rows is not None else sum(len(chunk) for chunk in source)
-        return arrays.NpyLabels(target, rows)
+        return arrays.NpyLabels(target, _rows_written(source))
     return tables.TableLabels(target, final, source)
+
+
+def _rows_written(source: Source) -> int:
+    """Return the number of rows that get a label."""
+    if source.missing == "drop":
+        return sum(len(chunk) for chunk in source)
+    return source.rows if source.rows is not None else sum(chunk.size for chunk in source)
 
 
 def _labelled(

@@ -50,7 +50,7 @@ class TableSource(Source):
                 )
         self._chosen_by_caller = columns is not None
         self.index = self._find_index() if columns is None else ()
-        self.columns = self._choose(columns)
+        self.columns = self._numeric = self._choose(columns)
         sizes = [file.rows for file in self._files]
         self.rows = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
         self.nbytes = sum(file.nbytes(self.columns) for file in self._files)
@@ -94,7 +94,7 @@ class TableSource(Source):
             return {}
         contents: dict[str, str] = {}
         for name in self.schema().names:
-            if name not in self.columns and name not in self.index:
+            if name not in self._numeric and name not in self.index:
                 files = (file for file in self._files if not is_numeric(file.column_type(name)))
                 contents[name] = next(files, self._files[0]).describe_content(name)
         return contents
@@ -102,9 +102,15 @@ class TableSource(Source):
     def selecting(self, columns: Sequence[str]) -> TableSource:
         """Return the same tables with other features, without opening the files again."""
         source = copy(self)
-        source.columns, source._chosen_by_caller, source.index = tuple(columns), True, ()
-        source.nbytes = sum(file.nbytes(source.columns) for file in self._files)
+        source.columns = tuple(columns)
+        source.nbytes = sum(file.nbytes(source._columns_read) for file in self._files)
         return source
+
+    def _reading(self, columns: Sequence[str]) -> TableSource:
+        for file in self._files:
+            find_column(columns[-1], file.schema.names, file.path)
+            file.check_numeric(columns[-1])
+        return self.selecting(columns)
 
     @property
     def compression(self) -> str:
@@ -162,7 +168,8 @@ class TableSource(Source):
         schema = self.schema(final=True)
         if len(files) < len(self._files):  # the other files declare the types
             return schema
-        others = {field.name: field.type for field in schema if field.name not in self.columns}
+        read = self._columns_read
+        others = {field.name: field.type for field in schema if field.name not in read}
         if typed:
             numbers = {name: kind for name, kind in others.items() if is_numeric(kind)}
             as_text = frozenset[str]().union(*(file.find_lossy_columns(numbers) for file in files))
@@ -174,17 +181,17 @@ class TableSource(Source):
         return arrow.schema([f.with_type(text) if f.name in as_text else f for f in schema])
 
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
-        before, memory = 0, Memory()
+        before, memory, columns = 0, Memory(), self._columns_read
         for file in self._files:
             if file.rows is not None and before + file.rows <= start:
                 before += file.rows
                 continue
             row = skip = max(start - before, 0)
-            for batch in file.batches(None if whole else self.columns, skip):
+            for batch in file.batches(None if whole else columns, skip):
                 end = row + batch.num_rows
-                for name in self.columns:
+                for name in columns:
                     file.check_numeric(name)
-                points = batch.select(self.columns)
+                points = batch.select(columns)
                 data = batch if whole else None
                 yield chunk_from_arrow(
                     points, str(file.path), row, memory=memory, data=data, end=before + end
@@ -236,10 +243,9 @@ class TableLabels(LabelWriter):
         arrow = need("pyarrow", "io")
         batch = chunk.data
         if not self._from_table:
+            points = chunk.points if chunk.rows is None else chunk.rows
             kinds = [kind.to_pandas_dtype() for kind in self._source_schema.types]
-            columns = [
-                np.ascontiguousarray(*pair) for pair in zip(chunk.points.T, kinds, strict=True)
-            ]
+            columns = [np.ascontiguousarray(*pair) for pair in zip(points.T, kinds, strict=True)]
             arrays = map(_as_arrow, columns, self._source_schema.types)
             batch = arrow.record_batch([*arrays], schema=self._source_schema)
         with self._writing():

@@ -33,6 +33,7 @@ from meanshiftpp.apps.cli.options import (
     parse_size,
     parse_strictness,
 )
+from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, Weight
 
 
 def cluster(
@@ -49,6 +50,8 @@ def cluster(
         ),
     ] = None,
     columns: Columns = None,
+    weight: Weight = None,
+    missing: MissingOption = MissingRows.error,
     as_json: AsJson = False,
     join: Join = None,
     strictness: Strictness = None,
@@ -121,6 +124,7 @@ def cluster(
         raise typer.BadParameter("--checkpoint needs a stream, but --no-stream was given")
     if grid:
         determined = {"--bandwidth": bandwidth, "--periodic": periodic, "--checkpoint": checkpoint}
+        determined["--weight"] = weight
         _check_options_of_grid({**determined, "--no-stream": stream is False})
     with report_errors():
         from meanshiftpp._support.files import check_no_overwrite
@@ -132,7 +136,7 @@ def cluster(
             check_output(output)
         if plot:
             check_plot(plot)
-        source = open_source(files, columns, grid)
+        source = open_source(files, columns, Rows(weight, missing.value), grid)
         check_periods(periodic, source.columns)
         check_no_overwrite([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
         if output:

@@ -34,6 +34,8 @@ from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.sources import Source
 from meanshiftpp.io.streams import write_labels
 
+# Points, the weight of all points of which they are a sample, and their weights.
+WeightedSample = tuple[NDArray[Any], float, NDArray[Any] | None]
 SAMPLE = 1_000_000  # rows of a stream for the choice of a bandwidth and for a picture
 
 
@@ -54,30 +56,34 @@ class Clustering:
         self._labels: NDArray[np.int32] | None = None  # of all points, if they were read
         self._sizes: NDArray[np.int64] | None = None  # labels counted with --grid; noise first
         self._streamed = True
+        self._n_points: int | None = None  # None if the weight of the grid counts them
         self._seconds: dict[str, float] = {}
 
     def read(self) -> None:
         """Read all points into memory, and cluster them."""
         source = self._source
         with self._timed("read"), spinner(f"reading {source.name}"):
-            points = source.read()
+            points, weights = source.read_weighted()
         with self._timed("cluster"), source.locating_errors():
-            recipe = self._checked_recipe(lambda: (points, len(points)))
+            total = len(points) if weights is None else float(weights.sum())
+            recipe = self._checked_recipe(lambda: (points, total, weights))
             with spinner(f"clustering {len(points):,} points"):
                 if self._cuts_grid():
-                    grid = recipe.bin(Chunk(points), n_threads=self._n_threads)
+                    grid = recipe.bin(Chunk(points, weights), n_threads=self._n_threads)
                     recipe = replace(recipe, tree=self._cut_tree(grid))
-                self._modes, self._labels = recipe.fit(points, n_threads=self._n_threads)
-        self._points, self._streamed = points, False
+                self._modes, self._labels = recipe.fit(points, weights, n_threads=self._n_threads)
+        self._points, self._streamed, self._n_points = points, False, len(points)
 
     def stream(self, checkpoint: Path | None, every: float) -> None:
         """Build the grid in a pass over the points, and search it."""
         source = self._source
         with self._timed("read"):
-            recipe = self._checked_recipe(lambda: source.sample(SAMPLE))
+            recipe = self._checked_recipe(lambda: source.sample_weighted(SAMPLE))
             grid = build_grid_with_progress(
                 source, recipe.empty(), checkpoint, every, self._n_threads
             )
+            if source.weight is not None:
+                self._n_points = source.count_points()
         self._search(grid)
 
     def use_grid(self, path: Path, *, chosen_columns: bool) -> None:
@@ -111,20 +117,18 @@ class Clustering:
 
     # -- modes --------------------------------------------------------------------------------
 
-    def _checked_recipe(self, sample: Callable[[], tuple[NDArray[Any], int]]) -> CheckedRecipe:
-        """Return the checked recipe; choose a bandwidth if none is given, and print it exactly.
-
-        `sample` returns points and the number of all points.
-        """
+    def _checked_recipe(self, sample: Callable[[], WeightedSample]) -> CheckedRecipe:
+        """Return the checked recipe; choose a bandwidth if none is given, and print it exactly."""
         recipe, n_features = self._recipe, len(self._source.columns)
         if recipe.bandwidth is not None:
             return recipe.checked(n_features)
         from meanshiftpp.bandwidth.significant import complete_recipe  # slow to import
 
         with spinner(f"choosing a bandwidth for {self._source.name}"):
-            points, total = sample()
+            points, total, weights = sample()
+            options: dict[str, Any] = {"n_clusters": self._n_clusters}
             recipe = complete_recipe(
-                recipe, points, total, n_clusters=self._n_clusters, n_threads=self._n_threads
+                recipe, points, total, weights, n_threads=self._n_threads, **options
             )
         if np.isfinite(points).all():  # otherwise binning reports the bad value
             print_stderr(_chosen(recipe, len(points), self._n_clusters))
@@ -202,19 +206,22 @@ class Clustering:
         modes, centers = self._modes, self._modes.centers
         if self._points is not None:
             centers = nearest_copies(centers, self._points, modes.grid.periods)
-        total, in_clusters = int(modes.grid.total), int(modes.weights.sum())
+        total, in_clusters = modes.grid.total, float(modes.weights.sum())
+        n_points = round(total) if self._n_points is None else self._n_points
         summary = Summary(
             file=self._source.name,
             columns=list(self._source.columns),
-            points=total,
+            points=n_points,
+            weight=None if self._source.weight is None else total,
             bandwidth=modes.bandwidth.tolist(),
             cells=len(modes.grid),
             iterations=modes.n_iter,
             converged=modes.converged,
             clusters=len(modes),
-            sizes=[int(weight) for weight in modes.weights],
+            sizes=[_plain(weight) for weight in modes.weights.tolist()],
             centers=centers.tolist(),
-            noise=total - in_clusters,
+            noise=_plain(total - in_clusters),
+            missing=self._count_missing(n_points),
             streamed=self._streamed,
             seconds=self._seconds,
         )
@@ -231,11 +238,21 @@ class Clustering:
             if not modes.tree.splits:
                 summary.candidates = candidates(modes.tree, self._n_threads)
 
+    def _count_missing(self, n_points: int) -> int:
+        """Return the number of rows that are left out because values are missing."""
+        rows = self._source.rows
+        return 0 if self._source.missing == "error" or rows is None else rows - n_points
+
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
         start = perf_counter()
         yield
         self._seconds[stage] = perf_counter() - start
+
+
+def _plain(weight: float) -> float:
+    """Return a whole number as an int: 3 instead of 3.0."""
+    return int(weight) if weight == int(weight) else weight
 
 
 def _chosen(recipe: Recipe, n_points: int, n_clusters: int | None) -> str:

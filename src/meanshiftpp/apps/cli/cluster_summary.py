@@ -28,10 +28,12 @@ class Summary:
     iterations: int
     converged: bool
     clusters: int
-    sizes: list[int]
+    sizes: list[float]  # weights of the clusters: whole numbers, unless weights are real
     centers: list[list[float]]
-    noise: int
+    noise: float
     streamed: bool
+    weight: float | None = None  # of all points, with --weight
+    missing: int = 0  # rows with missing values, which are not points
     strictness: float | None = None  # of joined clusters, unless --n-clusters is given
     valleys: list[Valley] | None = None  # between joined clusters
     candidates: list[Candidate] | None = None  # if there is only one
@@ -48,7 +50,10 @@ def print_summary(summary: Summary, *, explain: bool = False) -> None:
 
 
 def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
-    yield "points", f"{summary.points:,} in {', '.join(summary.columns)}"
+    heavy = "" if summary.weight is None else f" of weight {summary.weight:,.6g}"
+    yield "points", f"{summary.points:,}{heavy} in {', '.join(summary.columns)}"
+    if summary.missing:
+        yield "missing", f"values in {pluralize(summary.missing, 'row')}"
     yield "bandwidth", format_bandwidth(summary.bandwidth)
     weight = "" if summary.grid_weight is None else f", of a grid of weight {summary.grid_weight:,}"
     yield "cells", f"{summary.cells:,}{weight}"
@@ -56,7 +61,7 @@ def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
     yield "clusters", _format_clusters(summary)
     yield "sizes", _format_sizes(summary.sizes)
     if summary.noise:
-        yield "noise", pluralize(summary.noise, "point")
+        yield "noise", _format_noise(summary)
     if summary.candidates is not None:
         yield "valleys", _format_candidates(summary.candidates)
     if explain:
@@ -86,7 +91,13 @@ def _format_candidates(candidates: list[Candidate]) -> str:
     return f"{sentence}; meanshiftpp sweep shows the clusters at many bandwidths"
 
 
-def _format_sizes(sizes: list[int]) -> str:
+def _format_noise(summary: Summary) -> str:
+    if summary.weight is not None:
+        return f"weight {summary.noise:,.6g}"
+    return pluralize(int(summary.noise), "point")
+
+
+def _format_sizes(sizes: list[float]) -> str:
     first = "  ".join(f"{size:,}" for size in sizes[:SIZES_SHOWN])
     rest = len(sizes) - SIZES_SHOWN
     return f"{first}  and {rest:,} more" if rest > 0 else first or "none"

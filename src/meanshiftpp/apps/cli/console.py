@@ -33,14 +33,17 @@ OPTIONS = {
     "min_cluster_size": "--min-cluster-size",
     "min_size": "--min-size",
     "min_weight": "--min-cluster-size",
+    "missing": "--missing",
     "n_jobs": "--threads",
     "n_threads": "--threads",
     "periodic": "--periodic",
     "resolution": "--resolution",
+    "sample_weight": "--weight",
     "scale": "--scale",
     "space": "--space",
     "spatial": "--spatial",
     "tol": "--tol",
+    "weight": "--weight",
     "window": "--window",
 }
 
@@ -177,6 +180,8 @@ def error_text(error: MeanShiftPPError | MemoryError) -> str:
     """Return the message of an error, with options in place of Python parameters."""
     if isinstance(error, InvalidInputError) and error.parameter in OPTIONS:
         return str(error.named(OPTIONS[error.parameter]))
+    if isinstance(error, InvalidInputError) and error.row is not None and error.got != error.got:
+        return f"{error}; --missing drop or --missing label leaves such rows out"
     return str(error) or "out of memory"
 
 

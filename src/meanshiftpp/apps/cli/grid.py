@@ -27,6 +27,7 @@ from meanshiftpp.apps.cli.options import (
     parse_bandwidth,
     parse_periods,
 )
+from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, Weight
 
 if TYPE_CHECKING:
     from meanshiftpp.core.grid import Grid
@@ -61,6 +62,8 @@ def build(
     ],
     periodic: Periods = None,
     columns: Columns = None,
+    weight: Weight = None,
+    missing: MissingOption = MissingRows.error,
     as_json: AsJson = False,
     threads: Threads = None,
     checkpoint: CheckpointFile = None,
@@ -73,7 +76,7 @@ def build(
         from meanshiftpp.core.grid import Grid
 
         check_writable(output)
-        source = open_source(files, columns)
+        source = open_source(files, columns, Rows(weight, missing.value))
         check_periods(periodic, source.columns)
         check_no_overwrite([output, checkpoint], source.paths)
         empty = Grid.empty(cell_size, len(source.columns), periodic=periods)

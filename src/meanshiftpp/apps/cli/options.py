@@ -14,6 +14,7 @@ import typer
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.console import print_stderr, row_progress
+from meanshiftpp.apps.cli.row_options import Rows
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -166,20 +167,26 @@ def check_plot(path: Path) -> None:
     need("matplotlib", "plot")
 
 
-def open_source(files: Path | list[Path], columns: str | None, grid: Path | None = None) -> Source:
+def open_source(
+    files: Path | list[Path],
+    columns: str | None,
+    rows: Rows = Rows(),  # noqa: B008 - immutable
+    grid: Path | None = None,
+) -> Source:
     """Open files of points; if no columns were chosen, report those that are not used.
 
     The columns of a `grid` are the default, if it has names that the files have.
     """
     from meanshiftpp.io.streams import open_points
 
-    source = open_points(files, None if columns is None else _parse_columns(columns))
+    names = None if columns is None else _parse_columns(columns)
+    source = open_points(files, names, **rows._asdict())
     if columns is None and grid is not None:
         from meanshiftpp.core.gridfile import columns_of
 
         names = columns_of(grid)
         if names is not None and {*names} <= {*source.columns}:
-            return open_points(files, names)
+            return open_points(files, names, **rows._asdict())
     if source.left_out:
         texts = [f"{name!r} ({content})" for name, content in source.left_out.items()]
         rest = f" and {len(texts) - COLUMNS_SHOWN} more" if len(texts) > COLUMNS_SHOWN else ""

@@ -22,6 +22,7 @@ from meanshiftpp.apps.cli.options import (
     open_source,
     parse_positive_numbers,
 )
+from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, Weight
 
 if TYPE_CHECKING:
     from meanshiftpp.bandwidth.sweep import Sweep
@@ -53,6 +54,7 @@ class Report:
     file: str
     columns: list[str]
     points: int
+    weight: float
     cells: int
     entries: list[Entry]
     best: int
@@ -77,6 +79,8 @@ def sweep(
         ),
     ] = None,
     columns: Columns = None,
+    weight: Weight = None,
+    missing: MissingOption = MissingRows.error,
     as_json: AsJson = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the curves (.png, .svg or .pdf).")
@@ -98,13 +102,15 @@ def sweep(
             check_plot(plot)
         with spinner(f"reading {file}"):
             start = perf_counter()
-            source = open_source(file, columns)
+            source = open_source(file, columns, Rows(weight, missing.value))
             check_no_overwrite([plot], source.paths)
-            points = source.read()
+            points, weights = source.read_weighted()
             read_seconds = perf_counter() - start
         with spinner(f"clustering {len(points):,} points"), source.locating_errors():
             start = perf_counter()
-            result = sweep_points(points, values, resolution=resolution, n_threads=threads)
+            result = sweep_points(
+                points, values, sample_weight=weights, resolution=resolution, n_threads=threads
+            )
             report = _report(source, len(points), result)
             report.seconds = {"read": read_seconds, "sweep": perf_counter() - start}
         if plot:
@@ -133,6 +139,7 @@ def _report(source: Source, points: int, result: Sweep) -> Report:
         file=source.name,
         columns=list(source.columns),
         points=points,
+        weight=result.base.total,
         cells=len(result.base),
         entries=entries,
         best=result.best,

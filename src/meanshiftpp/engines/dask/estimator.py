@@ -112,7 +112,11 @@ class MeanShiftPP(cluster.MeanShiftPP):
             The estimator.
         """
         points = self._lazy(X, reset=True)
-        weight = _lazy_weight(sample_weight, points)
+        if (joined := _joined(X, sample_weight)) is not None:
+            rows = self._lazy(joined, reset=None)
+            points, weight = rows[:, :-1], rows[:, -1]
+        else:
+            weight = _lazy_weight(sample_weight, points)
         n_threads, source = threads_of(self.n_jobs), self._source(X)
         recipe = self._recipe(self.bandwidth)
         if self.bandwidth is None:
@@ -201,8 +205,11 @@ class MeanShiftPP(cluster.MeanShiftPP):
         kind = "blocks" if isinstance(X, da.Array) else "partitions"
         return kind, tuple(getattr(self, "feature_names_in_", ()))
 
-    def _lazy(self, X: Any, reset: bool) -> Any:
-        """Check type, dimension and names without computing; return a dask array."""
+    def _lazy(self, X: Any, reset: bool | None) -> Any:
+        """Check type, dimension and names without computing; return a dask array.
+
+        With `reset` None, the names are not checked.
+        """
         if isinstance(X, da.Array):
             if X.ndim != 2:
                 raise InvalidInputError(
@@ -215,7 +222,9 @@ class MeanShiftPP(cluster.MeanShiftPP):
                 f"X must be a dask array or data frame of 2 dimensions, got {type(X).__name__}; "
                 'select one column as df[["x"]]; use meanshiftpp.MeanShiftPP for data in memory'
             )
-        checked_points(self, _empty_frame(X), reset=reset, ensure_min_samples=0)
+        empty = _empty_frame(X)
+        if reset is not None:
+            checked_points(self, empty, reset=reset, ensure_min_samples=0)
         # In an array, nullable columns would become objects; as floats they hold NaN.
         nullable = {
             name: "float64" for name, kind in X.dtypes.items() if not isinstance(kind, np.dtype)
@@ -235,6 +244,22 @@ def _empty_frame(X: Any) -> Any:
                 f"column {name!r} holds {kind}, not numbers; select the columns to cluster"
             )
     return pandas.DataFrame(np.empty((0, len(X.columns))), columns=list(X.columns))
+
+
+def _joined(X: Any, sample_weight: Any) -> Any:
+    """Return a data frame with the weights as its last column; None if they are not columns.
+
+    Dask joins small files when it reads them, and apart it may do so in different ways for the
+    points and the weights.
+    """
+    series = dask.is_dask_collection(sample_weight) and hasattr(sample_weight, "to_frame")
+    if isinstance(X, da.Array) or not series or sample_weight.npartitions != X.npartitions:
+        return None
+    name = max(map(str, X.columns), key=len) + "_"  # not a column of X
+    try:
+        return X.assign(**{name: sample_weight})
+    except ValueError:  # frames whose rows Dask cannot align
+        return None
 
 
 def _lazy_weight(sample_weight: Any, points: Any) -> Any:
