@@ -212,7 +212,7 @@ def test_plot_draws_into_given_axes(blobs):
     assert sweep(blobs, [0.5, 1]).plot(right) is right
     assert not left.lines
     assert right.get_xlabel() == "bandwidth"
-    assert "steps of" in sweep(blobs).plot(left).get_xlabel()
+    assert sweep(blobs).plot(left).get_xlabel() == "bandwidth of each feature"
 
 
 def test_plot_without_matplotlib_names_the_extra(blobs, monkeypatch):

@@ -75,7 +75,7 @@ def test_rows_that_stay_keep_their_columns(gaps, tmp_path):
 
 
 def test_a_missing_value_is_an_error_by_default(gaps):
-    with pytest.raises(InvalidInputError, match="column 'x.' is NaN"):
+    with pytest.raises(InvalidInputError, match=r"column 'x.' is NaN"):
         build_grid(open_points(gaps, ["x0", "x1"]), 1.0)
 
 
@@ -144,6 +144,6 @@ def test_a_checkpoint_remembers_weights_and_missing_values(tmp_path):
     source = open_points(tmp_path / "w.npy", ["x0", "x1"], weight="x2")
     grid = build_grid(source, 1.0, checkpoint=checkpoint)
     assert build_grid(source, 1.0, checkpoint=checkpoint) == grid
+    other = open_points(tmp_path / "w.npy", ["x0", "x1"])
     with pytest.raises(GridMismatchError, match="it has other weights"):
-        other = open_points(tmp_path / "w.npy", ["x0", "x1"])
         build_grid(other, 1.0, checkpoint=checkpoint)

@@ -37,8 +37,9 @@ from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io import arrays, clouds, rasters, tables
 from meanshiftpp.io.checkpoint import Checkpoint
+from meanshiftpp.io.csv_lines import CsvLines
 from meanshiftpp.io.rows import Missing, check_missing, written
-from meanshiftpp.io.sources import LabelWriter, Source, format_names, no_rows
+from meanshiftpp.io.sources import LabelWriter, Source, format_names, label_column_name, no_rows
 
 __all__ = ["build_grid", "check_output", "open_points", "write_labels"]
 
@@ -223,7 +224,8 @@ def write_labels(
     ----------
     path : path
         The output. A table (.parquet, .csv, .arrow, .feather) gets all columns of the source and a
-        column of labels; an .npy file gets the labels only. The labels of a raster are a .tif with
+        column of labels, and a .csv the unchanged lines of a .csv source; an .npy file gets the
+        labels only. The labels of a raster are a .tif with
         the same georeference, and -1 where there is no data; those of a point cloud are an
         additional dimension of a .las or .laz file. A partially written file never has this name.
     source : Source
@@ -254,12 +256,12 @@ def write_labels(
     >>> write_labels("out.csv", source, seek(build_grid(source, 0.5)).label)
     'label'
     >>> Path("out.csv").read_text().split()
-    ['"town","x","label"', '"A",0.1,0', '"B",7,1', '"C",0.2,0']
+    ['town,x,label', 'A,0.1,0', 'B,7.0,1', 'C,0.2,0']
     """
     if not callable(labels):
         labels = _as_labels(labels)
     check_output(path, source)
-    whole = Path(path).suffix.lower() != ".npy"
+    whole = suffix_of(path) != ".npy" and _csv_files(suffix_of(path), source) is None
     report = progress or (lambda rows: None)
     with atomic_path(path) as target, _writer(target, Path(path), source) as writer:
         labelled = _labelled(source.chunks(whole=whole), labels)
@@ -360,9 +362,19 @@ def _writer(target: Path, final: Path, source: Source) -> LabelWriter:
         return rasters.RasterLabels(target, source)
     if suffix in clouds.FORMATS and isinstance(source, clouds.CloudSource):
         return clouds.CloudLabels(target, source)
+    if lines := _csv_files(suffix, source):
+        column = label_column_name(source.schema().names)  # type: ignore[attr-defined]
+        return CsvLines(target, lines, column)
     if suffix == ".npy":
         return arrays.NpyLabels(target, _rows_written(source))
     return tables.TableLabels(target, final, source)
+
+
+def _csv_files(suffix: str, source: Source) -> list[Path] | None:
+    """Return the files whose lines a .csv file copies; None if they are not all .csv files."""
+    return (
+        source.csv_files() if suffix == ".csv" and isinstance(source, tables.TableSource) else None
+    )
 
 
 def _rows_written(source: Source) -> int:

@@ -203,17 +203,26 @@ class Csv(TableFile):
         compressed = suffix_of(self.path) == ".csv.gz"
         return self._size * (_COMPRESSION_RATIO if compressed else 1)
 
-    def _open(self) -> Any:
-        return self._open_as(self._types, self.as_text, block_size=_CSV_BLOCK)
+    def _open(self, columns: Sequence[str] | None) -> Any:
+        only = columns if self.types_are_known else None
+        return self._open_as(self._types, self.as_text, only, block_size=_CSV_BLOCK)
 
-    def _open_as(self, types: dict[str, Any], as_text: Iterable[str], **reading: Any) -> Any:
+    def _open_as(
+        self,
+        types: dict[str, Any],
+        as_text: Iterable[str],
+        only: Sequence[str] | None = None,
+        **reading: Any,
+    ) -> Any:
         arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")
         texts = dict.fromkeys(as_text, arrow.string())  # in any encoding
         return csv.open_csv(
             self.path,
             read_options=csv.ReadOptions(**reading),
             convert_options=csv.ConvertOptions(
-                column_types={**types, **texts}, check_utf8=not texts
+                column_types={**types, **texts},
+                include_columns=list(only or ()),
+                check_utf8=not texts,
             ),
         )
 
@@ -281,13 +290,13 @@ class Csv(TableFile):
         return None
 
     def batches(self, columns: Sequence[str] | None, skip: int) -> Iterator[Any]:
-        """Yield record batches; all columns are parsed, so one pass determines all types."""
+        """Yield record batches; the first pass converts all columns and determines their types."""
         arrow = need("pyarrow", "io")
         row = 0
         while True:
             with self._reading():
                 try:
-                    for batch in self._batches_from_start():
+                    for batch in self._batches_from_start(columns):
                         rest = [*_skip_rows(batch, skip - row)]
                         row += batch.num_rows
                         yield from (b if columns is None else b.select(columns) for b in rest)
@@ -297,8 +306,8 @@ class Csv(TableFile):
                     self._widen_type(error)
             skip, row = max(skip, row), 0
 
-    def _batches_from_start(self) -> Iterator[Any]:
-        with self._open() as reader:
+    def _batches_from_start(self, columns: Sequence[str] | None) -> Iterator[Any]:
+        with self._open(columns) as reader:
             if not self.types_are_known:
                 self.schema = reader.schema
             yield from reader

@@ -139,6 +139,11 @@ class TableSource(Source):
                 ) from error
         return schema
 
+    def csv_files(self) -> list[Path] | None:
+        """Return the files if all are .csv files with the same header; None otherwise."""
+        same = all(file.schema.names == self._files[0].schema.names for file in self._files)
+        return self.paths if same and all(isinstance(file, Csv) for file in self._files) else None
+
     def check_fits(self, path: Path) -> None:
         """Raise InvalidInputError if a .csv cannot hold one of the columns."""
         arrow, csv = need("pyarrow", "io"), need("pyarrow.csv", "io")

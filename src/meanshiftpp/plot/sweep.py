@@ -13,6 +13,7 @@ from meanshiftpp.plot.style import INK, LINE, PALETTE, SOFT, STYLE
 
 COUNT_COLOUR, STABILITY_COLOUR = PALETTE[0], PALETTE[4]
 SIZE = (8.4, 4.6)  # inches
+FEATURES_SHOWN = 4
 NOTE_HEIGHT = 16  # points above the axes for the note on the best: inside it could hide a curve
 
 
@@ -31,16 +32,21 @@ def draw(
         if ax is None:
             figure = need("matplotlib.figure", "plot").Figure(figsize=SIZE, layout="constrained")
             ax = figure.add_subplot()
-        # If the step differs between features, the x axis counts steps.
         same_step = bool(np.allclose(step, step[0], rtol=1e-6, atol=0))
-        h = multiples * (step[0] if same_step else 1.0)
+        h = multiples * step[0]
         _draw_counts(ax, h, n_clusters, n_large)
         right = ax.twinx()
         _draw_stability(right, h, stability)
-        bandwidth = f"h = {h[best]:.3g}" if same_step else pluralize(int(h[best]), "step")
-        _mark_best(ax, right, h, best, f"{bandwidth}: {_counts(n_clusters[best], n_large[best])}")
-        unit = "" if same_step else f", in steps of {_numbers(step)}"
-        ax.set_xlabel(f"bandwidth{unit}")
+        shown = step[: 1 if same_step else FEATURES_SHOWN]
+        bandwidth = _numbers(multiples[best] * shown, ", ", len(step) if not same_step else 1)
+        counts = _counts(n_clusters[best], n_large[best])
+        _mark_best(ax, right, h, best, f"h = {bandwidth}: {counts}")
+        if not same_step:  # a line of numbers for each feature
+            formatter = need("matplotlib.ticker", "plot").FuncFormatter
+            ax.xaxis.set_major_formatter(
+                formatter(lambda x, _: _numbers(x * shown / step[0], "\n", len(step)))
+            )
+        ax.set_xlabel("bandwidth" if same_step else "bandwidth of each feature")
         title = "clusters and how long they last"
         ax.set_title(title, loc="left", size=11, color=INK, pad=6 + NOTE_HEIGHT)
         _draw_legend(ax, right)
@@ -111,6 +117,7 @@ def _counts(n_clusters: int, n_large: int) -> str:
     return f"{pluralize(n_clusters, 'cluster')}, {n_large:,} of 1 % or more"
 
 
-def _numbers(step: NDArray[np.float64]) -> str:
-    first = [f"{length:.3g}" for length in step[:4]] + ["..."] * (len(step) > 4)
-    return f"({', '.join(first)})"
+def _numbers(bandwidth: NDArray[np.float64], separator: str, n_features: int) -> str:
+    """Return the bandwidths of the first of `n_features` features."""
+    more = ["..."] * (n_features > len(bandwidth))
+    return separator.join([f"{h:.3g}" for h in bandwidth] + more)

@@ -37,18 +37,19 @@ def test_the_table_has_a_row_per_bandwidth_and_marks_the_best(tmp_path, points):
     assert best == expected.best
 
 
-def test_bandwidths_that_differ_between_features_are_also_given_in_steps(tmp_path, points):
-    np.save(tmp_path / "uneven.npy", points * [1, 50])
-    expected = sweep(points * [1, 50])
+@pytest.mark.parametrize("n_features", [2, 12])
+def test_the_bandwidths_are_values_of_the_option(tmp_path, points, n_features):
+    uneven = np.tile(points, n_features // 2) * np.arange(1, n_features + 1) ** 2
+    np.save(tmp_path / "uneven.npy", uneven)
+    expected = sweep(uneven)
     done = run(tmp_path / "uneven.npy")
     assert done.exit_code == 0, done.output
-    assert "steps" in done.stdout
-    rows = [line.split() for line in done.stdout.splitlines() if ", " in line][1:]
-    assert [int(row[2]) for row in rows] == expected.multiples.tolist()
-    done = run(tmp_path / "uneven.npy", "--json")
-    entries = json.loads(done.stdout)["entries"]
-    assert [entry["steps"] for entry in entries] == expected.multiples.tolist()
-    assert "steps" not in run(tmp_path / "points.npy", "-b", "0.5,1,2").stdout
+    rows = [line.split() for line in done.stdout.splitlines()]
+    rows = [row[0].split(",") for row in rows if row and row[0].count(",") == n_features - 1]
+    np.testing.assert_allclose(np.array(rows, float), expected.bandwidths, rtol=1e-5)
+    (best,) = [line for line in done.stderr.splitlines() if line.startswith("lasts longest: -b ")]
+    pasted = [float(h) for h in best.split("-b ")[1].split(",")]
+    assert pasted == expected.bandwidths[expected.best].tolist()
 
 
 def test_json_contains_the_sweep(tmp_path, points):

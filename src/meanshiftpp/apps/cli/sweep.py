@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meanshiftpp._support.text import format_bandwidth, pluralize
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.console import duration, print_stderr, report_errors, spinner
 from meanshiftpp.apps.cli.options import (
     AsJson,
@@ -27,8 +28,6 @@ from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, W
 if TYPE_CHECKING:
     from meanshiftpp.bandwidth.sweep import Sweep
     from meanshiftpp.io.sources import Source
-
-BANDWIDTHS_SHOWN = 2  # the most values that a row of the table shows; others have steps only
 
 
 @dataclass
@@ -91,7 +90,7 @@ def sweep(
     """Cluster the points in FILE at many bandwidths, reading it once.
 
     Prints the number of clusters at each bandwidth and their stability; the clustering that lasts
-    longest is marked.
+    longest is marked. The bandwidths are values of -b for `meanshiftpp cluster`.
     """
     values = None if bandwidths is None else parse_positive_numbers(bandwidths, "--bandwidths")
     with report_errors(convergence_advice="ignore these bandwidths, or use larger --bandwidths"):
@@ -156,48 +155,45 @@ def _print_report(report: Report, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(asdict(report)))
         return
-    first = report.entries[0]
-    same = all(math.isclose(h, first.bandwidth[0], rel_tol=1e-6) for h in first.bandwidth)
-    _print_table(report, same_bandwidth=same)
-    if not same:
-        step = ", ".join(
-            f"{h / first.steps:.4g} of {name}"
-            for h, name in zip(first.bandwidth, report.columns, strict=True)
-        )
-        print_stderr(f"a step is {step}")
+    _print_table(report)
+    best = report.entries[report.best].bandwidth
+    print_stderr(f"lasts longest: -b {_option(best, repr)}")
     sweeping, reading = (duration(report.seconds[part]) for part in ("sweep", "read"))
     plot = f"; picture {report.plot}" if report.plot else ""
     print_stderr(f"{sweeping}, reading {reading}{plot}")
 
 
-def _print_table(report: Report, *, same_bandwidth: bool) -> None:
-    """Print a row per bandwidth; if it differs between columns, also its number of steps."""
+def _option(bandwidth: list[float], number: Callable[[float], str]) -> str:
+    """Return a bandwidth as the option -b takes it: one number, or one for each column."""
+    numbers = [number(h) for h in bandwidth]
+    return numbers[0] if len({*numbers}) == 1 else ",".join(numbers)
+
+
+def _print_table(report: Report) -> None:
+    """Print a row per bandwidth, in a line however many columns there are."""
     from rich import box
     from rich.console import Console
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
-    show_bandwidth = same_bandwidth or len(report.columns) <= BANDWIDTHS_SHOWN
     # In a plain string, rich would parse the brackets of "speed [m/s]" as markup.
     columns = ", ".join(report.columns)
     title = Text(f"{report.file}: {pluralize(report.points, 'point')} in {columns}")
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
-    names = (
-        *(("bandwidth",) if show_bandwidth else ()),
-        *(() if same_bandwidth else ("steps",)),
-        *("clusters", "of 1 % or more", "stability", ""),
-    )
-    for name in names:
-        table.add_column(name, justify="right" if name else "left")
+    for name in ("-b", "clusters", "of 1 % or more", "stability", ""):
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
     for number, entry in enumerate(report.entries):
         best = "lasts longest" if number == report.best else ""
-        cells = {
-            "bandwidth": format_bandwidth(entry.bandwidth),
-            "steps": f"{entry.steps}",
-            "clusters": f"{entry.clusters:,}",
-            "of 1 % or more": f"{len(entry.sizes):,}",
-            "stability": "" if entry.stability is None else f"{entry.stability:.2f}",
-            "": best,
-        }
-        table.add_row(*(cells[name] for name in names), style="bold" if best else None)
-    Console(highlight=False).print(table)
+        table.add_row(
+            _option(entry.bandwidth, "{:.6g}".format),
+            f"{entry.clusters:,}",
+            f"{len(entry.sizes):,}",
+            "" if entry.stability is None else f"{entry.stability:.2f}",
+            best,
+            style="bold" if best else None,
+        )
+    console = Console(highlight=False)
+    wide = console.options.update(max_width=10_000)
+    console.width = max(console.width, Measurement.get(console, wide, table).maximum)
+    console.print(table)

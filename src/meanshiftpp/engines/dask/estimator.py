@@ -113,7 +113,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
         """
         points = self._lazy(X, reset=True)
         if (joined := _joined(X, sample_weight)) is not None:
-            rows = self._lazy(joined, reset=None)
+            rows = _lazy_array(joined)
             points, weight = rows[:, :-1], rows[:, -1]
         else:
             weight = _lazy_weight(sample_weight, points)
@@ -205,11 +205,8 @@ class MeanShiftPP(cluster.MeanShiftPP):
         kind = "blocks" if isinstance(X, da.Array) else "partitions"
         return kind, tuple(getattr(self, "feature_names_in_", ()))
 
-    def _lazy(self, X: Any, reset: bool | None) -> Any:
-        """Check type, dimension and names without computing; return a dask array.
-
-        With `reset` None, the names are not checked.
-        """
+    def _lazy(self, X: Any, reset: bool) -> Any:
+        """Check type, dimension and names without computing; return a dask array."""
         if isinstance(X, da.Array):
             if X.ndim != 2:
                 raise InvalidInputError(
@@ -222,17 +219,20 @@ class MeanShiftPP(cluster.MeanShiftPP):
                 f"X must be a dask array or data frame of 2 dimensions, got {type(X).__name__}; "
                 'select one column as df[["x"]]; use meanshiftpp.MeanShiftPP for data in memory'
             )
-        empty = _empty_frame(X)
-        if reset is not None:
-            checked_points(self, empty, reset=reset, ensure_min_samples=0)
-        # In an array, nullable columns would become objects; as floats they hold NaN.
-        nullable = {
-            name: "float64" for name, kind in X.dtypes.items() if not isinstance(kind, np.dtype)
-        }
-        return (X.astype(nullable) if nullable else X).to_dask_array()
+        checked_points(self, _empty_frame(X), reset=reset, ensure_min_samples=0)
+        return _lazy_array(X)
 
 
 # -- metadata, without computing --------------------------------------------------------------
+
+
+def _lazy_array(X: Any) -> Any:
+    """Return the columns of a data frame as a dask array."""
+    # In an array, nullable columns would become objects; as floats they hold NaN.
+    nullable = {
+        name: "float64" for name, kind in X.dtypes.items() if not isinstance(kind, np.dtype)
+    }
+    return (X.astype(nullable) if nullable else X).to_dask_array()
 
 
 def _empty_frame(X: Any) -> Any:
