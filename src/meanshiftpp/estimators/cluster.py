@@ -37,6 +37,7 @@ from meanshiftpp.estimators.base import (
     threads_of,
 )
 from meanshiftpp.estimators.condensed import CondensedTree, ordered_by_size
+from meanshiftpp.estimators.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["MeanShiftPP"]
 
 
-class MeanShiftPP(ClusterMixin, Estimator):  # type: ignore[misc]
+class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
     """Cluster by mode seeking on a grid, without choosing the number of clusters.
 
     Without parameters, the clusters are the significant ones: parts of the data that are divided

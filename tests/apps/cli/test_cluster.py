@@ -25,7 +25,7 @@ def test_labels_equal_those_of_the_estimator(tmp_path, points, source):
     assert code == 0
     assert np.array_equal(np.load(out), MeanShiftPP(2).fit_predict(points))
     assert "550 in " in text
-    assert "300  200  50" in text
+    assert all(f"({size})" in text for size in (300, 200, 50))
     assert out.name in "".join(text.split())  # the path may be folded
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from meanshiftpp.apps.cli.cluster_profile import Centers, check_centers
 from meanshiftpp.apps.cli.cluster_summary import Summary, print_summary
 from meanshiftpp.apps.cli.console import print_stderr, report_errors
 from meanshiftpp.apps.cli.options import (
@@ -49,6 +50,7 @@ def cluster(
             "only, .tif for a raster, .las or .laz for a point cloud.",
         ),
     ] = None,
+    centers: Centers = None,
     columns: Columns = None,
     weight: Weight = None,
     missing: MissingOption = MissingRows.error,
@@ -134,11 +136,14 @@ def cluster(
 
         if output:
             check_output(output)
+        if centers:
+            check_centers(centers)
         if plot:
             check_plot(plot)
         source = open_source(files, columns, Rows(weight, missing.value), grid)
         check_periods(periodic, source.columns)
-        check_no_overwrite([output, plot, checkpoint], [*source.paths, *([grid] if grid else [])])
+        inputs = [*source.paths, *([grid] if grid else [])]
+        check_no_overwrite([output, centers, plot, checkpoint], inputs)
         if output:
             check_output(output, source)
         recipe = Recipe(
@@ -158,7 +163,7 @@ def cluster(
             work.stream(checkpoint, every)
         else:
             work.read()
-        summary = work.finish(output, plot)
+        summary = work.finish(output, plot, centers)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
     if 2 * summary.sizes.count(1) > summary.points:

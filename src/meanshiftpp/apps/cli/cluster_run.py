@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.text import format_bandwidth, pluralize
+from meanshiftpp.apps.cli.cluster_profile import profile_of, write_centers
 from meanshiftpp.apps.cli.cluster_summary import Summary
 from meanshiftpp.apps.cli.console import print_stderr, row_progress, spinner
 from meanshiftpp.apps.cli.options import build_grid_with_progress, check_columns
@@ -27,7 +28,7 @@ from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.gridfile import columns_of
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.periods import nearest_copies
+from meanshiftpp.core.profile import Profile
 from meanshiftpp.core.recipe import CheckedRecipe, Recipe
 from meanshiftpp.core.tree import JoinedModes, Tree
 from meanshiftpp.errors import InvalidInputError
@@ -55,6 +56,7 @@ class Clustering:
         self._points: NDArray[Any] | None = None  # all of them, or a sample
         self._labels: NDArray[np.int32] | None = None  # of all points, if they were read
         self._sizes: NDArray[np.int64] | None = None  # labels counted with --grid; noise first
+        self._weights: NDArray[Any] | None = None  # of all points, if they were read
         self._streamed = True
         self._n_points: int | None = None  # None if the weight of the grid counts them
         self._seconds: dict[str, float] = {}
@@ -72,7 +74,8 @@ class Clustering:
                     grid = recipe.bin(Chunk(points, weights), n_threads=self._n_threads)
                     recipe = replace(recipe, tree=self._cut_tree(grid))
                 self._modes, self._labels = recipe.fit(points, weights, n_threads=self._n_threads)
-        self._points, self._streamed, self._n_points = points, False, len(points)
+        self._points, self._weights, self._n_points = points, weights, len(points)
+        self._streamed = False
 
     def stream(self, checkpoint: Path | None, every: float) -> None:
         """Build the grid in a pass over the points, and search it."""
@@ -98,11 +101,14 @@ class Clustering:
         self._search(grid)
         self._sizes = np.zeros(len(self._modes) + 1, np.int64)
 
-    def finish(self, output: Path | None, plot: Path | None) -> Summary:
-        """Write labels and picture, and return the summary."""
+    def finish(
+        self, output: Path | None, plot: Path | None, centers: Path | None = None
+    ) -> Summary:
+        """Write labels, picture and table of clusters, and return the summary."""
         if self._points is None and (plot or any(self._modes.grid.periods)):
             self._points = self._source.sample(SAMPLE)[0]
-        summary = self._summary()
+        profile = profile_of(self._modes, self._points, self._labels, self._weights)
+        summary = self._summary(profile)
         if output:
             with self._timed("write"):
                 summary.label_column = self._write(output)
@@ -113,6 +119,9 @@ class Clustering:
             with spinner(f"drawing {plot}"):
                 self._draw(plot, summary)
             summary.plot = str(plot)
+        if centers:
+            write_centers(centers, summary, profile)
+            summary.centers_file = str(centers)
         return summary
 
     # -- modes --------------------------------------------------------------------------------
@@ -179,6 +188,7 @@ class Clustering:
         summary.grid_weight = self._modes.grid.total
         summary.points, summary.noise = int(sizes.sum()), int(sizes[0])
         summary.sizes = sizes[1:].tolist()
+        summary.shares = (sizes[1:] / max(summary.points, 1)).tolist()
 
     def _draw(self, path: Path, summary: Summary) -> None:
         from meanshiftpp.estimators.condensed import CondensedTree
@@ -202,10 +212,8 @@ class Clustering:
             warnings.filterwarnings("ignore", "Glyph")  # a glyph that no font has becomes a box
             save(figure, path)
 
-    def _summary(self) -> Summary:
-        modes, centers = self._modes, self._modes.centers
-        if self._points is not None:
-            centers = nearest_copies(centers, self._points, modes.grid.periods)
+    def _summary(self, profile: Profile) -> Summary:
+        modes = self._modes
         total, in_clusters = modes.grid.total, float(modes.weights.sum())
         n_points = round(total) if self._n_points is None else self._n_points
         summary = Summary(
@@ -219,7 +227,9 @@ class Clustering:
             converged=modes.converged,
             clusters=len(modes),
             sizes=[_plain(weight) for weight in modes.weights.tolist()],
-            centers=centers.tolist(),
+            centers=profile.centers.tolist(),
+            shares=profile.shares.tolist(),
+            spreads=profile.spreads.tolist(),
             noise=_plain(total - in_clusters),
             missing=self._count_missing(n_points),
             streamed=self._streamed,

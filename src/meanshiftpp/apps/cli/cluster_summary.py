@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from meanshiftpp._support.text import format_bandwidth, pluralize
+from meanshiftpp.apps.cli.cluster_profile import cluster_rows
 from meanshiftpp.apps.cli.console import duration, print_table
 
 if TYPE_CHECKING:
     from meanshiftpp.apps.significance import Candidate, Valley
 
-SIZES_SHOWN = 5
 STAGES = {"cluster": "clustering", "label": "labelling", "read": "reading", "write": "writing"}
 
 
@@ -30,6 +30,8 @@ class Summary:
     clusters: int
     sizes: list[float]  # weights of the clusters: whole numbers, unless weights are real
     centers: list[list[float]]
+    shares: list[float]  # of all points or their weight, including noise
+    spreads: list[list[float]]  # standard deviations, estimated from the grid for a stream
     noise: float
     streamed: bool
     weight: float | None = None  # of all points, with --weight
@@ -42,6 +44,7 @@ class Summary:
     output: str | None = None
     label_column: str | None = None
     plot: str | None = None
+    centers_file: str | None = None
 
 
 def print_summary(summary: Summary, *, explain: bool = False) -> None:
@@ -59,7 +62,7 @@ def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
     yield "cells", f"{summary.cells:,}{weight}"
     yield "iterations", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
     yield "clusters", _format_clusters(summary)
-    yield "sizes", _format_sizes(summary.sizes)
+    yield from cluster_rows(summary)
     if summary.noise:
         yield "noise", _format_noise(summary)
     if summary.candidates is not None:
@@ -74,6 +77,8 @@ def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
         yield "labels", f"{summary.output}{column}"
     if summary.plot:
         yield "picture", summary.plot
+    if summary.centers_file:
+        yield "centers", summary.centers_file
 
 
 def _format_clusters(summary: Summary) -> str:
@@ -95,9 +100,3 @@ def _format_noise(summary: Summary) -> str:
     if summary.weight is not None:
         return f"weight {summary.noise:,.6g}"
     return pluralize(int(summary.noise), "point")
-
-
-def _format_sizes(sizes: list[float]) -> str:
-    first = "  ".join(f"{size:,}" for size in sizes[:SIZES_SHOWN])
-    rest = len(sizes) - SIZES_SHOWN
-    return f"{first}  and {rest:,} more" if rest > 0 else first or "none"

@@ -1,0 +1,116 @@
+"""The largest clusters in the summary of `meanshiftpp cluster`, and the file of --centers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meanshiftpp.apps.cli.cluster_summary import Summary
+    from meanshiftpp.core.modes import Modes
+    from meanshiftpp.core.profile import Profile
+
+CLUSTERS_SHOWN = 5
+FEATURES_SHOWN = 8
+FORMATS = (".csv", ".parquet", ".arrow", ".feather")
+
+Centers = Annotated[
+    Path | None,
+    typer.Option(
+        "--centers",
+        metavar="FILE",
+        help="Write a table of the clusters: label, size, share, centre, mean and standard "
+        "deviation of each column (.csv, .parquet, .arrow or .feather).",
+    ),
+]
+
+
+def check_centers(path: Path) -> None:
+    """Check before a long computation that the table of clusters can be written."""
+    from meanshiftpp._support.files import check_writable, known_suffix
+
+    known_suffix(path, FORMATS)
+    check_writable(path)
+
+
+def profile_of(
+    modes: Modes,
+    points: NDArray[Any] | None,
+    labels: NDArray[Any] | None,
+    weights: NDArray[Any] | None,
+) -> Profile:
+    """Return the profile of the clusters: of all points if they were read, else of the grid.
+
+    On a feature with a period, centres and means are in the period of the points.
+    """
+    from meanshiftpp.core.periods import nearest_copies
+    from meanshiftpp.core.profile import profile_of_grid, profile_of_points
+
+    if points is None or labels is None:
+        found = profile_of_grid(modes)
+    else:
+        found = profile_of_points(modes, points, labels, weights)
+    if points is None or not any(modes.grid.periods):
+        return found
+    centers = nearest_copies(found.centers, points, modes.grid.periods)
+    return found._replace(centers=centers, means=found.means + (centers - found.centers))
+
+
+def write_centers(path: Path, summary: Summary, profile: Profile) -> None:
+    """Write a row for each cluster; sizes and shares are those of the summary."""
+    import numpy as np
+
+    from meanshiftpp._support.files import atomic_path
+
+    sized = profile._replace(weights=np.array(summary.sizes), shares=np.array(summary.shares))
+    columns = sized.table(summary.columns)
+    with atomic_path(path) as target:
+        if path.suffix.lower() == ".csv":
+            _write_csv(target, columns)
+        else:
+            _write_arrow(target, columns)
+
+
+def _write_csv(path: Path, columns: dict[str, Any]) -> None:
+    import csv
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(columns)
+        rows.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+def _write_arrow(path: Path, columns: dict[str, Any]) -> None:
+    from meanshiftpp._support.extras import need
+
+    table = need("pyarrow", "io").table(columns)
+    if path.suffix.lower() == ".parquet":
+        need("pyarrow.parquet", "io").write_table(table, path)
+    else:
+        need("pyarrow.feather", "io").write_feather(table, str(path), compression="uncompressed")
+
+
+def cluster_rows(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield a row of the printed table for each of the largest clusters."""
+    whole = "points" if summary.weight is None else "weight"
+    for k in range(min(len(summary.sizes), CLUSTERS_SHOWN)):
+        size = f"{100 * summary.shares[k]:.3g} % of the {whole} ({summary.sizes[k]:,.10g})"
+        yield f"cluster {k}", f"{size}: {_values(summary, k)}"
+    more = len(summary.sizes) - CLUSTERS_SHOWN
+    if more > 0:
+        yield "", f"and {more:,} more of at most {summary.sizes[CLUSTERS_SHOWN]:,.10g}"
+
+
+def _values(summary: Summary, k: int) -> str:
+    """Return the centre and the standard deviation of the first columns."""
+    values: Sequence[tuple[str, float, float]] = [
+        *zip(summary.columns, summary.centers[k], summary.spreads[k], strict=True)
+    ]
+    texts = [f"{name} {center:.4g}\u00a0±\u00a0{spread:.2g}" for name, center, spread in values]
+    rest = len(texts) - FEATURES_SHOWN
+    return ", ".join(texts[:FEATURES_SHOWN]) + (f" and {rest} more columns" if rest > 0 else "")

@@ -1,0 +1,133 @@
+"""The profile of each cluster: its share, and the centre, mean and spread of each feature.
+
+The points of a stream are not in memory, so its profile comes from the grid. Means are exact there
+too, because a grid keeps the sum of positions in each cell. The spread within a cell is that of a
+density that rises or falls evenly across the cell and has the same mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meanshiftpp._kernel import OFFSET_BITS
+from meanshiftpp._support.devices import to_host
+from meanshiftpp.core.modes import Modes
+
+__all__ = ["Profile", "profile_of_grid", "profile_of_points"]
+
+
+class Profile(NamedTuple):
+    """The clusters, heaviest first.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (k,)
+        Weight of each cluster: its number of points, without weights.
+    shares : ndarray of shape (k,)
+        Part of the weight of all points, including noise.
+    centers, means, spreads : ndarray of shape (k, d)
+        The mode, the mean and the standard deviation of each feature.
+    lows, highs : ndarray of shape (k, d) or None
+        The smallest and the largest value of each feature; None if they were not asked for.
+    """
+
+    weights: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    centers: NDArray[np.float64]
+    means: NDArray[np.float64]
+    spreads: NDArray[np.float64]
+    lows: NDArray[np.float64] | None = None
+    highs: NDArray[np.float64] | None = None
+
+    def table(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+        """Return the columns of a table with a row for each cluster.
+
+        The centre has the name of the feature; its other columns have suffixes such as `_std`. A
+        feature called label, size or share adds a prefix to the column of that name.
+        """
+        own = (np.arange(len(self.weights)), self.weights, self.shares)
+        columns: dict[str, NDArray[Any]] = {
+            f"cluster_{name}" if name in names else name: column
+            for name, column in zip(("label", "size", "share"), own, strict=True)
+        }
+        columns |= dict(zip(names, self.centers.T, strict=True))
+        parts = {"mean": self.means, "std": self.spreads, "min": self.lows, "max": self.highs}
+        for j, name in enumerate(names):
+            columns |= {f"{name}_{k}": part[:, j] for k, part in parts.items() if part is not None}
+        return columns
+
+
+def profile_of_points(
+    modes: Modes,
+    points: NDArray[Any],
+    labels: NDArray[np.int32],
+    weights: NDArray[Any] | None = None,
+    *,
+    extremes: bool = False,
+) -> Profile:
+    """Return the profile of labelled points; with `extremes`, also their lows and highs."""
+    k, centers, periods = len(modes), to_host(modes.centers), modes.grid.periods
+    inside = np.flatnonzero(labels >= 0)
+    rows: Any = slice(None) if len(inside) == len(labels) else inside
+    label = labels[rows]
+    weight = np.ones(len(labels)) if weights is None else np.asarray(weights, np.float64)
+    sums: NDArray[np.float64] = np.bincount(label, weight[rows], k).astype(np.float64)
+    divisor = np.where(sums > 0, sums, 1)
+    means, spreads = centers.copy(), np.zeros_like(centers)
+    lows, highs = np.full_like(centers, np.inf), np.full_like(centers, -np.inf)
+    for j in range(points.shape[1]):
+        offset = points[rows, j] - centers[label, j]
+        if periods[j]:
+            offset -= np.rint(offset / periods[j]) * periods[j]
+        mean = np.bincount(label, weight[rows] * offset, k) / divisor
+        spreads[:, j] = np.bincount(label, weight[rows] * (offset - mean[label]) ** 2, k) / divisor
+        means[:, j] += mean
+        if extremes:
+            np.minimum.at(lows[:, j], label, offset)
+            np.maximum.at(highs[:, j], label, offset)
+    total = weight.sum()
+    shares = sums / (total if total > 0 else 1)
+    limits = (centers + lows, centers + highs) if extremes else ()
+    return Profile(sums, shares, centers, means, np.sqrt(spreads), *limits)
+
+
+def profile_of_grid(modes: Modes) -> Profile:
+    """Return the profile of each cluster of a grid.
+
+    Examples
+    --------
+    >>> from meanshiftpp import Grid, seek
+    >>> from meanshiftpp.core.profile import profile_of_grid
+    >>> found = profile_of_grid(seek(Grid.from_points([[1.0], [1.4], [9.0], [1.8]], bandwidth=0.5)))
+    >>> found.shares, found.means.round(6).tolist(), found.spreads.round(2).tolist()
+    (array([0.75, 0.25]), [[1.4], [9.0]], [[0.33], [0.0]])
+    """
+    modes = modes.to("cpu")
+    grid, label = modes.grid, modes.cell_labels
+    inside = label >= 0
+    label, counts = label[inside], grid.counts[inside].astype(np.float64)
+    fractions = grid.sums[inside] / counts[:, None] * 2.0**-OFFSET_BITS  # of the cells' means
+    offsets = (grid.cells[inside] - modes.cells[label]) + (fractions - modes.fractions[label])
+    period = grid.cells_per_period
+    offsets -= np.where(period > 0, np.rint(offsets / np.maximum(period, 1)) * period, 0)
+    # A linear density with its mean at m has the variance 1/12 - (m - 1/2)^2.
+    within = np.maximum(1 / 12 - (fractions - 0.5) ** 2, 0)
+    if grid.whole:
+        within *= 1 - 1 / counts[:, None]
+    weights = np.bincount(label, counts, len(modes))
+    mean = _sums(label, counts[:, None] * offsets, len(modes)) / weights[:, None]
+    squared = _sums(label, counts[:, None] * (offsets**2 + within), len(modes)) / weights[:, None]
+    spread = np.sqrt(np.maximum(squared - mean**2, 0)) * grid.bandwidth
+    centers = modes.centers
+    shares = modes.weights / grid.total
+    return Profile(modes.weights, shares, centers, centers + mean * grid.bandwidth, spread)
+
+
+def _sums(label: NDArray[np.int32], values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Return the sums of the rows of each label."""
+    columns = [np.bincount(label, column, k) for column in values.T]
+    return np.stack(columns, axis=1)
