@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Kind", "kind_of", "kinds_of_columns", "leave_out"]
 
-_FEW_ROWS = 20  # whole numbers in fewer rows often differ by chance
+_FEW_ROWS = 20  # in fewer rows, whole numbers often differ by chance, unless consecutive
 _HEAD = 1000  # rows that decide in most cases, which saves sorting a long column
 _MANY = 1 << 21  # different values that make an identifier, however many rows follow
 
@@ -70,11 +70,9 @@ class _Evidence:
             return Kind.constant if self._rows > 1 else None
         if self._flags:
             return Kind.flag
-        return Kind.identifier if self._differ and self._is_dense() else None
-
-    def _is_dense(self) -> bool:
-        """Return whether so many different numbers in their range are unlikely by chance."""
-        return self._rows >= _FEW_ROWS or self._rows**2 > 2 * (self._high - self._low)
+        consecutive = self._high - self._low + 1 == self._rows
+        numbers_rows = self._differ and (consecutive or self._rows >= _FEW_ROWS)
+        return Kind.identifier if numbers_rows else None
 
 
 def _all_whole_and_different(values: NDArray[Any]) -> bool:

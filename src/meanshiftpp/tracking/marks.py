@@ -20,7 +20,12 @@ LINE_SCALE = 240  # pixels of the picture's side per pixel of line width
 
 
 def tracked(
-    rgb: Picture, window: Window, ok: bool, mask: NDArray[np.bool_] | None = None
+    rgb: Picture,
+    window: Window,
+    ok: bool,
+    mask: NDArray[np.bool_] | None = None,
+    *,
+    name: str = "",
 ) -> Picture:
     """Draw the result of a tracker on a frame: the window, dashed if the object is lost.
 
@@ -34,6 +39,8 @@ def tracked(
         Whether the object was found. If not, the window is the best guess and is marked as lost.
     mask : ndarray of bool, shape (height, width), optional
         Pixels to tint if the object was found.
+    name : str
+        Text next to the window, to tell several objects apart.
 
     Examples
     --------
@@ -44,8 +51,8 @@ def tracked(
     True
     """
     if not ok:
-        return box(rgb, window, LOST, dashed=True, caption="lost")
-    return box(rgb if mask is None else tint(rgb, mask), window)
+        return box(rgb, window, LOST, dashed=True, caption=f"{name} lost".strip())
+    return box(rgb if mask is None else tint(rgb, mask), window, caption=name)
 
 
 def box(

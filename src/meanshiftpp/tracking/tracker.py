@@ -68,6 +68,8 @@ class Tracker:
         update of the cells, None with fixed cells.
     scale : bool
         Whether the size of the window follows the object. Only with "robust".
+    channels : {"rgb", "bgr"}
+        Order of the channels of all frames: "bgr" for those of OpenCV.
 
     Examples
     --------
@@ -89,9 +91,13 @@ class Tracker:
         *,
         adapt: Literal["robust", "paper"] | None = "robust",
         scale: bool = True,
+        channels: Literal["rgb", "bgr"] = "rgb",
     ) -> None:
         if adapt not in ("robust", "paper", None):
             raise InvalidInputError.for_parameter("adapt", '"robust", "paper" or None', adapt)
+        if channels not in ("rgb", "bgr"):
+            raise InvalidInputError.for_parameter("channels", '"rgb" or "bgr"', channels)
+        self._channels = channels
         default = LAB_BANDWIDTH if adapt == "robust" else RGB_BANDWIDTH
         cell_size = as_bandwidth(default if bandwidth is None else bandwidth, 3)
         if cell_size.min() < MIN_BANDWIDTH:
@@ -115,14 +121,14 @@ class Tracker:
         Parameters
         ----------
         frame : array-like of uint8, shape (height, width, 3)
-            RGB, with any strides; it is not copied. Pass a BGR frame as ``frame[..., ::-1]``.
+            RGB, or BGR with ``channels="bgr"``, with any strides; it is not copied.
         window : (x, y, w, h)
             A window around the object, in pixels; parts outside the frame are cut off.
         clusters : sequence of int, optional
             Indices of the `clusters` that make up the object. By default all that are more frequent
             in the window than around it.
         """
-        pixels = _as_frame(frame)
+        pixels = self._as_rgb(frame)
         box = _as_window(window, pixels)
         object_pixels = self._object_pixels(pixels, box, clusters)
         engine = self._new_engine()
@@ -140,7 +146,7 @@ class Tracker:
             The object's window, always inside the frame and of at least one pixel.
         """
         engine, last = self._started()
-        pixels = _as_frame(frame)
+        pixels = self._as_rgb(frame)
         if pixels.shape != last.shape:
             raise InvalidInputError(
                 f"all frames must have the same size, {_size(last)}, got {_size(pixels)}; "
@@ -164,7 +170,7 @@ class Tracker:
         (200, 40, 40) 0.667
         (90, 90, 90) 0.333
         """
-        pixels = _as_frame(frame)
+        pixels = self._as_rgb(frame)
         box = _as_window(window, pixels)
         modes, labels = self._cluster(pixels, box)
         inside = _crop(pixels, box)
@@ -221,6 +227,10 @@ class Tracker:
         return out.view(np.bool_)
 
     # -- internals ----------------------------------------------------------------------------
+
+    def _as_rgb(self, frame: ArrayLike) -> NDArray[np.uint8]:
+        pixels = _as_frame(frame)
+        return pixels[..., ::-1] if self._channels == "bgr" else pixels
 
     def _started(self) -> tuple[_kernel.ColourTracker | _kernel.CellFollower, NDArray[np.uint8]]:
         if self._engine is None or self._frame is None:

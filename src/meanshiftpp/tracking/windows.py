@@ -5,7 +5,7 @@ This module imports nothing, because the help of the command line shows the colu
 
 from __future__ import annotations
 
-__all__ = ["COLUMNS", "Window", "overlap", "row"]
+__all__ = ["COLUMNS", "Window", "header", "overlap", "row"]
 
 Window = tuple[int, int, int, int]  # x, y, width, height
 COLUMNS = "frame,x,y,w,h,ok,score"
@@ -26,8 +26,20 @@ def overlap(a: Window, b: Window) -> float:
     return intersection / (a[2] * a[3] + b[2] * b[3] - intersection)
 
 
-def row(frame: int, window: Window, ok: bool, score: float) -> str:
-    """Format the result in a frame as a line of the table below `COLUMNS`.
+def header(n_objects: int) -> str:
+    """Return the first line of a table: `COLUMNS`, and the number of the object if there are more.
+
+    Examples
+    --------
+    >>> from meanshiftpp.tracking.windows import header
+    >>> header(2)
+    'id,frame,x,y,w,h,ok,score'
+    """
+    return COLUMNS if n_objects == 1 else f"id,{COLUMNS}"
+
+
+def row(frame: int, window: Window, ok: bool, score: float, number: int | None = None) -> str:
+    """Format the result in a frame as a line of the table, with the number of the object if given.
 
     Examples
     --------
@@ -37,4 +49,5 @@ def row(frame: int, window: Window, ok: bool, score: float) -> str:
     frame,x,y,w,h,ok,score
     7,130,90,48,54,1,0.8000
     """
-    return f"{frame},{','.join(map(str, window))},{ok:d},{score:.4f}"
+    line = f"{frame},{','.join(map(str, window))},{ok:d},{score:.4f}"
+    return line if number is None else f"{number},{line}"

@@ -1,8 +1,8 @@
-"""The largest clusters in the summary of `meanshiftpp cluster`, and the file of --centers."""
+"""The profile of the clusters of `meanshiftpp cluster`, and the file of --centers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +11,9 @@ import typer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meanshiftpp.apps.cli.cluster_summary import Summary
     from meanshiftpp.core.modes import Modes
     from meanshiftpp.core.profile import Profile
 
-CLUSTERS_SHOWN = 5
-FEATURES_SHOWN = 8
 FORMATS = (".csv", ".parquet", ".arrow", ".feather")
 
 Centers = Annotated[
@@ -61,14 +58,11 @@ def profile_of(
     return found._replace(centers=centers, means=found.means + (centers - found.centers))
 
 
-def write_centers(path: Path, summary: Summary, profile: Profile) -> None:
-    """Write a row for each cluster; sizes and shares are those of the summary."""
-    import numpy as np
-
+def write_centers(path: Path, profile: Profile, names: Sequence[str]) -> None:
+    """Write a row for each cluster."""
     from meanshiftpp._support.files import atomic_path
 
-    sized = profile._replace(weights=np.array(summary.sizes), shares=np.array(summary.shares))
-    columns = sized.table(summary.columns)
+    columns = profile.table(names)
     with atomic_path(path) as target:
         if path.suffix.lower() == ".csv":
             _write_csv(target, columns)
@@ -93,24 +87,3 @@ def _write_arrow(path: Path, columns: dict[str, Any]) -> None:
         need("pyarrow.parquet", "io").write_table(table, path)
     else:
         need("pyarrow.feather", "io").write_feather(table, str(path), compression="uncompressed")
-
-
-def cluster_rows(summary: Summary) -> Iterator[tuple[str, str]]:
-    """Yield a row of the printed table for each of the largest clusters."""
-    whole = "points" if summary.weight is None else "weight"
-    for k in range(min(len(summary.sizes), CLUSTERS_SHOWN)):
-        size = f"{100 * summary.shares[k]:.3g} % of the {whole} ({summary.sizes[k]:,.10g})"
-        yield f"cluster {k}", f"{size}: {_values(summary, k)}"
-    more = len(summary.sizes) - CLUSTERS_SHOWN
-    if more > 0:
-        yield "", f"and {more:,} more of at most {summary.sizes[CLUSTERS_SHOWN]:,.10g}"
-
-
-def _values(summary: Summary, k: int) -> str:
-    """Return the centre and the standard deviation of the first columns."""
-    values: Sequence[tuple[str, float, float]] = [
-        *zip(summary.columns, summary.centers[k], summary.spreads[k], strict=True)
-    ]
-    texts = [f"{name} {center:.4g}\u00a0±\u00a0{spread:.2g}" for name, center, spread in values]
-    rest = len(texts) - FEATURES_SHOWN
-    return ", ".join(texts[:FEATURES_SHOWN]) + (f" and {rest} more columns" if rest > 0 else "")

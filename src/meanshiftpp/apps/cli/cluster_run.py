@@ -129,7 +129,8 @@ class Clustering:
                 self._draw(plot, summary)
             summary.plot = str(plot)
         if centers:
-            write_centers(centers, summary, profile)
+            counted = {"weights": np.array(summary.sizes), "shares": np.array(summary.shares)}
+            write_centers(centers, profile._replace(**counted), summary.columns)
             summary.centers_file = str(centers)
         return summary
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from meanshiftpp._support.text import format_bandwidth, pluralize
-from meanshiftpp.apps.cli.cluster_profile import cluster_rows
 from meanshiftpp.apps.cli.console import duration, print_table
 
 if TYPE_CHECKING:
     from meanshiftpp.apps.significance import Candidate, Valley
 
+CLUSTERS_SHOWN = 5
+FEATURES_SHOWN = 8
 STAGES = {"cluster": "clustering", "label": "labelling", "read": "reading", "write": "writing"}
 
 
@@ -63,7 +64,7 @@ def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
     yield "cells", f"{summary.cells:,}{weight}"
     yield "iterations", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
     yield "clusters", _format_clusters(summary)
-    yield from cluster_rows(summary)
+    yield from _cluster_rows(summary)
     if summary.noise:
         yield "noise", _format_noise(summary)
     if summary.candidates is not None:
@@ -103,3 +104,24 @@ def _format_noise(summary: Summary) -> str:
     if summary.weight is not None:
         return f"weight {summary.noise:,.6g}"
     return pluralize(int(summary.noise), "point")
+
+
+def _cluster_rows(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield a row of the printed table for each of the largest clusters."""
+    whole = "points" if summary.weight is None else "weight"
+    for k in range(min(len(summary.sizes), CLUSTERS_SHOWN)):
+        size = f"{100 * summary.shares[k]:.3g} % of the {whole} ({summary.sizes[k]:,.10g})"
+        yield f"cluster {k}", f"{size}: {_values(summary, k)}"
+    more = len(summary.sizes) - CLUSTERS_SHOWN
+    if more > 0:
+        yield "", f"and {more:,} more of at most {summary.sizes[CLUSTERS_SHOWN]:,.10g}"
+
+
+def _values(summary: Summary, k: int) -> str:
+    """Return the centre and the standard deviation of the first columns."""
+    values: Sequence[tuple[str, float, float]] = [
+        *zip(summary.columns, summary.centers[k], summary.spreads[k], strict=True)
+    ]
+    texts = [f"{name} {center:.4g}\u00a0±\u00a0{spread:.2g}" for name, center, spread in values]
+    rest = len(texts) - FEATURES_SHOWN
+    return ", ".join(texts[:FEATURES_SHOWN]) + (f" and {rest} more columns" if rest > 0 else "")

@@ -24,7 +24,7 @@ COMMANDS = {
     "cluster": "Find the clusters of the points in FILE.",
     "segment": "Segment photographs and videos into regions.",
     "sweep": "Cluster the points in FILE at many bandwidths, reading it once.",
-    "track": "Track an object through a video.",
+    "track": "Track objects through a video.",
     "studio": "Open a web page for pictures, tables and videos.",
     "demo": "Draw results for points, a photograph and a video.",
     "grid": "Build, merge and inspect grids.",

@@ -42,6 +42,7 @@ OPTIONS = {
     "scale": "--scale",
     "space": "--space",
     "spatial": "--spatial",
+    "start": "--start",
     "tol": "--tol",
     "weight": "--weight",
     "where": "--where",

@@ -182,7 +182,7 @@ def _print_table(report: Report) -> None:
     columns = ", ".join(report.columns)
     title = Text(f"{report.file}: {pluralize(report.points, 'point')} in {columns}")
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
-    for name in ("-b", "clusters", "of 1 % or more", "stability", ""):
+    for name in ("bandwidth (-b)", "clusters", "of 1 % or more", "stability", ""):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
     for number, entry in enumerate(report.entries):
         best = "lasts longest" if number == report.best else ""

@@ -25,7 +25,7 @@ from meanshiftpp.apps.studio.wire import jpeg, pack, sampling_step
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.tracking import marks
 from meanshiftpp.tracking.tracker import Tracker
-from meanshiftpp.tracking.windows import COLUMNS, Window, row
+from meanshiftpp.tracking.windows import Window, header, row
 from meanshiftpp.video.frames import Frames, open_video, read_frames, write_frames
 
 __all__ = ["VideoView"]
@@ -263,11 +263,10 @@ class VideoView:
 
 def _table_lines(frames: Iterable[Tracked], n_objects: int) -> Iterator[str]:
     """Iterate over the lines of a table of windows; several objects have a column of numbers."""
-    yield COLUMNS if n_objects == 1 else f"id,{COLUMNS}"
+    yield header(n_objects)
     for each in frames:
         for k, _, ok, window, score in each.objects:
-            line = row(each.number, window, ok, score)
-            yield line if n_objects == 1 else f"{k},{line}"
+            yield row(each.number, window, ok, score, k if n_objects > 1 else None)
 
 
 def _frame_number(request: Request) -> int:
@@ -325,7 +324,7 @@ def _check_size(source: Source) -> None:
 def _code(source: Source, starts: list[Start]) -> dict[str, str]:
     """Return Python code, and a command line if one exists, that find the same windows."""
     if len(starts) > 1:
-        return {"python": _code_of_several(source, starts), "cli": ""}
+        return {"python": _code_of_several(source, starts), "cli": _command(source, starts)}
     (start,) = starts
     window = ", ".join(str(round(value)) for value in start.window)
     clusters = "" if start.clusters is None else f", clusters={list(start.clusters)!r}"
@@ -340,11 +339,20 @@ def _code(source: Source, starts: list[Start]) -> dict[str, str]:
         f"    tracker.init(next(frames), ({window}){clusters})\n"
         "    results = [tracker.update(frame) for frame in frames]"
     )
-    cli = ""
-    if start.frame == 0 and start.clusters is None:
-        command = ["meanshiftpp", "track", source.name, "--window", window.replace(" ", "")]
-        cli = shlex.join([*command, "-o", "tracked.mp4", "--csv", "windows.csv"])
-    return {"python": python, "cli": cli}
+    return {"python": python, "cli": _command(source, starts)}
+
+
+def _command(source: Source, starts: list[Start]) -> str:
+    """Return the command line that finds the same windows; empty if there is none."""
+    first = starts[0].frame
+    if any(start.frame != first or start.clusters is not None for start in starts):
+        return ""
+    command = ["meanshiftpp", "track", source.name]
+    for start in starts:
+        command += ["--window", ",".join(str(round(value)) for value in start.window)]
+    if first:
+        command += ["--start", str(first)]
+    return shlex.join([*command, "-o", "tracked.mp4", "--csv", "windows.csv"])
 
 
 def _code_of_several(source: Source, starts: list[Start]) -> str:
