@@ -1,7 +1,9 @@
 // Trackers: ColourCells, ColourTracker, CellFollower.
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <optional>
@@ -85,10 +87,14 @@ void bind_track(nb::module_& m) {
     nb::class_<ColourTracker> tracker(m, "ColourTracker");
     tracker.def(
         "__init__",
-        [](ColourTracker* self, std::shared_ptr<const ColourCells> cells, bool scale) {
-            new (self) ColourTracker(std::move(cells), scale);
+        [](ColourTracker* self, std::shared_ptr<const ColourCells> cells, bool scale,
+           const std::map<std::string, double>& settings) {
+            TrackSettings changed;
+            for (const auto& [name, value] : settings) setting(changed, name) = value;
+            new (self) ColourTracker(std::move(cells), scale, changed);
         },
-        nb::arg("cells"), nb::arg("scale"));
+        nb::arg("cells"), nb::arg("scale"), nb::arg("settings") = std::map<std::string, double>());
+    tracker.def("signals", &ColourTracker::signals);
     add_methods(tracker);
     nb::class_<CellFollower> follower(m, "CellFollower");
     follower.def(nb::init<const Sides&, bool, double, int>(), nb::arg("sides"), nb::arg("adapt"),

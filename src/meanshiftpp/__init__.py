@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         quantize,
         segment,
     )
-    from meanshiftpp.tracking.tracker import Tracker
+    from meanshiftpp.tracking.tracker import Tracker, update_trackers
 
 __version__ = "0.1.0.dev0"
 _HOME = {
@@ -48,6 +48,7 @@ _HOME = {
     "segment": "images.segmentation",
     "select_bandwidth": "bandwidth.choice",
     "sweep": "bandwidth.sweep",
+    "update_trackers": "tracking.tracker",
 }
 __all__ = [
     "Grid",
@@ -69,6 +70,7 @@ __all__ = [
     "segment",
     "select_bandwidth",
     "sweep",
+    "update_trackers",
     "video",
 ]
 

@@ -6,6 +6,8 @@ Functions release the GIL, and their results do not depend on `n_threads`. `Inva
 reports bad values of points; other errors of arguments are ValueError and TypeError.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -268,7 +270,10 @@ class _Tracker:
 class ColourTracker(_Tracker):
     """The robust tracker: colour cells weighted by object against surroundings."""
 
-    def __init__(self, cells: ColourCells, scale: bool) -> None: ...
+    def __init__(
+        self, cells: ColourCells, scale: bool, settings: Mapping[str, float] = {}
+    ) -> None: ...
+    def signals(self) -> list[float]: ...
 
 class CellFollower(_Tracker):
     """Algorithm 3 of the paper."""

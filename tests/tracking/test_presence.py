@@ -37,22 +37,22 @@ def test_an_object_is_lost_at_the_first_confidence_below_the_documented_threshol
     for _ in range(6):
         oks.append(tracker.update(frame(None))[0])
         confidences.append(tracker.confidence)
-    # The log odds of a loss start at -4; without evidence, those of a frame are 1.87 and count 0.2.
-    odds = [-4 * 0.8**k + 1.87 * (1 - 0.8**k) for k in range(1, 7)]
+    # The log odds of a loss start at -4; without evidence, those of a frame are 1.8 and count 0.2.
+    odds = [-4 * 0.8**k + 1.8 * (1 - 0.8**k) for k in range(1, 7)]
     assert confidences == pytest.approx([1 / (1 + math.exp(each)) for each in odds])
-    assert oks == [confidence >= 0.75 for confidence in confidences]
-    assert oks == [True] * 3 + [False] * 3
+    assert oks == [confidence >= 0.8 for confidence in confidences]
+    assert oks == [True] * 2 + [False] * 4
 
 
 def test_the_whole_frame_is_searched_after_three_frames_without_the_object(tracker):
     results = [tracker.update(frame(FAR_AWAY)) for _ in range(8)]
-    assert results[:6] == [(True, START)] * 3 + [(False, START)] * 3
-    assert results[6:] == [(True, FAR_AWAY)] * 2
+    assert results[:5] == [(True, START)] * 2 + [(False, START)] * 3
+    assert results[5:] == [(True, FAR_AWAY)] * 3
 
 
 def test_an_object_that_returns_in_time_is_not_searched_elsewhere(tracker):
     both = frame(START)
     x, y, w, h = FAR_AWAY
     both[y : y + h, x : x + w] = 200, 40, 40
-    pictures = [frame(None)] * 6 + [both] * 3
-    assert [tracker.update(picture)[1] for picture in pictures] == [START] * 9
+    pictures = [frame(None)] * 5 + [both] * 3
+    assert [tracker.update(picture)[1] for picture in pictures] == [START] * 8

@@ -237,6 +237,23 @@ def test_the_default_tracks_and_masks_the_object():
     assert (tracker.mask & truth).sum() / (tracker.mask | truth).sum() > 0.9
 
 
+def test_every_pixel_of_the_smallest_windows_counts():
+    """Four pixels lie at the same distance from the centre, so all of their colours are tracked."""
+    colours = [(200, 40, 40), (40, 200, 40), (40, 40, 200), (200, 200, 40)]
+    frame = np.full((40, 50, 3), 90, np.uint8)
+    frame[20:22, 30:32] = np.reshape(colours, (2, 2, 3))
+    tracker = Tracker()
+    tracker.init(frame, (30, 20, 2, 2))
+    alone = []
+    for colour in colours:
+        plain = np.full((40, 50, 3), 90, np.uint8)
+        plain[20:22, 30:32] = colour
+        one = Tracker()
+        one.init(plain, (30, 20, 2, 2))
+        alone += one.cells.tolist()
+    assert sorted(tracker.cells.tolist()) == sorted(alone)
+
+
 def test_the_mask_has_no_pixel_of_the_surroundings():
     """A disc leaves the corners of its window to the ground, whose weight is negative."""
 

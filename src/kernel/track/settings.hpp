@@ -1,6 +1,10 @@
 // The settings of the robust tracker: one set for all videos.
 #pragma once
 
+#include <string_view>
+
+#include "kernel/base/errors.hpp"
+
 namespace mspp {
 
 // Lengths are in units of the window's mean side, the geometric mean of its sides.
@@ -12,7 +16,7 @@ struct TrackSettings {
     double window_samples = 4000;  // of the window and its ring
 
     // Search
-    double radius = 1.0;           // of the search
+    double radius = 1.5;           // of the search
     double distance_cost = 0.2;    // of a place one unit away
     double max_rivals = 3;         // places that look like the object
     double rival_score = 0.7;      // of a rival, as a share of the best score
@@ -37,10 +41,10 @@ struct TrackSettings {
     double patch = 2.5;         // side of the patch
     double peak_width = 0.1;    // of the response
     double shape_ridge = 0.01;  // of the filter, as a share of its mean power
-    double shape_rate = 0.02;
-    double first_share = 0.3;  // of the first frame's filter
-    double shape_weight = 1;   // of a response, in units of contrast
-    double refine = 0.5;       // share of the step to the colours' mean
+    double shape_rate = 0.04;   // in every other frame
+    double first_share = 0.3;   // of the first frame's filter
+    double shape_weight = 2.2;  // of a response, in units of contrast
+    double refine = 0.5;        // share of the step to the colours' mean
 
     // Size
     double scale_step = 1.03;
@@ -48,13 +52,37 @@ struct TrackSettings {
     double scale_rate = 0.025;
 
     // Presence: the log odds that the object is lost, fitted to films
-    double odds = 1.87, odds_of_likeness = -1.80, odds_of_contrast = -2.26, odds_of_peak = -10.49;
+    double odds = 1.8, odds_of_likeness = -2.7, odds_of_contrast = -1.2, odds_of_peak = -10.2;
     double max_odds = 4;            // of one frame, either way
     double odds_memory = 0.8;       // weight of the past
-    double present_from = 0.75;     // confidence from which the object counts as present
+    double present_from = 0.8;      // confidence from which the object counts as present
     double found_evidence = 0.6;    // that moves the window to another place
     double evidence_margin = 0.15;  // by which that evidence must exceed the present one
     double patience = 2;            // frames without the object before the whole frame is searched
 };
+
+// The settings that benchmarks try other values of.
+inline double& setting(TrackSettings& settings, std::string_view name) {
+    struct Entry {
+        std::string_view name;
+        double TrackSettings::* member;
+    };
+    static constexpr Entry entries[] = {
+        {"radius", &TrackSettings::radius},
+        {"distance_cost", &TrackSettings::distance_cost},
+        {"object_rate", &TrackSettings::object_rate},
+        {"first_share", &TrackSettings::first_share},
+        {"shape_weight", &TrackSettings::shape_weight},
+        {"shape_rate", &TrackSettings::shape_rate},
+        {"odds", &TrackSettings::odds},
+        {"odds_of_likeness", &TrackSettings::odds_of_likeness},
+        {"odds_of_contrast", &TrackSettings::odds_of_contrast},
+        {"odds_of_peak", &TrackSettings::odds_of_peak},
+        {"present_from", &TrackSettings::present_from},
+    };
+    for (const Entry& entry : entries)
+        if (entry.name == name) return settings.*entry.member;
+    throw BadInput("expected the name of a setting in settings.hpp; got " + std::string(name));
+}
 
 }  // namespace mspp

@@ -67,6 +67,8 @@ class ColourTracker {
     }
 
     bool ok() const { return ok_; }
+    // The evidence of the last frame: likeness, contrast, and peak of the shape's response.
+    std::array<double, 3> signals() const { return {likeness_, contrast_, shape_.peak}; }
     // The probability that the object is in the window.
     double score() const { return 1 / (1 + std::exp(odds_)); }
     Rect window(i64 height, i64 width) const { return window_.pixels(height, width); }
@@ -126,16 +128,18 @@ class ColourTracker {
 
     // The surroundings are learned in every frame with the object, its colours only if their contrast is
     // high. The counts are those of inspect. Shape and size are learned from frames that show the object by
-    // themselves. The size is adjusted in every other frame, to save time.
+    // themselves, in turns, to save time.
     void learn(const Frame& frame) {
         if (contrast_ >= settings_.learn_from)
             model_.learn_object(settings_.object_rate, settings_.distinct_rate);
         observer_.count_ring(model_);
         model_.learn_ring(settings_.ring_rate);
         if (odds_now() >= 0) return;
-        size_turn_ = scale_ && !size_turn_;
-        if (size_turn_) adjust_size(frame);
-        shape_.learn(frame, window_, settings_.shape_rate);
+        size_turn_ = !size_turn_;
+        if (!size_turn_)
+            shape_.learn(frame, window_, settings_.shape_rate);
+        else if (scale_)
+            adjust_size(frame);
     }
 
     void adjust_size(const Frame& frame) {

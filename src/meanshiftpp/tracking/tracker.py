@@ -11,7 +11,7 @@ The kernel does the work. This module checks the input and keeps the last frame 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -145,16 +145,7 @@ class Tracker:
         window : (x, y, w, h)
             The object's window, always inside the frame and of at least one pixel.
         """
-        engine, last = self._started()
-        pixels = self._as_rgb(frame)
-        if pixels.shape != last.shape:
-            raise InvalidInputError(
-                f"all frames must have the same size, {_size(last)}, got {_size(pixels)}; "
-                "call init to start another video"
-            )
-        ok, self._window = engine.update(pixels)
-        self._frame = pixels
-        return ok, self._window
+        return update_trackers([self], frame)[0]
 
     def clusters(self, frame: ArrayLike, window: Sequence[float]) -> list[Cluster]:
         """List the colour clusters in a window, largest first.
@@ -195,7 +186,7 @@ class Tracker:
 
         By default, it is fitted to films, from the colours of the window, their contrast to the
         surroundings and the response of the shape filter over the last frames; `ok` is a confidence
-        of at least 0.75. In Algorithm 3, it is the share of tracked pixels in the window, relative
+        of at least 0.8. In Algorithm 3, it is the share of tracked pixels in the window, relative
         to the first frame.
         """
         return self._started()[0].score()
@@ -237,6 +228,20 @@ class Tracker:
             raise InvalidInputError("the tracker has not started: call init(frame, window) first")
         return self._engine, self._frame
 
+    def _check_size(self, pixels: NDArray[np.uint8]) -> None:
+        _, last = self._started()
+        if pixels.shape != last.shape:
+            raise InvalidInputError(
+                f"all frames must have the same size, {_size(last)}, got {_size(pixels)}; "
+                "call init to start another video"
+            )
+
+    def _update(self, pixels: NDArray[np.uint8]) -> tuple[bool, Window]:
+        engine, _ = self._started()
+        ok, self._window = engine.update(pixels)
+        self._frame = pixels
+        return ok, self._window
+
     def _new_engine(self) -> _kernel.ColourTracker | _kernel.CellFollower:
         if self._adapt == "robust":
             return _kernel.ColourTracker(_colour_cells(self._cell_size), self._scale)
@@ -276,6 +281,45 @@ class Tracker:
         around = np.bincount(labels[labels >= 0], minlength=len(modes)) / max(len(ring), 1)
         distinctive = np.flatnonzero(inside > around)
         return distinctive.tolist() or [int(np.argmax(inside / np.maximum(around, 1e-12)))]
+
+
+def update_trackers(trackers: Iterable[Tracker], frame: ArrayLike) -> list[tuple[bool, Window]]:
+    """Find several objects in the next frame, each with its own tracker.
+
+    The frame is converted to an array and checked once, before any tracker is updated. An update
+    reads only the surroundings of its window, so each object costs as much as one alone.
+
+    Parameters
+    ----------
+    trackers : iterable of Tracker
+        Trackers that have started, one for each object.
+    frame : array-like of uint8, shape (height, width, 3)
+        The next frame of the video.
+
+    Returns
+    -------
+    list of (ok, window)
+        The result of `Tracker.update` for each tracker, in their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp import Tracker, update_trackers
+    >>> frame = np.full((60, 90, 3), 90, np.uint8)
+    >>> frame[20:35, 10:30], frame[20:35, 55:75] = (200, 40, 40), (40, 40, 200)
+    >>> trackers = [Tracker(), Tracker()]
+    >>> for tracker, window in zip(trackers, [(10, 20, 20, 15), (55, 20, 20, 15)]):
+    ...     tracker.init(frame, window)
+    >>> update_trackers(trackers, np.roll(frame, 2, axis=1))
+    [(True, (12, 20, 20, 15)), (True, (57, 20, 20, 15))]
+    """
+    all_trackers = list(trackers)
+    for tracker in all_trackers:
+        tracker._started()
+    pixels = _as_frame(frame)
+    for tracker in all_trackers:
+        tracker._check_size(pixels)
+    return [tracker._update(tracker._as_rgb(pixels)) for tracker in all_trackers]
 
 
 @lru_cache(maxsize=8)
