@@ -25,6 +25,7 @@ from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import atomic_path, check_readable, known_suffix, suffix_of
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 from meanshiftpp.images.draw import label_colors
+from meanshiftpp.images.spacing import Spacing, read_spacing
 
 __all__ = ["LABEL_FORMATS", "PICTURE_FORMATS", "Picture", "read", "write", "write_labels"]
 
@@ -36,6 +37,7 @@ _NO_ALPHA = (".jpg", ".jpeg", ".bmp")
 _MAX_LABELS_16_BIT = 2**16 - 1
 _NODATA = 42113  # GDAL's tag
 _PLACE = (33550, 33922, 34264, 34735, 34736, 34737)  # the tags of a GeoTIFF's position on Earth
+_CHANNELS = "SC"  # the axes of samples and channels
 _ALPHA = (1, 2)  # the kinds of extra samples in a .tif that are alpha: associated, unassociated
 
 Place = tuple[tuple[int, int, int, Any, bool], ...]
@@ -63,6 +65,8 @@ class Picture:
         Whether the four channels are bands, not RGBA; pass ``space=None`` to `segment` if so.
     place : tuple
         The position on Earth: the tags of a GeoTIFF, for `write_labels`.
+    spacing : Spacing or None
+        The axes and the size of a pixel in a .tif, for `write_labels`.
     """
 
     values: NDArray[Any]
@@ -70,6 +74,7 @@ class Picture:
     mask: NDArray[np.bool_] | None = None
     bands: bool = False
     place: Place = ()
+    spacing: Spacing | None = None
 
     @property
     def channels(self) -> int | None:
@@ -135,12 +140,16 @@ def write(path: str | os.PathLike[str], rgb: NDArray[np.uint8]) -> None:
 
 
 def write_labels(
-    path: str | os.PathLike[str], labels: NDArray[np.integer[Any]], place: Place = ()
+    path: str | os.PathLike[str],
+    labels: NDArray[np.integer[Any]],
+    place: Place = (),
+    spacing: Spacing | None = None,
 ) -> None:
     """Write a label image or volume: labels from 1, and 0 for pixels without a label.
 
-    A .png holds 16 bits and two dimensions. A .tif holds any labels, and the `place` of a picture;
-    with a place and at most 65,535 labels it has a colour table.
+    A .png holds 16 bits and two dimensions. A .tif holds any labels, and the `place` or the
+    `spacing` of a picture: its axes, the size of a pixel and the unit. With a place and at most
+    65,535 labels it has a colour table.
 
     Examples
     --------
@@ -171,7 +180,10 @@ def write_labels(
     if place and labels.ndim == 2 and not wide:  # a map: GIS programs draw its colour table
         values = values.astype(np.uint8 if largest < 256 else np.uint16)
         layout = {"photometric": "palette", "colormap": _color_table(largest, values.dtype)}
-    layout |= {"compression": "zlib", "predictor": True}
+    if spacing is not None and not place and len(spacing.axes) == labels.ndim:
+        layout |= spacing.tags(wide)
+    if "imagej" not in layout:  # ImageJ's own reader needs its files uncompressed
+        layout |= {"compression": "zlib", "predictor": True}
     with atomic_path(path) as target:
         tiff.imwrite(target, values, extratags=tags, **layout)
 
@@ -273,7 +285,8 @@ def _read_tiff(path: Path) -> Picture:
         for other in file.series[1:]:
             if other.keyframe.is_mask and other.shape == photo.shape:  # not that of an overview
                 photo = photo.without(other.asarray() == 0)
-        return replace(photo, place=_place(page))
+        axes = "".join(axis for axis in _used_axes(series) if axis not in _CHANNELS)
+        return replace(photo, place=_place(page), spacing=read_spacing(file, axes))
 
 
 def _no_data(values: NDArray[Any], page: Any) -> NDArray[np.bool_]:
@@ -300,19 +313,24 @@ def _place(page: Any) -> Place:
 
 def _read_series(series: Any, page: Any, path: Path) -> Picture:
     try:
-        values, axes = series.asarray(), series.axes
+        values = series.asarray()
     except ValueError as error:
         if "imagecodecs" not in str(error):  # tifffile names the missing codec in the text only
             raise
         return _read_compressed(page, path)
     if page.photometric == 0 and values.dtype.kind in "bu":  # in such scans 0 is white
         values ^= values.dtype.type(2**page.bitspersample - 1)
-    used = [i for i, size in enumerate(values.shape) if size > 1 or axes[i] in "YX"]
-    axes = "".join(axes[i] for i in used)
-    values = values.reshape([values.shape[i] for i in used])
-    channels = [i for i, axis in enumerate(axes) if axis in "SC"]
+    axes = _used_axes(series)
+    values = values.reshape([values.shape[series.axes.index(axis)] for axis in axes])
+    channels = [i for i, axis in enumerate(axes) if axis in _CHANNELS]
     photo = _without_alpha(Picture(values, channels[0] if channels else None), page)
     return replace(photo, bands=bool(channels) and photo.values.shape[channels[0]] == 4)
+
+
+def _used_axes(series: Any) -> str:
+    """Return the axes of more than one pixel, and the two of a picture."""
+    sizes = zip(series.axes, series.shape, strict=True)
+    return "".join(axis for axis, size in sizes if size > 1 or axis in "YX")
 
 
 def _read_compressed(page: Any, path: Path) -> Picture:

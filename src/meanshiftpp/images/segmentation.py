@@ -73,7 +73,9 @@ def segment(
     detail : float
         Values above 1 return more regions, values below 1 fewer. Only with ``regions=True``.
     min_size : int, optional
-        Regions of fewer pixels join the neighbour of nearest colour. Only with regions.
+        Regions of fewer pixels join the neighbour of nearest colour. Only with regions. Pieces
+        of less than 20 pixels always do, in images above 481 x 321 pixels more: 0.013 % of the
+        image, unless `min_size` is smaller.
     mask : array-like of bool, optional
         True for the pixels to segment.
     channel_axis : int or None
@@ -119,6 +121,7 @@ def segment(
             start_label=start_label,
             n_threads=n_threads,
             max_level=_level(detail) if n_regions is None else math.inf,
+            min_size=min_size,
         )
         return tree.cut(detail, regions=n_regions, min_size=min_size)
     first_label = _checked_start_label(start_label)
@@ -139,11 +142,13 @@ def hierarchy(
     start_label: int = 0,
     n_threads: int | None = None,
     max_level: float = math.inf,
+    min_size: int | None = None,
 ) -> Hierarchy:
     """Compute all regions of an image, from the finest to the whole image.
 
     The parameters are those of `segment`. `max_level` skips merges above a level, which saves time
-    if no coarser cut is needed.
+    if no coarser cut is needed. `min_size` keeps smaller objects in large images; it does not
+    remove regions, as that of `cut` does.
 
     Returns
     -------
@@ -167,7 +172,10 @@ def hierarchy(
         )
     first_label = _checked_start_label(start_label)
     pixels = read_pixels(image, space, mask, channel_axis, n_threads, value_range)
-    tree, colours = merge_regions(pixels, bandwidth, spatial, max_level, n_threads, merge_table())
+    smallest = None if min_size is None else as_whole(min_size, "min_size", 1)
+    tree, colours = merge_regions(
+        pixels, bandwidth, spatial, max_level, n_threads, merge_table(), min_size=smallest
+    )
     return Hierarchy(tree, colours, pixels, first_label, n_threads)
 
 
@@ -179,6 +187,7 @@ def merge_regions(
     n_threads: int | None,
     table: _kernel.MergeTable | None,
     trace: _kernel.MergeTrace | None = None,
+    min_size: int | None = None,
 ) -> tuple[_kernel.Hierarchy, NDArray[np.float32]]:
     """Return the merges of an image and the colours that were compared; training traces them.
 
@@ -189,6 +198,9 @@ def merge_regions(
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape
     growth = 1.0 if _is_scene(pixels) else max(1.0, shape[1] * shape[2] / PIECE_IMAGE_SIZE)
+    piece_size = round(PIECE_SIZE * growth)
+    if min_size is not None:
+        piece_size = max(PIECE_SIZE, min(piece_size, min_size))
     threads = thread_count(n_threads)
     is_picture = pixels.space is not None and shape[0] == 1
     lab = pixels.lab(threads) if is_picture and pixels.space != "lab" else None
@@ -197,7 +209,7 @@ def merge_regions(
         labels,
         shape,
         weights,
-        round(PIECE_SIZE * growth),
+        piece_size,
         max_level * _level_factor(pixels, colours),
         threads,
         table if is_picture else None,

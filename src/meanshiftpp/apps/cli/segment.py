@@ -14,10 +14,12 @@ from typing import Annotated, Any
 import typer
 
 from meanshiftpp._support.extras import need
+from meanshiftpp._support.files import known_suffix
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.console import OPTIONS, duration, print_stderr, report_errors
 from meanshiftpp.apps.cli.options import AsJson, Threads
 from meanshiftpp.apps.cli.segment_files import Style, plan_jobs
+from meanshiftpp.apps.cli.segment_measure import Measurements
 from meanshiftpp.apps.cli.segment_run import Report, Result, Task, run_jobs
 
 COLORS_SHOWN = 5
@@ -124,6 +126,13 @@ def segment(
             help="Draw the colours and their shares, or write them to .ase, .gpl, .css or .json.",
         ),
     ] = False,
+    measure: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="Write area, centroid, box and mean intensities of each region, of all pictures.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     threads: Threads = None,
 ) -> None:
@@ -139,10 +148,13 @@ def segment(
     region_options = {name: value for name, value in region_options.items() if value is not None}
     wanted = not clusters if regions is None else regions
     style, limits = _style(overlay, labels, palette), _as_range(value_range)
-    task = Task(style, wanted, options, region_options, limits)
+    measurements = None if measure is None else Measurements(measure)
+    task = Task(style, wanted, options, region_options, limits, measurements)
     _reject_unused_options(task, "--clusters" if clusters else "")
     with report_errors():
         need("PIL", "image")
+        if measure is not None:
+            known_suffix(measure, (".csv",))
         jobs = plan_jobs(photos, output, task.style)
         report = run_jobs(jobs, task)
     _print_report(report, len(jobs), as_json)
@@ -164,9 +176,12 @@ def _reject_unused_options(task: Task, clusters: str) -> None:
     used = {OPTIONS[name] for name in task.region_options}
     if not isinstance(task.regions, bool):
         used.add("--regions")
+    if task.measurements is not None:
+        used.add("--measure")
     unused: set[str] = set()
     if task.style is Style.palette:
-        unused, flag = {"--spatial", "--detail", "--regions", "--min-size"}, "--palette"
+        unused = {"--spatial", "--detail", "--regions", "--min-size", "--measure"}
+        flag = "--palette"
     elif clusters:
         unused, flag = {"--detail", "--regions", "--min-size"}, clusters
     elif "--regions" in used:

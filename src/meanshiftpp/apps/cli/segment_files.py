@@ -51,11 +51,17 @@ def plan_jobs(sources: list[Path], output: str, style: Style) -> list[Job]:
         )
     _make_folders([out])
     video_suffix = ".mp4" if style in (Style.fill, Style.overlay) else ".png"
-    suffixes = [video_suffix if is_video(file) else ".png" for file in files]
+    suffixes = [video_suffix if is_video(file) else _suffix(file, style) for file in files]
     return [
         Job(file, out / (file.stem + suffix), True)
         for file, suffix in zip(files, suffixes, strict=True)
     ]
+
+
+def _suffix(file: Path, style: Style) -> str:
+    """Return the format for a picture's result; the labels of a .tif stay a .tif."""
+    is_tiff = file.suffix.lower() in (".tif", ".tiff")
+    return file.suffix if is_tiff and style is Style.labels else ".png"
 
 
 def media_files(folder: Path) -> list[Path]:

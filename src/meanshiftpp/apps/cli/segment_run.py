@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from meanshiftpp.apps.cli.segment_measure import Measurements
     from meanshiftpp.images.levels import ValueRange
     from meanshiftpp.images.picture import Picture
 
@@ -38,6 +39,7 @@ class Task:
     options: dict[str, Any]  # for `segment`, `palette` and `VideoSegmenter`
     region_options: dict[str, Any]  # for `segment` and `VideoSegmenter`
     value_range: ValueRange = None  # of pictures only
+    measurements: Measurements | None = None  # of pictures only
 
     @property
     def noun(self) -> str:
@@ -99,6 +101,8 @@ def run_jobs(jobs: list[Job], task: Task) -> Report:
     report = Report()
     with progress() as bar:
         batch = Batch(task, bar, {real_path(job.source): job.source for job in jobs})
+        if task.measurements is not None:
+            batch.check_target(task.measurements.path)
         count = bar.add_task("segmenting", total=len(jobs))
         for job in jobs:
             try:
@@ -109,6 +113,8 @@ def run_jobs(jobs: list[Job], task: Task) -> Report:
             except (MeanShiftPPError, MemoryError) as error:
                 report.failed.append({"file": str(job.source), "error": _error_text(job, error)})
             bar.advance(count)
+    if task.measurements is not None and report.results:
+        task.measurements.write()
     return report
 
 
@@ -187,10 +193,12 @@ def _segment_photo(job: Job, batch: Batch) -> Result:
     if is_label_image:
         if job.free_suffix and (n_found >= 2**16 or labels.ndim > 2 or photo.place):
             target = batch.check_target(target.with_suffix(".tif"))
-        picture.write_labels(target, labels + 1, photo.place)
+        picture.write_labels(target, labels + 1, photo.place, photo.spacing)
     else:
         rgb = draw.as_rgb(photo.values, photo.channel_axis, limits=_limits(photo, task))
         picture.write(target, _drawn(rgb, labels, draw.region_colors(rgb, labels), task))
+    if task.measurements is not None:
+        task.measurements.add(job.source, labels + 1, photo)
     return _result(job, target, labels.shape, task.noun, n_found, seconds)
 
 
@@ -246,8 +254,9 @@ def _segment_video(job: Job, batch: Batch) -> Result:
         raise InvalidInputError(f"--{task.style} works on pictures only, and this is a video")
     if not isinstance(task.regions, bool):
         raise InvalidInputError("--regions works on pictures only; use --detail for a video")
-    if task.value_range is not None:
-        raise InvalidInputError("--range works on pictures only, and this is a video")
+    pictures_only = {"--range": task.value_range, "--measure": task.measurements}
+    for option in (option for option, value in pictures_only.items() if value is not None):
+        raise InvalidInputError(f"{option} works on pictures only, and this is a video")
     known_suffix(job.target, VIDEO_FORMATS)
     segmenter = VideoSegmenter(regions=task.regions, **task.options, **task.region_options)
     seconds, n_frames = 0.0, 0
