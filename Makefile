@@ -65,13 +65,44 @@ paper: $(VENV)/installed-bench  ## repeat the paper's experiments in one report,
 docs: $(VENV)/installed-docs  ## build docs/_build/html; warnings are errors
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 
-wheel: $(VENV)/installed-release  ## build an sdist and a wheel in dist/, and test the wheel in a new environment
-	rm -rf dist $(WHEEL_ENV)
-	$(PY) -m build
-	$(PY) -m venv $(WHEEL_ENV)
-	$(WHEEL_ENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(WHEEL_ENV)/bin/python -m pip install --quiet dist/*.whl --group wheel
-	$(WHEEL_ENV)/bin/python -m pytest -q $(WHEEL_TESTS)
+# The wheel of 3.12 has the stable ABI, and serves all later versions.
+WHEEL_PYTHONS ?= 3.11 3.12
+TEST_PYTHONS ?= 3.11 3.12 3.13
+UV := $(VENV)/bin/uv
+wheel: $(VENV)/installed-release  ## build an sdist and wheels in dist/, and test them; WHEEL_PYTHONS="3.11 3.12" TEST_PYTHONS=...
+	rm -rf dist build/wheels
+	$(PY) -m build --sdist
+	for python in $(WHEEL_PYTHONS); do \
+		$(UV) build --quiet --wheel --python $$python --out-dir build/wheels dist/*.tar.gz || exit 1; done
+	if [ "$$(uname)" = Linux ]; then PATH="$(abspath $(VENV))/bin:$$PATH" auditwheel repair -w dist build/wheels/*.whl; \
+		else cp build/wheels/*.whl dist; fi
+	$(PY) -m twine check --strict dist/*
+	$(MAKE) wheel-test
+
+.PHONY: wheel-test
+wheel-test:  # the wheels of dist/, each in a new environment
+	for python in $(TEST_PYTHONS); do \
+		$(UV) venv --quiet --clear --python $$python $(WHEEL_ENV) && \
+		$(UV) pip install --quiet --python $(WHEEL_ENV) --find-links dist --only-binary meanshiftpp --group wheel meanshiftpp && \
+		$(WHEEL_ENV)/bin/python -m pytest -q $(WHEEL_TESTS) || exit 1; done
+
+.PHONY: wheel-aarch64
+wheel-aarch64: $(VENV)/installed-release  ## cross-compile a wheel for 64-bit ARM, and compare its results in emulation
+	packaging/aarch64/wheel.sh $(UV) $(PYTHON) build/aarch64 tests/laws/test_recorded.py
+
+AUDIT_ENV := build/audit-env
+# The licences that dependencies may have; pip-licenses compares parts of names.
+LICENCES := BSD;MIT;Apache;Python Software Foundation;PSF-2.0;ISC;MPL
+.PHONY: audit
+audit: $(VENV)/installed-audit  ## write an SBOM of all extras to dist/, check their licences and known vulnerabilities
+	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(AUDIT_ENV)
+	$(VENV)/bin/uv pip install --quiet --python $(AUDIT_ENV) -r pyproject.toml --extra all
+	mkdir -p dist
+	$(VENV)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+		--output-file dist/meanshiftpp.cdx.json $(AUDIT_ENV)/bin/python
+	$(VENV)/bin/pip-licenses --python $(AUDIT_ENV)/bin/python --from=mixed --format=plain \
+		--partial-match --allow-only="$(LICENCES)" > build/licences.txt
+	$(VENV)/bin/pip-audit --path $(AUDIT_ENV)/lib/python*/site-packages
 
 WEB := build/web
 .PHONY: web web-test

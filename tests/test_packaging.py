@@ -27,7 +27,7 @@ def test_version_is_defined_once():
 def test_conda_recipe_is_of_this_release():
     recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8")
     version = re.search(r'^  version: "(.+)"$', recipe, re.MULTILINE)[1]
-    assert version == meanshiftpp.__version__.removesuffix(".dev0")
+    assert version == meanshiftpp.__version__
     requirements = [each.partition(";")[0] for each in metadata.requires("meanshiftpp")]
     for requirement in ("numpy", "scikit-learn"):
         floor = next(each for each in requirements if re.match(rf"{requirement}\W", each))
@@ -62,6 +62,15 @@ def test_stub_declares_the_names_of_the_kernel():
             declared.add(node.target.id)
     public = {name for name in declared if not name.startswith("_")}
     assert public == {name for name in dir(kernel) if not name.startswith("_")}
+
+
+def test_sdist_is_reproducible(tmp_path, monkeypatch):
+    backend = pytest.importorskip("scikit_build_core.build")
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1794787200")
+    folders = [tmp_path / name for name in ("one", "other")]
+    one, other = (folder / backend.build_sdist(str(folder)) for folder in folders)
+    assert one.read_bytes() == other.read_bytes()
 
 
 def test_sdist_contains_everything_a_build_needs(tmp_path, monkeypatch):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from meanshiftpp.tracking.tracker import Tracker, update_trackers
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 _HOME = {
     "Grid": "core.grid",
     "GridDensity": "estimators.density",

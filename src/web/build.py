@@ -105,6 +105,8 @@ def main() -> None:
     for suffix in ("js", "wasm"):
         shutil.copy(objects / f"kernel_module.{suffix}", folder)
     copy_page(folder)
+    shutil.copy(HERE / "NOTICE.txt", folder)
+    shutil.copy(HERE.parents[1] / "LICENSE", folder / "LICENSE.txt")
     write_settings(folder / "settings.json")
     write_samples(folder / "samples")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
