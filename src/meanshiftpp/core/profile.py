@@ -104,7 +104,7 @@ def profile_of_grid(modes: Modes) -> Profile:
     >>> from meanshiftpp.core.profile import profile_of_grid
     >>> found = profile_of_grid(seek(Grid.from_points([[1.0], [1.4], [9.0], [1.8]], bandwidth=0.5)))
     >>> found.shares, found.means.round(6).tolist(), found.spreads.round(2).tolist()
-    (array([0.75, 0.25]), [[1.4], [9.0]], [[0.33], [0.0]])
+    (array([0.75, 0.25]), [[1.4], [9.0]], [[0.29], [0.0]])
     """
     modes = modes.to("cpu")
     grid, label = modes.grid, modes.cell_labels

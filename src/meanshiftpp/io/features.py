@@ -70,7 +70,7 @@ class _Evidence:
             return Kind.constant if self._rows > 1 else None
         if self._flags:
             return Kind.flag
-        consecutive = self._high - self._low + 1 == self._rows
+        consecutive = self._high - self._low + 1 == self._rows > 3
         numbers_rows = self._differ and (consecutive or self._rows >= _FEW_ROWS)
         return Kind.identifier if numbers_rows else None
 

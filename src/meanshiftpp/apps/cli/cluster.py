@@ -183,7 +183,7 @@ def cluster(
         summary = work.finish(map_output or output, plot, centers)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
-    if 2 * summary.sizes.count(1) > summary.points:
+    if 2 * summary.sizes.count(1) > summary.points > 1:
         print_stderr(
             "more than half of the points are alone in their cluster; use a larger bandwidth "
             "(meanshiftpp sweep shows the clusters at many)"
