@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -110,11 +111,11 @@ def _cluster_rows(summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield a row of the printed table for each of the largest clusters."""
     whole = "points" if summary.weight is None else "weight"
     for k in range(min(len(summary.sizes), CLUSTERS_SHOWN)):
-        size = f"{100 * summary.shares[k]:.3g} % of the {whole} ({summary.sizes[k]:,.10g})"
+        size = f"{100 * summary.shares[k]:.3g} % of the {whole} ({_size(summary.sizes[k])})"
         yield f"cluster {k}", f"{size}: {_values(summary, k)}"
     more = len(summary.sizes) - CLUSTERS_SHOWN
     if more > 0:
-        yield "", f"and {more:,} more of at most {summary.sizes[CLUSTERS_SHOWN]:,.10g}"
+        yield "", f"and {more:,} more of at most {_size(summary.sizes[CLUSTERS_SHOWN])}"
 
 
 def _values(summary: Summary, k: int) -> str:
@@ -122,6 +123,19 @@ def _values(summary: Summary, k: int) -> str:
     values: Sequence[tuple[str, float, float]] = [
         *zip(summary.columns, summary.centers[k], summary.spreads[k], strict=True)
     ]
-    texts = [f"{name} {center:.4g}\u00a0±\u00a0{spread:.2g}" for name, center, spread in values]
+    texts = [
+        f"{name} {_with_digits_of(center, spread)}\u00a0±\u00a0{spread:.2g}"
+        for name, center, spread in values
+    ]
     rest = len(texts) - FEATURES_SHOWN
     return ", ".join(texts[:FEATURES_SHOWN]) + (f" and {rest} more columns" if rest > 0 else "")
+
+
+def _with_digits_of(center: float, spread: float) -> str:
+    """Return a centre with four digits, or as many as show its place within the spread."""
+    places = math.log10(abs(center) / spread) if center and spread > 0 else 0.0
+    return f"{center:,.{min(max(4, math.ceil(places) + 2), 15)}g}"
+
+
+def _size(size: float) -> str:
+    return f"{size:,.15g}" if size == int(size) else f"{size:,.6g}"
