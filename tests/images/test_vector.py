@@ -38,3 +38,5 @@ def test_straight_borders_are_one_step(tmp_path):
 def test_another_suffix_is_reported(tmp_path):
     with pytest.raises(InvalidInputError, match=r"\.svg"):
         write_svg(tmp_path / "a.png", np.zeros((2, 2), int), [[0, 0, 0]])
+    with pytest.raises(InvalidInputError, match=r"\(height, width\), got \(2, 2, 2\)"):
+        write_svg(tmp_path / "a.svg", np.zeros((2, 2, 2), int), [[0, 0, 0]])

@@ -15,8 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._support.files import atomic_path, known_suffix
+from meanshiftpp.errors import InvalidInputError
 
-__all__ = ["write_svg"]
+__all__ = ["SVG_FORMATS", "write_svg"]
+
+SVG_FORMATS = (".svg",)
 
 _EAST, _SOUTH, _WEST, _NORTH = range(4)
 _STEPS = ("h{}", "v{}", "h-{}", "v-{}")  # by direction
@@ -49,7 +52,11 @@ def write_svg(
     </svg>
     <BLANKLINE>
     """
-    known_suffix(path, (".svg",))
+    known_suffix(path, SVG_FORMATS)
+    if labels.ndim != 2:
+        raise InvalidInputError(
+            f"a drawing needs labels of shape (height, width), got {labels.shape}; pass one slice"
+        )
     height, width = labels.shape
     rgb = np.nan_to_num(np.asarray(colors, np.float64)).round().clip(0, 255).astype(np.uint8)
     lines = [

@@ -10,6 +10,7 @@ import pytest
 import tifffile
 from PIL import Image
 from tests.apps.cli.pictures import geotiff, image, run
+from tests.images.svg import read_svg
 
 from meanshiftpp import picture, segment
 from meanshiftpp.errors import InvalidInputError
@@ -296,3 +297,14 @@ def test_values_out_of_range_name_the_option(tmp_path):
     assert stderr.startswith(f"error: {path}: values must be between 0 and 1 for floats")
     assert stderr.endswith("or --space none for raw values\n")
     assert run(path, "-o", tmp_path / "out.png", "--space", "none")[0] == 0
+
+
+def test_regions_are_written_as_a_drawing(tmp_path):
+    path = tmp_path / "a.png"
+    Image.fromarray(image()).save(path)
+    assert run(path, "-o", tmp_path / "out.svg")[0] == 0
+    labels = segment(image())
+    assert np.array_equal(read_svg(tmp_path / "out.svg", labels.shape)[0], labels)
+    code, _, stderr = run(path, "-o", tmp_path / "lines.svg", "--overlay")
+    assert code == 1
+    assert "must end in .png" in stderr

@@ -175,11 +175,13 @@ def _segment_photo(job: Job, batch: Batch) -> Result:
     from meanshiftpp.images import draw, picture
     from meanshiftpp.images.palettes import PALETTE_FORMATS
     from meanshiftpp.images.segmentation import segment
+    from meanshiftpp.images.vector import SVG_FORMATS, write_svg
 
     task = batch.task
     is_label_image = task.style is Style.labels
     formats = picture.LABEL_FORMATS if is_label_image else picture.PICTURE_FORMATS
-    known_suffix(job.target, formats + (PALETTE_FORMATS if task.style is Style.palette else ()))
+    more = {Style.palette: PALETTE_FORMATS, Style.fill: SVG_FORMATS}
+    known_suffix(job.target, formats + more.get(task.style, ()))
     photo = picture.read(job.source)
     if task.style is Style.palette:
         return _find_palette(job, photo, task)
@@ -196,7 +198,11 @@ def _segment_photo(job: Job, batch: Batch) -> Result:
         picture.write_labels(target, labels + 1, photo.place, photo.spacing)
     else:
         rgb = draw.as_rgb(photo.values, photo.channel_axis, limits=_limits(photo, task))
-        picture.write(target, _drawn(rgb, labels, draw.region_colors(rgb, labels), task))
+        colors = draw.region_colors(rgb, labels)
+        if target.suffix.lower() in SVG_FORMATS:
+            write_svg(target, labels, colors)
+        else:
+            picture.write(target, _drawn(rgb, labels, colors, task))
     if task.measurements is not None:
         task.measurements.add(job.source, labels + 1, photo)
     return _result(job, target, labels.shape, task.noun, n_found, seconds)
