@@ -95,6 +95,7 @@ def goals(outcome: Outcome) -> list[Goal]:
             )
     if (times := outcome.timings) is not None:
         all_goals.append(Goal("updates per second, in turns", 2000, times.per_second(OURS.name)))
+        all_goals.append(Goal("updates per second, 1920 x 1080", 1000, times.large))
         for name, at_least in ((MEAN_SHIFT.name, 1), ("CSRT", 50)):
             if name in times.seconds:
                 all_goals.append(Goal(f"{name}'s time to ours", at_least, times.to_ours(name)))
@@ -156,6 +157,7 @@ def timings_table(times: Timings) -> Table:
         [name, f"{times.per_second(name):,.0f}", f"{times.to_ours(name):.3g}x"]
         for name in times.seconds
     ]
+    rows.append([f"{OURS.name}, 200 x 200 in 1920 x 1080", f"{times.large:,.0f}", ""])
     return ["100 x 100 in 640 x 480, one thread", "updates per second", "time to ours"], rows
 
 
@@ -221,6 +223,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
             for name in outcome.tracks
         },
         "seconds_in_turns": outcome.timings.seconds if outcome.timings is not None else None,
+        "updates_per_second_large": outcome.timings.large if outcome.timings is not None else None,
     }
 
 
