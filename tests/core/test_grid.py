@@ -85,6 +85,18 @@ def test_grids_of_far_apart_weight_units_lose_no_weight():
         assert heavy + light == light + heavy
 
 
+def test_coarse_grids_of_real_weights_have_a_coarser_unit():
+    points = [Grid.from_points([[k + 0.25]], 1.0, sample_weight=[0.7]) for k in range(8)]
+    grid = sum(points, Grid.empty(1.0, 1))
+    coarse = grid.coarsen(8)  # eight times the weight of a cell exceeds the finer unit
+    assert coarse.unit == 4 * grid.unit
+    assert coarse.total == pytest.approx(8 * 0.7, rel=1e-8)
+    assert coarse.means == pytest.approx(np.array([[3.75]]), rel=1e-8)
+    heavy = Grid.from_points([[0.5], [1.5]], 1.0, sample_weight=[2**32 - 1, 1])
+    with pytest.raises(InvalidInputError, match="use a smaller bandwidth"):
+        heavy.coarsen(2)  # whole weights stay exact
+
+
 def test_real_weights_do_not_depend_on_the_order_of_rows():
     X, w = np.arange(4.0)[:, None], np.array([0.1, 0.2, 0.3, 0.4])
     grids = [

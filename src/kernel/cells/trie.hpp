@@ -4,6 +4,10 @@
 // and so on. The last level are the cells; cells that differ in the last axis only are a row, contiguous in
 // memory. The walk finds the rows next to a row on the way down, by pointers that only move forward. Its cost
 // follows the occupied cells: it never visits a whole window that holds fewer cells, and d has no limit.
+//
+// In many features most nodes have one child, and a walk to the end would read a chain of nodes for every
+// pair of rows. Once few rows are left below a node, the walk therefore compares them directly
+// (row_table.hpp).
 #pragma once
 
 #include <algorithm>
@@ -13,6 +17,7 @@
 
 #include "kernel/base/numbers.hpp"
 #include "kernel/base/threads.hpp"
+#include "kernel/cells/row_table.hpp"
 
 namespace mspp {
 
@@ -24,6 +29,7 @@ class Trie {
         std::vector<i64> value;
         std::vector<u32> first_child;  // one more than values: the end of the last one's children
         std::vector<char> changed;
+        std::vector<u32> first_row;  // below each node, and the end; only if there is a table of rows
     };
 
     // IN changed (m,), or null: all are.
@@ -36,12 +42,15 @@ class Trie {
             level.value.clear();
             level.first_child.clear();
             level.changed.clear();
+            level.first_row.clear();
         }
+        const bool table = RowTable::is_worthwhile(inner);
         auto next_child = [&](int l, i64 i) {
             return static_cast<u32>(l == inner - 1 ? i : static_cast<i64>(levels_[l + 1].value.size()));
         };
         each_of({0, m}, 4 * keys.axes(), [&](i64 i) {
             for (int l = i == 0 ? 0 : keys.first_difference(i - 1, i); l < inner; ++l) {
+                if (table) levels_[l].first_row.push_back(static_cast<u32>(levels_.back().value.size()));
                 levels_[l].first_child.push_back(next_child(l, i));
                 levels_[l].value.push_back(keys.at(i, l));
                 levels_[l].changed.push_back(0);
@@ -51,7 +60,11 @@ class Trie {
         });
         for (int l = 0; l < inner; ++l) levels_[l].first_child.push_back(next_child(l, m));
         size_ = m;
+        if (!table) return rows_.clear();
+        for (Level& level : levels_) level.first_row.push_back(static_cast<u32>(levels_.back().value.size()));
+        rows_.build(keys, levels_.back().first_child);
     }
+    const RowTable& rows() const { return rows_; }
     const std::vector<Level>& levels() const { return levels_; }
     // The number of nodes of the top level, or of cells if that is the only level.
     u32 top() const {
@@ -60,6 +73,7 @@ class Trie {
 
   private:
     std::vector<Level> levels_;
+    RowTable rows_;
     i64 size_ = 0;
 };
 
@@ -100,6 +114,8 @@ class Walk {
           row_(std::move(row)),
           reach_(reach),
           depth_(depth),
+          compares_rows_(periodic.empty() && depth == query.levels().size() && !query.rows().empty() &&
+                         !target.rows().empty()),
           nodes_(depth + 1),
           near_(depth + 1),
           periodic_(periodic.empty() ? 0 : depth, nullptr),
@@ -129,7 +145,10 @@ class Walk {
             }
             const u32 q = left.begin++;
             const Trie::Level& level = query_.levels()[l];
-            if (find_near(l, level.value[q])) {
+            if (!find_near(l, level.value[q])) continue;
+            if (compares_rows_ && few_rows(l, q)) {
+                compare_rows(l, q);
+            } else {
                 ++l;
                 enter(l, {level.first_child[q], level.first_child[q + 1]});
             }
@@ -178,6 +197,41 @@ class Walk {
         return find_beyond(l, v) || changed;
     }
 
+    // Whether few rows are below query node q of level l, and below each of the nodes near it.
+    bool few_rows(size_t l, u32 q) const {
+        if (l + kFewestAxes >= depth_) return false;
+        const auto& own = query_.levels()[l].first_row;
+        if (own[q + 1] - own[q] > kFewRows) return false;
+        const auto& first_row = target_.levels()[l + 1].first_row;
+        size_t rows = 0;
+        for (const Span& span : near_[l + 1]) rows += first_row[span.end] - first_row[span.begin];
+        return rows <= kFewRows * near_[l + 1].size();
+    }
+
+    // Compares each row below a query node with all rows below the nodes near it, along the axes below.
+    void compare_rows(size_t l, u32 q) {
+        const Trie::Level &own = query_.levels().back(), &target = target_.levels().back();
+        const auto& first_row = target_.levels()[l + 1].first_row;
+        const Span rows = bounds_[depth_ - 1], cells = bounds_[depth_];
+        const u32 last = std::min(query_.levels()[l].first_row[q + 1], rows.end);
+        std::vector<Span>& near = near_[depth_];
+        for (u32 r = std::max(query_.levels()[l].first_row[q], rows.begin); r < last; ++r) {
+            bool changed = false;
+            near.clear();
+            for (const Span& span : near_[l + 1]) {
+                poll_(span.end - span.begin);
+                for (u32 k = first_row[span.begin]; k < first_row[span.end]; ++k) {
+                    if (!query_.rows().is_near(r, target_.rows(), k, l + 1, reach_)) continue;
+                    near.push_back({target.first_child[k], target.first_child[k + 1]});
+                    changed |= target.changed[k] != 0;
+                }
+            }
+            if (changed)
+                row_(std::max(own.first_child[r], cells.begin), std::min(own.first_child[r + 1], cells.end),
+                     near);
+        }
+    }
+
     // Adds the nodes beyond an edge of the period to near_[l + 1].
     bool find_beyond(size_t l, i64 v) {
         const PeriodicAxis* axis = periodic(l);
@@ -202,11 +256,15 @@ class Walk {
         return changed;
     }
 
+    static constexpr size_t kFewRows = 4;  // fewer nodes are read than rows compared if more rows share them
+    static constexpr size_t kFewestAxes = 3;  // left to compare
+
     const Trie& query_;
     const Trie& target_;
     RowFn row_;
     i64 reach_;
     size_t depth_;
+    bool compares_rows_;
     Poller poll_;
     std::vector<Span> bounds_;             // per level: the nodes above the range of query cells
     std::vector<Span> nodes_;              // per level: the query nodes not yet visited

@@ -49,7 +49,8 @@ struct StepCost {
         const double side = window(1, reach);
         const double one_line = n_rows * std::min(side, 2 * height * n_nodes / n_rows) * depth;
         const double line_per_row = (n_rows * side + n_cells) * side;
-        return height * depth + 4 * n_cells * std::min(window(d - 3, reach), n_nodes) +
+        const double width = std::max(1.0, (d + 1) / 8.0);  // of the moments that a plane adds
+        return height * depth + 4 * width * n_cells * std::min(window(d - 3, reach), n_nodes) +
                0.6 * std::min(one_line, line_per_row);
     }
 };

@@ -42,7 +42,16 @@ from meanshiftpp.core.accumulate import GridSum, check_addable, common_unit
 from meanshiftpp.core.binning import bin_rows
 from meanshiftpp.core.chunk import Chunk, as_chunks
 from meanshiftpp.core.periods import divide_cells
-from meanshiftpp.core.rows import Rows, coarsen_rows, empty_rows, fade_rows, merge_rows, rescale
+from meanshiftpp.core.rows import (
+    Rows,
+    check_counts,
+    coarsen_rows,
+    empty_rows,
+    excess_bits,
+    fade_rows,
+    merge_rows,
+    rescale,
+)
 from meanshiftpp.errors import InvalidInputError
 
 PAPER_WINDOW = 3  # cells along each axis of the window in the paper
@@ -409,8 +418,9 @@ class Grid:
 
         Cells and counts are those of a fresh binning at that bandwidth (where x / (k * h) rounds
         as x / h / k does); each sum is within half a unit per merged cell of it. For a feature
-        with a period, k must divide the cells in the period. The result does not depend on
-        `n_threads`.
+        with a period, k must divide the cells in the period. Real weights that are too heavy
+        together are rounded to a coarser unit, as in a sum of grids. The result does not depend
+        on `n_threads`.
 
         Examples
         --------
@@ -424,8 +434,13 @@ class Grid:
             bandwidth = self.bandwidth * k
         if not np.isfinite(bandwidth).all():
             raise InvalidInputError(f"{k} times the bandwidth {self.bandwidth} is not finite")
-        rows = coarsen_rows(self.rows, k, thread_count(n_threads))
-        return Grid(bandwidth, *rows, self.unit, cells_per_period, self.whole)
+        unit, threads = self.unit, thread_count(n_threads)
+        rows = coarsen_rows(self.rows, k, threads)
+        while not self.whole and (excess := excess_bits(rows.counts)):
+            unit *= 2.0**excess
+            rows = coarsen_rows(rescale(self.rows, self.unit, unit), k, threads)
+        check_counts(rows.counts, f"the grid of {k} times the bandwidth")
+        return Grid(bandwidth, *rows, unit, cells_per_period, self.whole)
 
     def faded(self, keep: float) -> Grid:
         """Return the grid with a part of each count, rounded down, and nearly the same means.
