@@ -202,7 +202,8 @@ def why() -> None:
     fig, panels = plt.subplots(4, 4, figsize=(10.5, 9.4), layout="constrained")
     for row, (name, (X, truth)) in zip(panels, page["data"].items(), strict=True):
         for panel, (method, labels) in zip(row, page["results"][name].items(), strict=True):
-            colours = np.array([*PALETTE, "#B9B9B4"])[np.where(labels < 0, -1, labels % len(PALETTE))]
+            cycled = np.where(labels < 0, -1, labels % len(PALETTE))
+            colours = np.array([*PALETTE, "#B9B9B4"])[cycled]
             panel.scatter(*X.T, c=colours, s=3, linewidths=0)
             score = page["adjusted_rand_score"](truth, labels)
             panel.set_title(f"{method}: {score:.2f}", loc="left", fontsize=10, weight="bold")
