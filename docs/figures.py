@@ -193,6 +193,26 @@ def significant() -> None:
     fig.savefig(IMAGES / "significant.png", dpi=120)
 
 
+def why() -> None:
+    """Draw the data sets of why.md with the clusters of each method."""
+    page: dict[str, dict] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec("".join(step.source for step in code_blocks("why.md")[0]), page)
+    plt.rcParams.update(STYLE)
+    fig, panels = plt.subplots(4, 4, figsize=(10.5, 9.4), layout="constrained")
+    for row, (name, (X, truth)) in zip(panels, page["data"].items(), strict=True):
+        for panel, (method, labels) in zip(row, page["results"][name].items(), strict=True):
+            cycled = np.where(labels < 0, -1, labels % len(PALETTE))
+            colours = np.array([*PALETTE, "#B9B9B4"])[cycled]
+            panel.scatter(*X.T, c=colours, s=3, linewidths=0)
+            score = page["adjusted_rand_score"](truth, labels)
+            panel.set_title(f"{method}: {score:.2f}", loc="left", fontsize=10, weight="bold")
+            panel.set(xticks=[], yticks=[])
+            panel.set_aspect("equal", "datalim")
+        row[0].set_ylabel(name)
+    fig.savefig(IMAGES / "why.jpg", dpi=100, pil_kwargs={"quality": 85})
+
+
 def code_blocks(page: str) -> list[list[doctest.Example]]:
     """Return the steps of each session of a page."""
     blocks = re.findall(r"^```pycon\n(.*?)^```$", (HERE / page).read_text("utf-8"), re.M | re.S)
@@ -238,7 +258,8 @@ def quality() -> None:
 FIGURES = {
     draw.__name__: draw
     for draw in (
-        *(overview, photograph, regions, comparison, clusters, sweep, tree, significant, tracking),
+        *(overview, photograph, regions, comparison, clusters, sweep, tree, significant, why),
+        tracking,
         quality,
     )
 }
