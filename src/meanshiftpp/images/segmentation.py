@@ -197,10 +197,7 @@ def merge_regions(
     colours = pixels.colour_vectors()
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape
-    growth = 1.0 if _is_scene(pixels) else max(1.0, shape[1] * shape[2] / PIECE_IMAGE_SIZE)
-    piece_size = round(PIECE_SIZE * growth)
-    if min_size is not None:
-        piece_size = max(PIECE_SIZE, min(piece_size, min_size))
+    n_pixels = 0 if _is_scene(pixels) else shape[1] * shape[2]  # a map has pieces of one size
     threads = thread_count(n_threads)
     is_picture = pixels.space is not None and shape[0] == 1
     lab = pixels.lab(threads) if is_picture and pixels.space != "lab" else None
@@ -209,7 +206,7 @@ def merge_regions(
         labels,
         shape,
         weights,
-        piece_size,
+        piece_size(n_pixels, min_size),
         max_level * _level_factor(pixels, colours),
         threads,
         table if is_picture else None,
@@ -217,6 +214,12 @@ def merge_regions(
         trace,
     )
     return tree, colours
+
+
+def piece_size(n_pixels: int, min_size: int | None) -> int:
+    """Return the least size of a piece in an image or a slice of so many pixels."""
+    size = round(PIECE_SIZE * max(1.0, n_pixels / PIECE_IMAGE_SIZE))
+    return size if min_size is None else max(PIECE_SIZE, min(size, min_size))
 
 
 class Hierarchy:

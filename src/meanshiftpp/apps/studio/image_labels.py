@@ -60,10 +60,9 @@ class Settings:
             (int(_positive_number(request, "min_size") or 0) or None) if regions else None,
         )
 
-    @property
-    def hierarchy_key(self) -> tuple[Any, ...]:
-        """The settings that the hierarchy depends on."""
-        return self.bandwidth, self.space, self.spatial
+    def hierarchy_key(self, n_pixels: int) -> tuple[Any, ...]:
+        """Return the settings that the hierarchy of a picture of so many pixels depends on."""
+        return self.bandwidth, self.space, self.spatial, image.piece_size(n_pixels, self.min_size)
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `segment` that differ from its defaults."""
@@ -146,7 +145,8 @@ class SizedImage:
     def has_hierarchy(self, settings: Settings) -> bool:
         """Return whether the result is a cut of the current hierarchy."""
         current = self._tree
-        return settings.regions and current is not None and current[0] == settings.hierarchy_key
+        key = settings.scaled(self.scale).hierarchy_key(self.n_pixels)
+        return settings.regions and current is not None and current[0] == key
 
     def result(self, settings: Settings) -> tuple[Pieces, NDArray[np.intp]]:
         """Return the pieces and the label of each: 0 for masked pixels, then from 1."""
@@ -154,19 +154,21 @@ class SizedImage:
         if not settings.regions:
             pieces = Pieces(self._clusters(scaled), self._channels, self.shape)
             return pieces, np.arange(len(pieces))
+        key = scaled.hierarchy_key(self.n_pixels)
         current = self._tree  # a local reference, because another thread may replace the attribute
-        if current is None or current[0] != settings.hierarchy_key:
+        if current is None or current[0] != key:
             current = self._tree = None  # free the old hierarchy first: they are large
             tree = image.hierarchy(
                 self.values,
                 scaled.bandwidth,
                 space=scaled.space,
                 spatial=scaled.spatial,
+                min_size=scaled.min_size,
                 n_threads=self._n_threads,
                 **self._layout,
             )
             pieces = Pieces(tree.cut(_FINEST), self._channels, self.shape)
-            current = settings.hierarchy_key, tree, pieces, pieces.one_pixel_each()
+            current = key, tree, pieces, pieces.one_pixel_each()
             self._tree = current
         _, tree, pieces, pixel_of_piece = current
         labels = tree.cut(scaled.detail, min_size=scaled.min_size).ravel()[pixel_of_piece] + 1
