@@ -167,7 +167,7 @@ def test_pickling_keeps_class_and_text(kind):
 
 def bin_bad_chunk(row: int) -> Grid:
     X = np.zeros((9, 2))
-    X[row, 1] = math.nan
+    X[row, 1] = math.inf  # unlike NaN, it equals itself
     chunk = Chunk(X, source="b.csv", first=70, columns=("x", "y"))
     return Grid.from_chunks([chunk], 1.0)
 
@@ -188,6 +188,7 @@ def test_process_pool_keeps_all_attributes():
             call()
         assert type(remote) is InvalidInputError
         assert attributes(remote) == attributes(caught.value)
-    assert str(bad_value).startswith("b.csv, row 75, column 'y' is NaN")
+    assert str(bad_value).startswith("b.csv, row 75, column 'y' is inf")
+    assert bad_value.got == math.inf
     assert (bad_value.row, bad_value.column) == (74, 1)
     assert (bad_parameter.parameter, bad_parameter.got) == ("bandwidth", [1.0, -1.0])

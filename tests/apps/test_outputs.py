@@ -17,10 +17,12 @@ import pytest
 import rasterio
 from tests.apps.cli.command_line import run
 
-from meanshiftpp import Grid
+from meanshiftpp import Grid, seek
+from meanshiftpp.apps.cli.cluster_profile import write_centers
 from meanshiftpp.apps.cli.sweep import _draw
-from meanshiftpp.apps.cli.track import _table
+from meanshiftpp.apps.cli.track_run import Found, _table
 from meanshiftpp.bandwidth.sweep import sweep
+from meanshiftpp.core.profile import profile_of_grid
 from meanshiftpp.errors import FileAccessError
 from meanshiftpp.images import picture
 from meanshiftpp.io.checkpoint import Checkpoint
@@ -73,9 +75,18 @@ def write_plot(path: Path, folder: Path) -> None:
 
 
 def write_windows(path: Path, folder: Path) -> None:
-    with _table(path) as write_row:
-        for frame in range(100):
-            write_row(frame, (1, 2, 3, 4), True, 0.5)
+    frame = np.zeros((8, 8, 3), np.uint8)
+    with _table(path, 1) as write_rows:
+        for number in range(100):
+            write_rows(Found(number, frame, [(True, (1, 2, 3, 4), 0.5)]))
+
+
+def write_lines(path: Path, folder: Path) -> None:
+    write_labels(path, open_points(folder / "in.csv"), np.zeros(N, np.int32))
+
+
+def write_profiles(path: Path, folder: Path) -> None:
+    write_centers(path, profile_of_grid(seek(Grid.from_points(POINTS, 0.2))), ["x", "y", "z"])
 
 
 WRITERS: dict[str, Callable[[Path, Path], None]] = {
@@ -97,6 +108,9 @@ WRITERS: dict[str, Callable[[Path, Path], None]] = {
     "plot.png": write_plot,
     "plot.pdf": write_plot,
     "windows.csv": write_windows,
+    "lines.csv": write_lines,
+    "centers.csv": write_profiles,
+    "centers.parquet": write_profiles,
 }
 each_writer = pytest.mark.parametrize(("name", "write"), WRITERS.items(), ids=list(WRITERS))
 
@@ -106,6 +120,7 @@ def inputs(tmp_path_factory) -> Path:
     """A folder with the points in every format that has labels of its own."""
     folder = tmp_path_factory.mktemp("inputs")
     np.save(folder / "in.npy", POINTS)
+    np.savetxt(folder / "in.csv", POINTS, delimiter=",", header="x,y,z", comments="")
     cloud = laspy.create(point_format=6)
     cloud.header.scales = [0.001] * 3
     cloud.xyz = POINTS

@@ -1,9 +1,11 @@
 """Kinds of columns: identifiers and constants are not features, flags divide clusters."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from meanshiftpp.io import sources, table_formats
+from meanshiftpp.io import features, sources, table_formats
 from meanshiftpp.io.features import Kind, kind_of, kinds_of_columns, leave_out
 from meanshiftpp.stream import open_points
 
@@ -54,3 +56,21 @@ def test_some_columns_always_remain():
     assert leave_out(["id", "same", "flag", "x"], every) == ["id", "same"]
     assert leave_out(["id", "same"], every) == ["same"]
     assert leave_out(["same"], every) == []
+
+
+def test_several_small_files_are_one_table(tmp_path):
+    numbers = np.random.default_rng(1).permutation(10_000)[:90].reshape(30, 3)
+    for k, part in enumerate(numbers):
+        rows = [f"{number},{k / 7},3" for number in part]
+        (tmp_path / f"{k:02}.csv").write_text("id,x,same\n" + "\n".join(rows) + "\n")
+    kinds = kinds_of_columns(open_points(tmp_path))
+    assert kinds == {"id": Kind.identifier, "same": Kind.constant}
+
+
+def test_many_rows_decide_about_an_identifier(tmp_path, monkeypatch):
+    monkeypatch.setattr(features, "_MANY", 50)
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 64)
+    columns = {"id": [*range(9000), 1], "flag": [0, 1] * 4500 + [7], "same": [5] * 9000 + [6]}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    kinds = kinds_of_columns(open_points(tmp_path / "t.parquet"))
+    assert kinds == {"id": Kind.identifier, "flag": Kind.flag}  # and a constant must be one

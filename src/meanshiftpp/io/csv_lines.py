@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from operator import add, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from meanshiftpp.io.sources import LabelWriter
 
 _BLOCK = 1 << 22  # bytes that are read at a time
 _QUOTED = re.compile(rb'(?<![^,\r\n])"(?:[^"]|"")*(?:"|\Z)')  # a field, also one cut off
+_WITHOUT_END = itemgetter(slice(-1))
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
@@ -33,7 +35,7 @@ class CsvLines(LabelWriter):
         self._blocks = _blocks(sources)
         self._lines: list[bytes] = []  # that are read and not yet written
         self._file = path.open("wb")
-        self._file.write(b"".join(_appended(self._take(1), [b"," + column.encode()])))
+        self._file.write(_appended(self._take(1), [b"," + column.encode()]))
 
     def write(self, chunk: Chunk, labels: NDArray[np.int32]) -> None:
         """Write the lines of a chunk with their labels; rows without a label are left out."""
@@ -44,7 +46,7 @@ class CsvLines(LabelWriter):
             assert chunk.mask is not None  # the rows that are points
             lines = [lines[k] for k in np.flatnonzero(chunk.mask).tolist()]
         texts = {label: b",%d" % label for label in np.unique(labels).tolist()}
-        self._file.write(b"".join(_appended(lines, [texts[label] for label in labels.tolist()])))
+        self._file.write(_appended(lines, list(map(texts.__getitem__, labels.tolist()))))
 
     def close(self) -> None:
         """Finish the file."""
@@ -58,14 +60,14 @@ class CsvLines(LabelWriter):
         return taken
 
 
-def _appended(lines: list[bytes], texts: list[bytes]) -> list[bytes]:
+def _appended(lines: list[bytes], texts: list[bytes]) -> bytes:
     """Return the lines with a text before the end of each."""
     whole = b"".join(lines)
     if b"\r" not in whole and whole.endswith(b"\n"):  # most files
-        return [line[:-1] + text + b"\n" for line, text in zip(lines, texts, strict=True)]
+        return b"\n".join([*map(add, map(_WITHOUT_END, lines), texts), b""])
     ends = [b"\r\n" if line.endswith(b"\r\n") else b"\n" for line in lines]
     parts = zip(lines, texts, ends, strict=True)
-    return [line.rstrip(b"\r\n") + text + end for line, text, end in parts]
+    return b"".join([line.rstrip(b"\r\n") + text + end for line, text, end in parts])
 
 
 def _blocks(paths: Sequence[Path]) -> Iterator[list[bytes]]:

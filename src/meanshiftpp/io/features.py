@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from contextlib import closing
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,7 +25,7 @@ __all__ = ["Kind", "kind_of", "kinds_of_columns", "leave_out"]
 
 _FEW_ROWS = 20  # in fewer rows, whole numbers often differ by chance, unless consecutive
 _HEAD = 1000  # rows that decide in most cases, which saves sorting a long column
-_MANY = 1 << 21  # different values that make an identifier, however many rows follow
+_MANY = 1 << 18  # rows that decide about identifiers and flags, however many follow
 
 
 class Kind(StrEnum):
@@ -56,10 +57,15 @@ class _Evidence:
         self._flags = self._flags and bool(((values == 0) | (values == 1)).all())
         for part in (values[:_HEAD], values):
             self._differ = self._differ and _all_whole_and_different(part)
-        if self._differ and len(self._seen) < _MANY:
-            seen = np.concatenate([self._seen, values])
-            self._differ = len(np.unique(seen)) == len(seen)
-            self._seen = seen
+        if self._differ:
+            self._seen = np.concatenate([self._seen, values])
+            self._differ = len(np.unique(self._seen)) == len(self._seen)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether further rows cannot change the kind; they always can for a constant."""
+        decided = self._rows >= _MANY or not (self._flags or self._differ)
+        return decided and self._low < self._high
 
     @property
     def kind(self) -> Kind | None:
@@ -102,29 +108,25 @@ def kinds_of_columns(source: TableSource) -> dict[str, Kind]:
     """
     # Rows with missing values count too: an empty column must not leave out all rows.
     with closing(source.raw_chunks()) as chunks:
-        first = next((chunk for chunk in chunks if len(chunk)), None)
-    if first is None:
-        return {}
-    suspects = _kinds(source.columns, [first])
-    if suspects and first.end != source.rows:
-        narrow = source.selecting(list(suspects))
-        with closing(narrow.raw_chunks()) as chunks:
-            suspects = _kinds(narrow.columns, chunks)
-    return suspects
-
-
-def _kinds(columns: Sequence[str], chunks: Any) -> dict[str, Kind]:
-    evidence = {name: _Evidence() for name in columns}
-    chunk: Chunk
-    for chunk in chunks:
-        for j, name in enumerate(columns):
-            if name in evidence and len(chunk):
-                evidence[name].add(chunk.points[:, j])
-                if evidence[name].kind is None:
-                    del evidence[name]
-        if not evidence:
-            break
+        evidence = _collect(source.columns, islice(chunks, 1))
+        is_all = next(chunks, None) is None
+    suspects = [name for name, seen in evidence.items() if not seen.is_certain]
+    if suspects and not is_all:
+        with closing(source.selecting(suspects).raw_chunks()) as chunks:
+            evidence |= _collect(suspects, chunks)
     return {name: kind for name, seen in evidence.items() if (kind := seen.kind)}
+
+
+def _collect(columns: Sequence[str], chunks: Iterable[Chunk]) -> dict[str, _Evidence]:
+    """Return the values of each column, as far as they are needed to be certain."""
+    evidence = {name: _Evidence() for name in columns}
+    for chunk in chunks:
+        for j, seen in enumerate(evidence.values()):
+            if len(chunk) and not seen.is_certain:
+                seen.add(chunk.points[:, j])
+        if all(seen.is_certain for seen in evidence.values()):
+            break
+    return evidence
 
 
 def leave_out(columns: Sequence[str], kinds: dict[str, Kind]) -> list[str]:

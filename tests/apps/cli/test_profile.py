@@ -62,10 +62,3 @@ def test_sizes_by_a_grid_are_those_of_the_labelled_points(tmp_path, points):
     code, _, stderr = run("cluster", tmp_path / "few.npy", "--centers", tmp_path / "c.xls")
     assert code == 1
     assert "must end in .csv, .parquet" in stderr
-
-
-def test_a_centre_far_from_zero_has_the_digits_of_its_spread(tmp_path):
-    rng = np.random.default_rng(0)
-    path = tmp_path / "far.csv"
-    np.savetxt(path, rng.normal(3_812_977.25, 2, (200, 2)), "%.3f", ",", header="x,y", comments="")
-    assert "3,812,977." in run("cluster", path)[1]

@@ -192,7 +192,7 @@ def test_table_labels_equal_those_of_the_estimator(tab, points, tmp_path):
         np.testing.assert_array_equal(np.load(io.BytesIO(data)), truth)
         _, _, data = tab.export(view="table", kind="csv", columns=columns, bandwidth=h)
         lines = data.decode().splitlines()
-        assert lines[0] == '"a","b","c","name","label"'
+        assert lines[0] == "a,b,c,name,label"
         assert [int(line.rpartition(",")[2]) for line in lines[1:]] == truth.tolist()
 
 

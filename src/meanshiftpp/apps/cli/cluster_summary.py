@@ -111,11 +111,11 @@ def _cluster_rows(summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield a row of the printed table for each of the largest clusters."""
     whole = "points" if summary.weight is None else "weight"
     for k in range(min(len(summary.sizes), CLUSTERS_SHOWN)):
-        size = f"{100 * summary.shares[k]:.3g} % of the {whole} ({_size(summary.sizes[k])})"
+        size = f"{100 * summary.shares[k]:.3g} % of the {whole} ({_format_size(summary.sizes[k])})"
         yield f"cluster {k}", f"{size}: {_values(summary, k)}"
     more = len(summary.sizes) - CLUSTERS_SHOWN
     if more > 0:
-        yield "", f"and {more:,} more of at most {_size(summary.sizes[CLUSTERS_SHOWN])}"
+        yield "", f"and {more:,} more of at most {_format_size(summary.sizes[CLUSTERS_SHOWN])}"
 
 
 def _values(summary: Summary, k: int) -> str:
@@ -123,19 +123,18 @@ def _values(summary: Summary, k: int) -> str:
     values: Sequence[tuple[str, float, float]] = [
         *zip(summary.columns, summary.centers[k], summary.spreads[k], strict=True)
     ]
-    texts = [
-        f"{name} {_with_digits_of(center, spread)}\u00a0±\u00a0{spread:.2g}"
-        for name, center, spread in values
-    ]
+    texts = [f"{name} {_format_value(center, spread)}" for name, center, spread in values]
     rest = len(texts) - FEATURES_SHOWN
     return ", ".join(texts[:FEATURES_SHOWN]) + (f" and {rest} more columns" if rest > 0 else "")
 
 
-def _with_digits_of(center: float, spread: float) -> str:
-    """Return a centre with four digits, or as many as show its place within the spread."""
-    places = math.log10(abs(center) / spread) if center and spread > 0 else 0.0
-    return f"{center:,.{min(max(4, math.ceil(places) + 2), 15)}g}"
+def _format_size(size: float) -> str:
+    return f"{size:,}" if isinstance(size, int) else f"{size:,.6g}"
 
 
-def _size(size: float) -> str:
-    return f"{size:,.15g}" if size == int(size) else f"{size:,.6g}"
+def _format_value(center: float, spread: float) -> str:
+    """Return a centre and its spread, both to the second digit of the spread."""
+    if not 1e-12 * abs(center) < spread < math.inf:
+        return f"{center:.6g}\u00a0±\u00a0{spread:.2g}"
+    digits = min(max(1 - math.floor(math.log10(spread)), 0), 12)
+    return f"{center:.{digits}f}\u00a0±\u00a0{spread:.{digits}f}"

@@ -240,7 +240,8 @@ def summary_lines(summary: Summary) -> Iterator[tuple[str, str]]:
         window = ",".join(map(str, track.window))
         yield f"last window{name}", f"{window}, score {track.score:.2f}"
     each = summary.seconds / max(summary.frames - 1, 1)
-    yield "time", f"{duration(each)} per update, {duration(summary.seconds)} in total"
+    unit = "update" if len(summary.objects) == 1 else "frame"
+    yield "time", f"{duration(each)} per {unit}, {duration(summary.seconds)} in total"
     if summary.output:
         yield "video", summary.output
     if summary.csv:

@@ -185,11 +185,13 @@ class VideoView:
 
         def write(path: Path) -> None:
             with write_frames(path, self._fps, self._size) as write_frame:
-                for each in self._track(Start.all_of_request(request), job):
+                starts = Start.all_of_request(request)
+                for each in self._track(starts, job):
                     drawn = each.frame
                     for found in each.objects:
                         mask = found.mask if request.get("mask") else None
-                        drawn = marks.tracked(drawn, found.window, found.ok, mask)
+                        name = str(found.number) if len(starts) > 1 else ""
+                        drawn = marks.tracked(drawn, found.window, found.ok, mask, name=name)
                     write_frame(drawn)
 
         return source.export(f"{stem}-tracked.mp4", write)
