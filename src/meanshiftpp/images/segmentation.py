@@ -21,7 +21,7 @@ from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.images.bands import scene_level
+from meanshiftpp.images.bands import SCENE_CELL, scene_level
 from meanshiftpp.images.merge_table import merge_table
 from meanshiftpp.images.pixels import Pixels, read_pixels
 
@@ -175,6 +175,8 @@ def merge_regions(
 
     The learned cost needs colours or grey; volumes and bands have the hand-made one only.
     """
+    if _is_scene(pixels) and spatial is None:
+        spatial = SCENE_CELL
     _, labels = _cluster(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads)
     colours = pixels.colour_vectors()
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
