@@ -19,9 +19,9 @@ from meanshiftpp._support.checks import as_positive, as_whole, thread_count
 from meanshiftpp._support.devices import module_of, on_gpu
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import Recipe
+from meanshiftpp.core.recipe import DEFAULT_TOL, Recipe
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.images.bands import SCENE_CELL, scene_level
+from meanshiftpp.images.bands import SCENE_CELL, SCENE_TOL, scene_level
 from meanshiftpp.images.merge_table import merge_table
 from meanshiftpp.images.pixels import Pixels, read_pixels
 
@@ -175,9 +175,11 @@ def merge_regions(
 
     The learned cost needs colours or grey; volumes and bands have the hand-made one only.
     """
-    if _is_scene(pixels) and spatial is None:
-        spatial = SCENE_CELL
-    _, labels = _cluster(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads)
+    tol = DEFAULT_TOL
+    if _is_scene(pixels):
+        spatial = SCENE_CELL if spatial is None else spatial
+        tol = SCENE_TOL * math.prod(pixels.shape)
+    _, labels = _cluster(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads, tol)
     colours = pixels.colour_vectors()
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape
@@ -354,6 +356,7 @@ def _cluster(
     defaults: dict[str, float] | None,
     spatial: float | None,
     n_threads: int | None,
+    tol: float = DEFAULT_TOL,
 ) -> tuple[Modes, NDArray[np.int32]]:
     """Cluster the pixels; masked ones get label -1.
 
@@ -375,7 +378,7 @@ def _cluster(
         pixels_per_cell = as_positive(spatial, "spatial")
         cell_size = [bandwidth] * points.shape[1] + [pixels_per_cell] * coordinates.shape[1]
         points = xp.hstack([points.astype(np.float32, copy=False), coordinates])
-    recipe = Recipe(cell_size).checked(points.shape[1])
+    recipe = Recipe(cell_size, tol=tol).checked(points.shape[1])
     if pixels.mask is None:
         return recipe.fit(points, n_threads=n_threads)
     modes, inside = recipe.fit(points[pixels.mask], n_threads=n_threads)
