@@ -62,8 +62,10 @@ def segment(
         regions, the value that `select_bandwidth` chooses for the image.
     space : {"lab", "rgb", "luv", "hsv"} or None
         Colour space in which pixels are compared: L from 0 to 100, RGB from 0 to 255, "hsv" on its
-        cone, where hue is a circle. None compares the values unchanged, as is always done for
-        images that have neither one, three nor four channels.
+        cone, where hue is a circle. None compares bands of any unit, as is always done for images
+        that have neither one, three nor four channels: clusters of a given bandwidth in the values
+        themselves, regions in values that are scaled by their range. The number of regions then
+        grows with the image, as on a map.
     spatial : float, optional
         Cell size in pixels: adds the coordinates as features, as in (r, g, b, x, y).
     regions : bool or int
