@@ -30,6 +30,7 @@ EXCEPTIONS = {
     ("estimators.condensed", "plot.tree"),  # CondensedTree.plot
     ("apps.cli.app", ""),  # the version
     ("apps.studio.server", ""),
+    ("apps.cli.metres", "geo"),
 }
 
 # Packages that a layer imports directly, besides the standard library and NumPy; the others go
@@ -40,6 +41,7 @@ THIRD_PARTY = {
     "core": {"sklearn"},  # the class of a warning
     "estimators": {"sklearn", "joblib"},
     "video": {"scipy"},
+    "io": {"scipy"},
     "engines": {"sklearn", "pyspark"},
     "apps": {"sklearn", "typer", "rich", "fastapi", "starlette", "uvicorn"},
 }
@@ -47,6 +49,7 @@ THIRD_PARTY = {
 # Heavy or optional packages, none of which a plain `import meanshiftpp` may load.
 LAZY = ["sklearn", "scipy", "matplotlib", "pyarrow", "pandas", "polars", "typer", "rich"]
 LAZY += ["PIL", "tifffile", "av", "skimage", "dask", "distributed", "pyspark", "cupy"]
+LAZY += ["shapely", "pyogrio"]
 LAZY += ["zarr", "rasterio", "laspy", "lazrs", "fastapi", "uvicorn", "websockets"]
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

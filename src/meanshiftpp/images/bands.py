@@ -25,6 +25,10 @@ SAMPLE = 1 << 20  # pixels from which range and axes are computed
 # The default cut of a scene of any size keeps regions that a scene of this size would keep. Chosen
 # by eye on Landsat scenes: 8 times the detail of a photograph at 349 x 352 pixels.
 SCENE_SIZE = 349 * 352 / 8**2
+# Cell size in pixels of the pieces of a scene. The colours of a large scene leave no gaps between
+# clusters; those near a place do.
+SCENE_CELL = 32.0
+SCENE_TOL = 1e-4  # move of a pixel in bandwidths at which the search of pieces ends
 
 
 @dataclass(frozen=True)

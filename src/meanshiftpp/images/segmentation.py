@@ -19,9 +19,9 @@ from meanshiftpp._support.checks import as_positive, as_whole, thread_count
 from meanshiftpp._support.devices import module_of, on_gpu
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import Recipe
+from meanshiftpp.core.recipe import DEFAULT_TOL, Recipe
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.images.bands import scene_level
+from meanshiftpp.images.bands import SCENE_CELL, SCENE_TOL, scene_level
 from meanshiftpp.images.levels import ValueRange
 from meanshiftpp.images.merge_table import merge_table
 from meanshiftpp.images.pixels import Pixels, read_pixels
@@ -62,8 +62,10 @@ def segment(
         regions, the value that `select_bandwidth` chooses for the image.
     space : {"lab", "rgb", "luv", "hsv"} or None
         Colour space in which pixels are compared: L from 0 to 100, RGB from 0 to 255, "hsv" on its
-        cone, where hue is a circle. None compares the values unchanged, as is always done for
-        images that have neither one, three nor four channels.
+        cone, where hue is a circle. None compares bands of any unit, as is always done for images
+        that have neither one, three nor four channels: clusters of a given bandwidth in the values
+        themselves, regions in values that are scaled by their range. The number of regions then
+        grows with the image, as on a map.
     spatial : float, optional
         Cell size in pixels: adds the coordinates as features, as in (r, g, b, x, y).
     regions : bool or int
@@ -193,7 +195,11 @@ def merge_regions(
 
     The learned cost needs colours or grey; volumes and bands have the hand-made one only.
     """
-    _, labels = _cluster(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads)
+    tol = DEFAULT_TOL
+    if _is_scene(pixels):
+        spatial = SCENE_CELL if spatial is None else spatial
+        tol = SCENE_TOL * math.prod(pixels.shape)
+    _, labels = _cluster(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads, tol)
     colours = pixels.colour_vectors()
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape
@@ -381,6 +387,7 @@ def _cluster(
     defaults: dict[str, float] | None,
     spatial: float | None,
     n_threads: int | None,
+    tol: float = DEFAULT_TOL,
 ) -> tuple[Modes, NDArray[np.int32]]:
     """Cluster the pixels; masked ones get label -1.
 
@@ -402,7 +409,7 @@ def _cluster(
         pixels_per_cell = as_positive(spatial, "spatial")
         cell_size = [bandwidth] * points.shape[1] + [pixels_per_cell] * coordinates.shape[1]
         points = xp.hstack([points.astype(np.float32, copy=False), coordinates])
-    recipe = Recipe(cell_size).checked(points.shape[1])
+    recipe = Recipe(cell_size, tol=tol).checked(points.shape[1])
     if pixels.mask is None:
         return recipe.fit(points, n_threads=n_threads)
     modes, inside = recipe.fit(points[pixels.mask], n_threads=n_threads)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.checks import as_positive
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import scratch_folder
 from meanshiftpp.errors import InvalidInputError
@@ -214,7 +215,7 @@ def _segment(scene: Scene, window: Any, axes: BandAxes | None, options: RegionOp
             )
         return _Regions(np.full(inside.shape, -1, np.int32), np.zeros((inside.size, 3), np.float32))
     pixels = replace(read_pixels(values, None, inside, -1, options.n_threads), axes=axes)
-    level = np.inf if options.regions is not None else 1 / options.detail
+    level = np.inf if options.regions is not None else 1 / as_positive(options.detail, "detail")
     tree, components = merge_regions(
         pixels, options.bandwidth, options.spatial, level, options.n_threads, None
     )

@@ -1,0 +1,172 @@
+"""Conditions on rows: the same clusters as those of the selected points alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.helpers import fit_labels
+
+from meanshiftpp import seek
+from meanshiftpp.errors import GridMismatchError, InvalidInputError
+from meanshiftpp.io.selection import Condition, Where
+from meanshiftpp.io.streams import build_grid, open_points, write_labels
+
+BANDWIDTH = 0.8
+
+
+def table(X: np.ndarray) -> np.ndarray:
+    """Return a table with three features and the columns kind, a whole number, and w."""
+    kind = np.arange(len(X)) % 5
+    return np.column_stack([X, kind, 1 + kind % 2])
+
+
+def write_table(path, rows: np.ndarray) -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = {name: rows[:, j] for j, name in enumerate(["x", "y", "z"])}
+    names = np.array(["oak", "New York", "fir and pine", "", "elm"])[rows[:, 3].astype(int)]
+    columns |= {"kind": rows[:, 3].astype(np.int64), "w": rows[:, 4], "name": names}
+    data = pa.table(columns)
+    if path.suffix == ".csv":
+        pytest.importorskip("pyarrow.csv").write_csv(data, path)
+    else:
+        pytest.importorskip("pyarrow.parquet").write_table(data, path)
+
+
+CONDITIONS = {
+    "kind != 2": lambda rows: rows[:, 3] != 2,
+    "kind>=1 and kind < 3.5 AND x > -1e1": lambda r: np.isin(r[:, 3], [1, 2, 3]) & (r[:, 0] > -10),
+    "z <= 0.25": lambda rows: rows[:, 2] <= 0.25,
+    "name == 'New York'": lambda rows: rows[:, 3] == 1,
+    'name != "fir and pine" and kind = 2': lambda rows: np.zeros(len(rows), bool),
+    'name = "fir and pine" and kind = 2': lambda rows: rows[:, 3] == 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+@pytest.mark.parametrize("where", CONDITIONS)
+def test_rows_of_tables(tmp_path, small_chunks, X, suffix, where):
+    rows, path = table(X), tmp_path / f"a{suffix}"
+    write_table(path, rows)
+    inside = CONDITIONS[where](rows)
+    source = open_points(path, ["x", "y", "z"], where=where)
+    if not inside.any():
+        with pytest.raises(InvalidInputError, match="has no rows with name"):
+            source.read()
+        return
+    assert (source.read() == X[inside]).all()
+    modes, labels = fit_labels(X[inside], BANDWIDTH)
+    grid = build_grid(source, BANDWIDTH)
+    assert grid == modes.grid
+    assert source.count_points() == inside.sum() == source.sample(10**6)[1]
+    write_labels(tmp_path / f"out{suffix}", source, seek(grid).label)
+    write_labels(tmp_path / "out.npy", source, labels)
+    expected = np.full(len(X), -1)
+    expected[inside] = labels
+    assert (np.load(tmp_path / "out.npy") == expected).all()
+    written = open_points(tmp_path / f"out{suffix}", ["kind", "label"]).read()
+    assert (written == np.column_stack([rows[:, 3], expected])).all()
+
+
+def test_arrays_clouds_and_weights(tmp_path, small_chunks, X):
+    laspy = pytest.importorskip("laspy")
+    rows = table(X)
+    np.save(tmp_path / "a.npy", rows)
+    cloud = laspy.create(point_format=0)
+    cloud.header.scales = [1e-6] * 3
+    cloud.x, cloud.y, cloud.z = X.T
+    cloud.classification = rows[:, 3].astype(np.uint8)
+    cloud.intensity = rows[:, 4].astype(np.uint16)
+    cloud.write(tmp_path / "a.laz")
+    inside = rows[:, 3] != 2
+    for name, columns, where, weight in [
+        ("a.npy", ["x0", "x1"], "x3 != 2", "x4"),
+        ("a.laz", ["x", "y"], "classification != 2", "intensity"),
+    ]:
+        source = open_points(tmp_path / name, columns, where=where, weight=weight)
+        points, weights = source.read_weighted()
+        assert points == pytest.approx(X[inside][:, :2], abs=1e-6)
+        assert (weights == rows[inside, 4]).all()
+        assert build_grid(source, 1.0).total == rows[inside, 4].sum()
+    labels = np.arange(inside.sum(), dtype=np.int32)
+    write_labels(tmp_path / "out.laz", source, labels)
+    found = np.asarray(laspy.read(tmp_path / "out.laz").label)
+    assert (found[inside] == labels).all()
+    assert (found[~inside] == -1).all()
+    write_labels(tmp_path / "out.parquet", source, labels)
+    out = open_points(tmp_path / "out.parquet").read()
+    assert out[:, :2] == pytest.approx(X[:, :2], abs=1e-6)
+    assert (out[:, 2] == found).all()
+
+
+def test_missing_values_and_conditions(tmp_path, X):
+    rows = table(X)
+    rows[7, 0] = rows[8, 3] = np.nan  # of a feature, and of a condition
+    np.save(tmp_path / "a.npy", rows)
+    inside = (rows[:, 3] > 0) & np.isfinite(rows[:, 0])
+    for missing, n in (("label", len(X)), ("drop", inside.sum())):
+        source = open_points(tmp_path / "a.npy", ["x0", "x1"], where="x3 > 0", missing=missing)
+        assert (source.read() == rows[inside, :2]).all()
+        write_labels(tmp_path / "out.parquet", source, np.zeros(inside.sum(), np.int32))
+        assert len(open_points(tmp_path / "out.parquet").read()) == n
+
+
+def test_pixels(tmp_path):
+    rasterio = pytest.importorskip("rasterio")
+    values = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    place = {"crs": "EPSG:32633", "transform": rasterio.Affine(10, 0, 0, 0, -10, 0)}
+    with rasterio.open(
+        tmp_path / "a.tif", "w", "GTiff", 4, 3, 2, dtype="uint8", nodata=5, **place
+    ) as file:
+        file.write(values)
+    source = open_points(tmp_path / "a.tif", ["band1"], where="band2 >= 14")
+    assert source.read().ravel().tolist() == [2, 3, 4, 6, 7, 8, 9, 10, 11]
+    write_labels(tmp_path / "out.tif", source, np.arange(9, dtype=np.int32))
+    with rasterio.open(tmp_path / "out.tif") as file:
+        assert file.read(1).ravel().tolist() == [-1, -1, 0, 1, 2, -1, *range(3, 9)]
+
+
+def test_errors_name_the_row_of_the_file(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([[0.0, 1], [0, 2], [np.inf, 3]]))
+    source = open_points(tmp_path / "a.npy", ["x0"], where="x1 > 1.5")
+    with pytest.raises(InvalidInputError, match=r"a\.npy, row 3, column 'x0' is inf"):
+        build_grid(source, 1)
+
+
+def test_a_checkpoint_of_other_rows_is_an_error(tmp_path, X):
+    np.save(tmp_path / "a.npy", X)
+    build_grid(open_points(tmp_path / "a.npy", where="x0 > 0"), 1, checkpoint=tmp_path / "c")
+    with pytest.raises(GridMismatchError, match="other weights or rows"):
+        build_grid(open_points(tmp_path / "a.npy"), 1, checkpoint=tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    "where", ["", "x0", "x0 >", "> 3", "x0 > b", "x0 > 1 or x1 > b", "f(x0) == g()", 3, "x0 in 3"]
+)
+def test_other_texts_are_errors(tmp_path, where):
+    np.save(tmp_path / "a.npy", np.zeros((3, 2)))
+    with pytest.raises(InvalidInputError, match="where must be comparisons of a column"):
+        open_points(tmp_path / "a.npy", where=where)
+
+
+def test_columns_that_do_not_exist_or_hold_another_type(tmp_path, X):
+    write_table(tmp_path / "a.parquet", table(X))
+    np.save(tmp_path / "a.npy", X)
+    for name, where, expected in [
+        ("a.npy", "q > 3", "has no column 'q'"),
+        ("a.npy", "x0 == 'a'", "only tables have columns of text"),
+        ("a.parquet", "q > 3", "has no column 'q'"),
+        ("a.parquet", "q == 'a'", "has no column 'q'"),
+        ("a.parquet", "name > 3", "column 'name' holds"),
+        ("a.parquet", "kind == 'a'", "a number to compare with column 'kind'"),
+    ]:
+        with pytest.raises(InvalidInputError, match=expected):
+            open_points(tmp_path / name, where=where)
+
+
+def test_parsing():
+    parsed = Where("a b!=-2.5e3 and town = 'x and y'  AND  z>=.5").conditions
+    assert parsed == [
+        Condition("a b", "!=", -2500.0),
+        Condition("town", "=", "x and y"),
+        Condition("z", ">=", 0.5),
+    ]
