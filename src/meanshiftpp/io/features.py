@@ -25,7 +25,7 @@ __all__ = ["Kind", "kind_of", "kinds_of_columns", "leave_out"]
 
 _FEW_ROWS = 20  # in fewer rows, whole numbers often differ by chance, unless consecutive
 _HEAD = 1000  # rows that decide in most cases, which saves sorting a long column
-_MANY = 1 << 18  # rows that decide about identifiers and flags, however many follow
+_MANY = 1 << 16  # rows that decide about identifiers and flags, however many follow
 
 
 class Kind(StrEnum):

@@ -72,7 +72,7 @@ def mean_shift(
 
 
 def mean_shift_pp(
-    X: npt.ArrayLike, bandwidth: npt.ArrayLike, *, tol: float = 1e-3, max_iter: int = 300
+    X: npt.ArrayLike, bandwidth: npt.ArrayLike, *, tol: float = 1e-3, max_iter: int = 10_000
 ) -> Result:
     """Run Algorithm 2, MeanShift++: every point moves to the mean of its cell and adjacent cells.
 

@@ -37,7 +37,7 @@ def general_mean_shift_pp(
     cells_per_period: npt.ArrayLike = 0,
     sample_weight: npt.ArrayLike | None = None,
     tol: float = 1e-3,
-    max_iter: int = 300,
+    max_iter: int = 10_000,
 ) -> Result:
     """Run Algorithm 2 with weights, periodic features and windows of ``2 * reach + 1`` cells.
 

@@ -59,3 +59,11 @@ def test_weights_of_a_sweep_and_of_a_grid(table, tmp_path):
     code, _, stderr = run("cluster", table, "--grid", tmp_path / "g", "--weight", "n")
     assert code == 2
     assert "--weight cannot be used with --grid" in stderr
+
+
+def test_missing_values_of_rows_that_a_grid_labels(table, tmp_path):
+    run("grid", "build", table, "-b", 2, "-o", tmp_path / "g", "--missing", "drop")
+    grid = ("--grid", tmp_path / "g", "--missing", "label", "-o", tmp_path / "o.csv")
+    found = json.loads(run("cluster", table, *grid, "--json")[1])
+    assert (found["points"], found["missing"]) == (298, 2)
+    assert (tmp_path / "o.csv").read_text().splitlines()[8] == ",1.5,2,-1"

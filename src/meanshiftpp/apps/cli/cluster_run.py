@@ -197,6 +197,7 @@ class Clustering:
                             self._label(chunk.points)
         summary.grid_weight = self._modes.grid.total
         summary.points, summary.noise = int(sizes.sum()), int(sizes[0])
+        summary.missing = self._count_missing(summary.points)
         summary.sizes = sizes[1:].tolist()
         summary.shares = (sizes[1:] / max(summary.points, 1)).tolist()
 
