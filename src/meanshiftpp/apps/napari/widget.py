@@ -31,7 +31,7 @@ class SegmentControls:
         self.layer = widgets.ComboBox(label="Image", choices=self._image_layers, nullable=False)
         self.controls: dict[str, Any] = {
             "regions": widgets.CheckBox(value=True, text="Connected regions"),
-            "detail": widgets.LogSlider(label="Detail", min=0.1, max=100, value=1),
+            "detail": widgets.FloatSlider(label="Detail", min=0.1, max=30, value=1),
             "bandwidth": widgets.FloatSlider(label="Bandwidth (0: default)", max=40, value=0),
             "spatial": widgets.FloatSlider(label="Spatial cell size (0: none)", max=100, value=0),
             "min_size": widgets.SpinBox(label="Smallest region", max=10**7, value=0),
@@ -43,7 +43,7 @@ class SegmentControls:
             ),
         }
         self.button = widgets.PushButton(text="Segment")
-        self.status = widgets.Label(value="")
+        self.status = widgets.Label(label="Found", value="")
         parts = [self.layer, *self.controls.values(), self.button, self.status]
         self.container = widgets.Container(widgets=parts)
         self.container.segment_controls = self  # keeps the callbacks alive with the container
