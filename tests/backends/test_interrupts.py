@@ -8,15 +8,25 @@ import sys
 
 import pytest
 
-# Each call takes minutes unless it is interrupted: a loop that does not poll meets the timeout.
+# The input of each call, and the call: it takes minutes unless it is interrupted, so a loop that
+# does not poll meets the timeout.
 CALLS = {
-    "bin": "Grid.from_points(np.broadcast_to(np.float32(1), (10**11, 3)), 1.0, n_threads=N)",
-    "bin-wide": "Grid.from_points(np.broadcast_to(np.float32(1), (10**10, 20)), 1.0, n_threads=N)",
-    "hash": "_kernel.hash_rows(np.broadcast_to(np.float32(1), (10**11, 3)), 2**64 - 1, N)",
-    "seek": "seek(Grid.from_points(rows(40_000, 48) / 4, 1.0), n_threads=N)",
-    "seek-periodic": "seek(Grid.from_points(rows(40_000, 48) % 3, 1, periodic=3.0), n_threads=N)",
-    "density": "GridDensity(4.0, n_jobs=N).fit(rows(90_000, 48)).score_samples(rows(90_000, 48))",
-    "tree": "_kernel.grow_tree(rows(900_000, 12), ones, np.zeros(12), 1.0, np.ones(4), N)",
+    "bin": ("ones(10**11, 3)", "Grid.from_points(data, 1.0, n_threads=N)"),
+    "bin-wide": ("ones(10**10, 20)", "Grid.from_points(data, 1.0, n_threads=N)"),
+    "hash": ("ones(10**11, 3)", "_kernel.hash_rows(data, 2**64 - 1, N)"),
+    "seek": ("Grid.from_points(rows(40_000, 48) / 4, 1.0)", "seek(data, n_threads=N)"),
+    "seek-periodic": (
+        "Grid.from_points(rows(40_000, 48) % 3, 1, periodic=3.0)",
+        "seek(data, n_threads=N)",
+    ),
+    "density": (
+        "GridDensity(4.0, n_jobs=N).fit(rows(90_000, 48))",
+        "data.score_samples(rows(90_000, 48))",
+    ),
+    "tree": (
+        "rows(900_000, 12)",
+        "_kernel.grow_tree(data, weights, np.zeros(12), 1.0, np.ones(4), N)",
+    ),
 }
 SCRIPT = """
 import os, signal, sys, threading
@@ -26,27 +36,41 @@ from meanshiftpp import Grid, GridDensity, _kernel, seek
 def rows(n, d):
     return np.random.default_rng(0).normal(size=(n, d))
 
-N, ones = int(sys.argv[2]), np.ones(900_000, np.int64)
-timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
-timer.daemon = True
-try:
-    timer.start()
-    eval(sys.argv[1])
-except KeyboardInterrupt:
-    print("interrupted")
-assert len(seek(Grid.from_points(rows(1000, 2), 1.0, n_threads=N), n_threads=N))
-print("usable")
+def ones(n, d):
+    return np.broadcast_to(np.float32(1), (n, d))
+
+weights = np.ones(900_000, np.int64)
+for N, source, call in zip(map(int, sys.argv[1::3]), sys.argv[2::3], sys.argv[3::3]):
+    data = eval(source)
+    timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
+    timer.daemon = True
+    outcome = "ended"
+    try:
+        timer.start()
+        eval(call)
+    except KeyboardInterrupt:
+        outcome = "interrupted"
+    assert len(seek(Grid.from_points(rows(1000, 2), 1.0, n_threads=N), n_threads=N))
+    print(outcome, flush=True)
 """
+CASES = [*((call, 2) for call in CALLS), ("bin", 1), ("seek", 1)]
 
 
-@pytest.mark.parametrize(
-    ("call", "n_threads"), [*((call, 2) for call in CALLS), ("bin", 1), ("seek", 1)]
-)
-def test_ctrl_c_ends_a_native_loop(call, n_threads):
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, CALLS[call], str(n_threads)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.stdout.split() == ["interrupted", "usable"], done.stderr
+@pytest.fixture(scope="module")
+def outcomes():
+    """Interrupt all calls in one process: each must leave it usable for the next."""
+    arguments = [text for call, n_threads in CASES for text in (str(n_threads), *CALLS[call])]
+    command = [sys.executable, "-c", SCRIPT, *arguments]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as process:
+        try:
+            printed, errors = process.communicate(timeout=200)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            printed, errors = process.communicate()
+    return dict(zip(CASES, printed.split())), errors
+
+
+@pytest.mark.parametrize(("call", "n_threads"), CASES)
+def test_ctrl_c_ends_a_native_loop(call, n_threads, outcomes):
+    results, errors = outcomes
+    assert results.get((call, n_threads)) == "interrupted", errors

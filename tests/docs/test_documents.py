@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.apps.cli import command_line
 
 import meanshiftpp
 
@@ -64,31 +65,33 @@ def assert_studio_starts(arguments: list[str], folder: Path) -> None:
     assert printed, "the studio did not print its address"
 
 
-def test_readme_code_prints_the_output_it_shows(tmp_path, monkeypatch):
+def run_process(*command: str) -> None:
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+def run_program(*arguments: str) -> None:
+    code, output, errors = command_line.run(*arguments)
+    assert code == 0, f"{arguments}\n{output}{errors}"
+
+
+def test_readme_code_prints_the_output_it_shows_and_its_commands_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run_readme() == "".join(code_blocks(README, "text"))
-
-
-def test_readme_commands_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run_readme()  # writes the input files of the commands
-    for line in commands(README):
+    for line in commands(README):  # with the files that the code has written
         program, *arguments = shlex.split(line)
         if arguments[:1] == ["studio"]:
             assert_studio_starts(arguments, tmp_path)
-            continue
-        if program == "meanshiftpp":
-            command, folder = [sys.executable, "-m", "meanshiftpp", *arguments], tmp_path
+        elif program == "meanshiftpp":
+            run_program(*arguments)
         elif program == "make":
             # Checks only that the target exists: CI runs the targets themselves.
-            command, folder = ["make", "--dry-run", "--always-make", *arguments], ROOT
+            run_process("make", "--dry-run", "--always-make", *arguments)
         else:
             # Checks only the requirement: `make wheel` checks that it can be installed.
             assert line.startswith("pip install ")
-            options = ["--dry-run", "--no-deps", "--no-build-isolation", "--quiet"]
-            command, folder = [sys.executable, "-m", "pip", *arguments, *options], ROOT
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+            options = ("--dry-run", "--no-deps", "--no-build-isolation", "--quiet")
+            run_process(sys.executable, "-m", "pip", *arguments, *options)
         for output in re.findall(r"(?:-o|--plot|--csv) (\S+)", line):
             assert (tmp_path / output).stat().st_size > 0, f"{line} did not write {output}"
 

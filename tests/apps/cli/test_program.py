@@ -87,6 +87,12 @@ def test_demo_prints_tables_and_writes_pictures(tmp_path, monkeypatch):
     pictures = {p.name for p in Path(tmp_path / "pictures").iterdir()}
     assert pictures >= {"million.png", "iris.png", "tracking.png"}
     assert all(name in text for name in ("light", "occlusion", "lookalike", "leaving"))
+    pytest.importorskip("skimage", reason="the photograph of the demo comes with scikit-image")
+    assert "photograph.png" in pictures
+    assert all(name in text for name in ("felzenszwalb", "slic"))
+
+
+def test_demo_reports_a_folder_that_it_cannot_create(tmp_path):
     (tmp_path / "file").write_text("")
     code, _, stderr = run("demo", "--out", tmp_path / "file" / "pictures")
     assert code == 1
