@@ -18,9 +18,9 @@ from meanshiftpp._support.files import known_suffix
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.console import OPTIONS, duration, print_stderr, report_errors
 from meanshiftpp.apps.cli.options import AsJson, Threads
-from meanshiftpp.apps.cli.segment_files import Style, plan_jobs
+from meanshiftpp.apps.cli.segment_files import Style, Task, plan_jobs
 from meanshiftpp.apps.cli.segment_measure import Measurements
-from meanshiftpp.apps.cli.segment_run import Report, Result, Task, run_jobs
+from meanshiftpp.apps.cli.segment_run import Report, Result, run_jobs
 
 COLORS_SHOWN = 5
 

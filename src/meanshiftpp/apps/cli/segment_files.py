@@ -1,4 +1,4 @@
-"""Plan the jobs of `meanshiftpp segment`: each input file, and the file its result goes to."""
+"""Plan the jobs of `meanshiftpp segment`: the task, each input file and the file of its result."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from meanshiftpp.errors import FileAccessError
+
+if TYPE_CHECKING:
+    from meanshiftpp.apps.cli.segment_measure import Measurements
+    from meanshiftpp.images.levels import ValueRange
 
 
 class Style(StrEnum):
@@ -19,6 +24,23 @@ class Style(StrEnum):
     overlay = "overlay"
     labels = "labels"
     palette = "palette"
+
+
+@dataclass(frozen=True)
+class Task:
+    """The segmentation and the kind of output, the same for all files."""
+
+    style: Style
+    regions: bool | int  # a number of regions, of pictures only
+    options: dict[str, Any]  # for `segment`, `palette` and `VideoSegmenter`
+    region_options: dict[str, Any]  # for `segment` and `VideoSegmenter`
+    value_range: ValueRange = None  # of pictures only
+    measurements: Measurements | None = None  # of pictures only
+
+    @property
+    def noun(self) -> str:
+        """The name of the segments."""
+        return "regions" if self.regions else "clusters"
 
 
 @dataclass(frozen=True)

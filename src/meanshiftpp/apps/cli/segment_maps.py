@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from meanshiftpp.apps.cli.segment_files import Job, Style
+from meanshiftpp.apps.cli.segment_files import Job, Style, Task
 from meanshiftpp.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from meanshiftpp.apps.cli.segment_run import Task
 
 
 def write_map(job: Job, task: Task, bar: Any) -> tuple[tuple[int, int], int, float]:

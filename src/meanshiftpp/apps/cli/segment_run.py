@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from meanshiftpp.apps.cli.console import error_text, progress, warning_text
 from meanshiftpp.apps.cli.options import is_map
-from meanshiftpp.apps.cli.segment_files import Job, Style, media_files
+from meanshiftpp.apps.cli.segment_files import Job, Style, Task, media_files
 from meanshiftpp.apps.cli.segment_maps import write_map
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError
 
@@ -23,28 +23,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from meanshiftpp.apps.cli.segment_measure import Measurements
-    from meanshiftpp.images.levels import ValueRange
     from meanshiftpp.images.picture import Picture
 
 _SCALE_ADVICE = "use --range image to scale them, or --space none for raw values"
-
-
-@dataclass(frozen=True)
-class Task:
-    """The segmentation and the kind of output, the same for all files."""
-
-    style: Style
-    regions: bool | int  # a number of regions, of pictures only
-    options: dict[str, Any]  # for `segment`, `palette` and `VideoSegmenter`
-    region_options: dict[str, Any]  # for `segment` and `VideoSegmenter`
-    value_range: ValueRange = None  # of pictures only
-    measurements: Measurements | None = None  # of pictures only
-
-    @property
-    def noun(self) -> str:
-        """The name of the segments."""
-        return "regions" if self.regions else "clusters"
 
 
 @dataclass
