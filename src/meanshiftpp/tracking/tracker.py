@@ -81,8 +81,8 @@ class Tracker:
     ...     return picture
     >>> tracker = Tracker()
     >>> tracker.init(frame(50), (50, 40, 30, 20))
-    >>> tracker.update(frame(57))
-    (True, (57, 40, 30, 20))
+    >>> tracker.update(frame(56))
+    (True, (56, 40, 30, 20))
     """
 
     def __init__(
