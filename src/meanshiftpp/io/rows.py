@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.extras import need
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
 
@@ -76,15 +77,14 @@ def written(
     if missing == "drop":
         data = chunk.data
         if data is not None:
-            arrow = hasattr(data, "schema")
-            data = data.filter(_arrow_mask(chunk.mask)) if arrow else data[chunk.mask]
+            data = _filtered(data, chunk.mask)
         return replace(chunk, data=data, rows=None), labels
     every = np.full(chunk.size, NO_LABEL, np.int32)
     every[chunk.mask] = labels
     return chunk, every
 
 
-def _arrow_mask(mask: NDArray[np.bool_]) -> Any:
-    from pyarrow import array
-
-    return array(mask)
+def _filtered(data: Any, mask: NDArray[np.bool_]) -> Any:
+    """Return some rows of an Arrow batch or of the records of a point cloud."""
+    is_batch = hasattr(data, "schema")
+    return data.filter(need("pyarrow", "io").array(mask)) if is_batch else data[mask]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from meanshiftpp.apps.cli.segment_files import Job, Style
 from meanshiftpp.errors import InvalidInputError
 
-if TYPE_CHECKING:
-    from meanshiftpp.apps.cli.segment_run import Task
 
-
-def write_map(job: Job, task: Task, bar: Any) -> tuple[tuple[int, int], int, float]:
+def write_map(
+    job: Job, style: Style, regions: bool | int, options: dict[str, Any], bar: Any
+) -> tuple[tuple[int, int], int, float]:
     """Segment a raster and write its polygons; return its shape, their number and the seconds."""
-    _check_task(task)
+    space = options.pop("space", None)
+    _check_options(style, regions, space)
     from meanshiftpp._support.files import known_suffix
     from meanshiftpp.io.rasters import FORMATS, RasterSource
     from meanshiftpp.io.scenes import Scene, check_polygons, write_polygons
@@ -23,10 +23,8 @@ def write_map(job: Job, task: Task, bar: Any) -> tuple[tuple[int, int], int, flo
     known_suffix(job.source, FORMATS)
     scene = Scene(RasterSource([job.source], None))
     check_polygons(job.target, scene)
-    options = {**task.options, **task.region_options}
-    options.pop("space", None)
-    if not isinstance(task.regions, bool):
-        options["regions"] = task.regions
+    if not isinstance(regions, bool):
+        options["regions"] = regions
     count = bar.add_task(job.source.name, total=tile_count(scene.shape))
     start = perf_counter()
     try:
@@ -40,18 +38,17 @@ def write_map(job: Job, task: Task, bar: Any) -> tuple[tuple[int, int], int, flo
     return scene.shape, n_polygons, seconds
 
 
-def _check_task(task: Task) -> None:
+def _check_options(style: Style, regions: bool | int, space: str | None) -> None:
     """Raise for options that polygons cannot have."""
-    if task.style is not Style.fill:
+    if style is not Style.fill:
         raise InvalidInputError(
-            f"polygons need a .gpkg or .geojson without --{task.style}; run one at a time"
+            f"polygons need a .gpkg or .geojson without --{style}; run one at a time"
         )
-    if not task.regions:
+    if not regions:
         raise InvalidInputError(
             "--clusters has no polygons here; use meanshiftpp cluster, which writes them too"
         )
-    if task.options.get("space") is not None:
+    if space is not None:
         raise InvalidInputError(
-            f"--space {task.options['space']} has no effect on polygons, which compare bands; "
-            "leave it out"
+            f"--space {space} has no effect on polygons, which compare bands; leave it out"
         )

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from meanshiftpp.apps.cli.console import error_text, progress, warning_text
-from meanshiftpp.apps.cli.options import is_map
+from meanshiftpp.apps.cli.options import MAP_FORMATS, is_map
 from meanshiftpp.apps.cli.segment_files import Job, Style, media_files
 from meanshiftpp.apps.cli.segment_maps import write_map
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError
@@ -119,7 +119,9 @@ def _run_job(job: Job, batch: Batch) -> Result:
         raise InvalidInputError("contains no pictures or videos", place=place)
     batch.check_target(job.target)
     if is_map(job.target):
-        shape, n_polygons, seconds = write_map(job, batch.task, batch.bar)
+        task = batch.task
+        options = {**task.options, **task.region_options}
+        shape, n_polygons, seconds = write_map(job, task.style, task.regions, options, batch.bar)
         return _result(job, job.target, shape, "polygons", n_polygons, seconds)
     return (_segment_video if is_folder or is_video(job.source) else _segment_photo)(job, batch)
 
@@ -175,6 +177,8 @@ def _segment_photo(job: Job, batch: Batch) -> Result:
     task = batch.task
     is_label_image = task.style is Style.labels
     formats = picture.LABEL_FORMATS if is_label_image else picture.PICTURE_FORMATS
+    if task.style is Style.fill and job.source.suffix.lower() in picture.TIFF:
+        formats += MAP_FORMATS  # for the message; `_run_job` has written maps
     known_suffix(job.target, formats + (PALETTE_FORMATS if task.style is Style.palette else ()))
     photo = picture.read(job.source)
     if task.style is Style.palette:
