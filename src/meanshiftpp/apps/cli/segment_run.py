@@ -176,7 +176,9 @@ def _segment_photo(job: Job, batch: Batch) -> Result:
 
     task = batch.task
     is_label_image = task.style is Style.labels
-    formats = picture.LABEL_FORMATS if is_label_image else picture.PICTURE_FORMATS
+    formats: tuple[str, ...] = picture.PICTURE_FORMATS
+    if is_label_image:
+        formats = picture.LABEL_FORMATS
     if task.style is Style.fill and job.source.suffix.lower() in picture.TIFF:
         formats += MAP_FORMATS  # for the message; `_run_job` has written maps
     known_suffix(job.target, formats + (PALETTE_FORMATS if task.style is Style.palette else ()))
