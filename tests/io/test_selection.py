@@ -135,7 +135,7 @@ def test_errors_name_the_row_of_the_file(tmp_path):
 def test_a_checkpoint_of_other_rows_is_an_error(tmp_path, X):
     np.save(tmp_path / "a.npy", X)
     build_grid(open_points(tmp_path / "a.npy", where="x0 > 0"), 1, checkpoint=tmp_path / "c")
-    with pytest.raises(GridMismatchError, match="other weights or rows"):
+    with pytest.raises(GridMismatchError, match="other weights or uses other rows"):
         build_grid(open_points(tmp_path / "a.npy"), 1, checkpoint=tmp_path / "c")
 
 

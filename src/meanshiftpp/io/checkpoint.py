@@ -67,7 +67,7 @@ class Checkpoint:
         if unit != source.unit:
             difference = difference or f"its position counts {unit}, not {source.unit}"
         if rows_used != _rows_used(source):
-            difference = difference or "it uses other weights or rows"
+            difference = difference or "it has other weights or uses other rows"
         if difference:
             raise GridMismatchError(
                 f"the checkpoint {path} is of another run: {difference}; "

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from meanshiftpp.apps.cli.console import error_text, progress, warning_text
-from meanshiftpp.apps.cli.options import is_map
+from meanshiftpp.apps.cli.options import MAP_FORMATS, is_map
 from meanshiftpp.apps.cli.segment_files import Job, Style, Task, media_files
 from meanshiftpp.apps.cli.segment_maps import write_map
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError
@@ -160,9 +160,14 @@ def _segment_photo(job: Job, batch: Batch) -> Result:
 
     task = batch.task
     is_label_image = task.style is Style.labels
-    formats = picture.LABEL_FORMATS if is_label_image else picture.PICTURE_FORMATS
+    formats: tuple[str, ...] = picture.PICTURE_FORMATS
+    if is_label_image:
+        formats = picture.LABEL_FORMATS
     more = {Style.palette: PALETTE_FORMATS, Style.fill: SVG_FORMATS}
-    known_suffix(job.target, formats + more.get(task.style, ()))
+    formats += more.get(task.style, ())
+    if task.style is Style.fill and job.source.suffix.lower() in picture.TIFF:
+        formats += MAP_FORMATS  # for the message; `_run_job` has written maps
+    known_suffix(job.target, formats)
     photo = picture.read(job.source)
     if task.style is Style.palette:
         return _find_palette(job, photo, task)
