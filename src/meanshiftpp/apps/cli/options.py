@@ -188,7 +188,7 @@ def open_source(
 
     names = None if columns is None else _parse_columns(columns)
     source = open_points(files, names, **rows._asdict())
-    if columns is None and grid is not None:
+    if columns is None and grid is not None and grid.exists():
         from meanshiftpp.core.gridfile import columns_of
 
         names = columns_of(grid)
