@@ -28,13 +28,13 @@ demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, 
 	$(VENV)/bin/meanshiftpp demo
 
 test: test-kernel $(VENV)/installed-test  ## run the whole test suite
-	$(PY) -m pytest -n 2
+	$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder  # fixtures of a file are made once
 
 test-kernel: $(VENV)/installed-build  ## run the C++ tests of the kernel, without Python
 	$(VENV)/bin/cmake -S . -B $(KERNEL_TESTS) -G Ninja -D CMAKE_MAKE_PROGRAM=$(abspath $(VENV))/bin/ninja \
 		-D CMAKE_BUILD_TYPE=Release -D MSPP_TESTS=ON $(KERNEL_OPTIONS)
 	$(VENV)/bin/cmake --build $(KERNEL_TESTS)
-	$(VENV)/bin/ctest --test-dir $(KERNEL_TESTS) --output-on-failure
+	$(VENV)/bin/ctest --test-dir $(KERNEL_TESTS) --output-on-failure --parallel 2
 
 SECONDS ?= 600
 CLANG ?= clang++

@@ -46,7 +46,7 @@ def photographs(quick: bool) -> dict[str, Image]:
     images = {}
     for name in ("chelsea",) if quick else ("chelsea", "coffee", "astronaut"):
         image = getattr(data, name)()
-        factor = 8 if quick else 1 if image.shape[0] * image.shape[1] <= MAX_PIXELS else 2
+        factor = 16 if quick else 1 if image.shape[0] * image.shape[1] <= MAX_PIXELS else 2
         images[name] = np.ascontiguousarray(segmenters.shrink_image(image, factor))
     return images
 

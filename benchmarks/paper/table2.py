@@ -28,7 +28,7 @@ from meanshiftpp import MeanShiftPP
 
 EXTRA = "chest_accelerometer"  # real and large, but not in the paper
 PEER_BUDGET = 5  # MeanShift's time for all bandwidths of a table, in time limits of one fit
-QUICK_ROWS = 100  # of every table, in quick mode
+QUICK_ROWS = 40  # of every table, in quick mode
 STAND_IN = "stand-in"
 
 

@@ -93,7 +93,7 @@ def test_the_hook_is_removed_after_the_command():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [([], "warning: dark\n"), (["-W", "ignore"], ""), (["-W", "error"], None)],
+    [([], "warning: dark\n"), (["-W", "ignore"], ""), (["-W", "error::UserWarning"], None)],
 )
 def test_the_options_of_python_for_warnings_take_precedence(options, message):
     code = (
