@@ -35,7 +35,7 @@ __all__ = ["VideoSegmenter"]
 Labels = NDArray[np.int32]
 
 STILL_CHANGE = 24.0  # a pixel that changed by less in each of R, G and B stands still
-HYSTERESIS = 3.0  # regions split at this multiple of the cut level, and merge at its inverse
+HYSTERESIS = 5.0  # regions split at this multiple of the cut level, and merge at its inverse
 _MIN_STILL_SHARE = 0.25  # of a piece's pixels, for its region in the frame before to count
 _MIN_OVERLAP = 0.25  # share of a region that lies on the region whose label it gets
 _MAX_COLOUR_CHANGE = 60.0  # in R, G and B, between a region and the one whose label it gets
