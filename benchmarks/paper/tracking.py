@@ -41,7 +41,7 @@ def section(run: Run) -> report.Section:
 
 def fill(section: report.Section, run: Run, sequences: list[VideoSequence]) -> report.Section:
     """Run the benchmark and add its figure, notes and tables to the section."""
-    outcome = evaluation.run(sequences, run.out, take_times=not run.quick)
+    outcome = evaluation.run(sequences, contenders(), run.out, take_times=not run.quick)
     plots.draw_overview(outcome, run.out / "tracking.png")
     section.figures = [report.Figure("tracking.png", "Overlap with the truth, all sequences.")]
     section.notes = [

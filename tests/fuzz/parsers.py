@@ -92,6 +92,7 @@ class _Source:
     """The part of a source of points that a checkpoint reads."""
 
     columns, unit = ("a", "b"), "rows"
+    weight, where, missing = None, None, "error"
 
     def identity(self) -> list[list[Any]]:
         return [["points.csv", 100, 1.5]]

@@ -133,7 +133,7 @@ def test_a_table_from_drop_to_export(page, table):
     assert count(page, "table") > int(first)
     names = run_python(page, "table", path.parent)
     lines = download(page, "#table [data-export=csv]").decode().splitlines()
-    assert lines[0] == '"a","b","c","name","label"'
+    assert lines[0] == "a,b,c,name,label"
     assert [int(line.rpartition(",")[2]) for line in lines[1:]] == names["labels"].tolist()
     np.testing.assert_array_equal(
         np.load(io.BytesIO(download(page, "#table [data-export=npy]"))), names["labels"]

@@ -1,9 +1,8 @@
 """Errors, warnings and the status on the page: shown in full, and gone when they are obsolete."""
 
-import json
-
 import numpy as np
 import pytest
+import tifffile
 from tests.apps.studio.browser_page import BROWSER, TIMEOUT, count, drag, drop
 from tests.apps.studio.sample_files import png
 
@@ -80,17 +79,13 @@ def test_messages_belong_to_their_view(page, gaps):
 
 
 def test_warnings_of_the_package_appear_on_the_page(page, tmp_path, photo):
-    settings = {"regions": False, "bandwidth": 9, "spatial": 60, "detail": 1}
-    views = {"image": {"file": "photo.png", "settings": settings}}
-    work = {"format": "meanshiftpp-studio", "version": 1, "view": "image", "views": views}
-    (tmp_path / "work.json").write_text(json.dumps(work))
+    values = photo.astype(np.float32) / 255
+    values[3, 5] = np.nan
+    tifffile.imwrite(tmp_path / "gap.tif", values, photometric="rgb")
     (tmp_path / "photo.png").write_bytes(png(photo))
-    drop(page, tmp_path / "work.json")
-    page.wait_for_selector("#ask:visible")
+    drop(page, tmp_path / "gap.tif")
+    page.wait_for_selector('#warnings:has-text("masked 1 of")')
     drop(page, tmp_path / "photo.png")
-    page.wait_for_selector('#warnings:has-text("Not converged")')
-    assert "move Bandwidth to the right" in page.inner_text("#warnings")
-    page.click("label:has(input[value=regions])")
     page.wait_for_selector("#warnings", state="hidden")
 
 

@@ -4,19 +4,18 @@ import threading
 import warnings
 
 import numpy as np
+import pytest
 import tifffile
-from tests.apps.studio.sample_files import png
 
-from meanshiftpp.apps.studio.page_warnings import collecting, routed_warnings
+from meanshiftpp import MeanShiftPP
+from meanshiftpp.apps.studio.page_warnings import collecting, routed_warnings, warning_message
 
 
-def test_a_search_that_does_not_converge_is_reported_in_the_words_of_the_page(tab, photo):
-    tab.open("photo.png", png(photo))
-    setting = {"regions": False, "bandwidth": 9.0, "spatial": 60.0}
-    tab.send(action="show", view="image", id=1, final=True, **setting)
-    message = tab.receive("warnings")
-    assert message["view"] == "image"
-    (text,) = message["messages"]
+def test_a_search_that_does_not_converge_is_reported_in_the_words_of_the_page():
+    points = np.random.default_rng(0).normal(size=(1000, 2))
+    with pytest.warns(UserWarning, match="1 step") as caught:
+        MeanShiftPP(bandwidth=0.5, max_iter=1).fit(points)
+    text = warning_message(caught[0].message)
     assert text.startswith("Not converged: the search still moved points after ")
     assert text.endswith("; move Bandwidth to the right")
 
