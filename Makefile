@@ -94,7 +94,7 @@ AUDIT_ENV := build/audit-env
 # The licences that dependencies may have; pip-licenses compares parts of names.
 LICENCES := BSD;MIT;Apache;Python Software Foundation;PSF-2.0;ISC;MPL
 .PHONY: audit
-audit: $(VENV)/installed-audit  ## write an SBOM of all extras to dist/, check their licences and known vulnerabilities
+audit: $(VENV)/installed-audit  ## write an SBOM of the extra all to dist/, check its licences and known vulnerabilities
 	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(AUDIT_ENV)
 	$(VENV)/bin/uv pip install --quiet --python $(AUDIT_ENV) -r pyproject.toml --extra all
 	mkdir -p dist
@@ -110,7 +110,7 @@ web: $(VENV)/installed-demo  ## build the web page, the kernel in WebAssembly; n
 	$(PY) src/web/build.py $(WEB) build/web-objects
 
 web-test: web $(VENV)/installed-test  ## test the web page in Chromium against the native kernel
-	$(PY) -m pytest -q tests/web
+	WEB_TEST=1 $(PY) -m pytest -q tests/web
 
 .PHONY: sanitize-address sanitize-thread
 sanitize: sanitize-thread sanitize-address  ## run the tests of the kernel with all sanitizers

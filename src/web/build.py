@@ -39,7 +39,7 @@ LINK = [
 
 
 def compile_kernel(objects: Path, target: Path) -> None:
-    """Compile what has changed since the last build, and link it."""
+    """Compile changed files, and link them."""
     # Debian's emscripten does not find its own JavaScript parser without this path.
     environment = {"NODE_PATH": "/usr/share/nodejs", **os.environ}
     code = [*(HERE.parent / "kernel").rglob("*.?pp"), *HERE.glob("*.?pp")]

@@ -1,5 +1,6 @@
 """The built web page on a plain file server, in Chromium."""
 
+import os
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +15,11 @@ from meanshiftpp import picture
 WEB = Path(__file__).parents[2] / "build/web"
 
 
+def unavailable(reason):
+    """Skip a test, or let it fail in `make web-test`."""
+    (pytest.fail if os.environ.get("WEB_TEST") else pytest.skip)(reason)
+
+
 class QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, *arguments):
         pass
@@ -22,7 +28,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def address():
     if not (WEB / "index.html").exists():
-        pytest.skip("the web page is not built: run `make web`, which needs emscripten")
+        unavailable("the web page is not built: run `make web`, which needs emscripten")
     handler = partial(QuietHandler, directory=str(WEB))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -33,7 +39,7 @@ def address():
 @pytest.fixture(scope="session")
 def browser():
     if BROWSER is None:
-        pytest.skip("Chromium is not installed")
+        unavailable("Chromium is not installed")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as engine:

@@ -6,6 +6,7 @@ from tests.apps.studio.browser_page import download, drop, read_labels
 from tests.web.conftest import WEB
 
 from meanshiftpp import picture, segment
+from meanshiftpp.images.segmentation import piece_size
 
 
 def exported_labels(page, folder):
@@ -80,6 +81,9 @@ def test_a_photograph_has_a_preview_and_a_result_at_full_size(page, tmp_path):
     drop(page, tmp_path / "large.png")
     assert np.array_equal(exported_labels(page, tmp_path), segment(large))
     assert page.locator("#status").inner_text().endswith("800 pixels")
+    min_size = int(set_slider(page, "#min-size", 60).removesuffix(" px"))
+    assert min_size < piece_size(large[..., 0].size, None)  # it changes the hierarchy
+    assert np.array_equal(exported_labels(page, tmp_path), segment(large, min_size=min_size))
 
 
 def test_the_sample_is_read_as_by_the_package(page, tmp_path):

@@ -1,14 +1,7 @@
-"""The web page as a whole: its size, its accessibility, and the parts that it leaves out."""
+"""The web page as a whole: its accessibility, missing files, and the parts that it leaves out."""
 
 import pytest
 from tests.apps.studio.test_accessibility import AXE, serious
-from tests.web.conftest import WEB
-
-MAX_BYTES = 1_500_000
-
-
-def test_the_page_is_small(address):
-    assert sum(path.stat().st_size for path in WEB.rglob("*") if path.is_file()) <= MAX_BYTES
 
 
 @pytest.mark.skipif(AXE is None, reason="no axe-core: pip install axe-playwright-python")
@@ -31,3 +24,21 @@ def test_parts_of_the_installed_studio_are_hidden(page):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     assert page.locator("#tab-image").get_attribute("aria-selected") == "true"
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("settings.json", "The kernel did not load (settings.json: 404); reload the page."),
+        ("kernel_module.wasm", "The kernel did not load"),
+        ("samples/coffee.jpg", "The sample 'coffee.jpg' must be on this server but was not found"),
+    ],
+)
+def test_a_missing_file_is_reported(page, missing, message):
+    page.context.route(f"**/{missing}", lambda route: route.fulfill(status=404))
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    page.click("[data-sample='coffee.jpg']")
+    page.wait_for_function("document.querySelector('#error').textContent")
+    assert message in page.locator("#error").inner_text()
+    assert not page.locator("#busy").is_visible()

@@ -78,3 +78,16 @@ def test_a_missing_value_is_reported_with_its_place(page, tmp_path):
     page.select_option("#column-1", "b")
     page.wait_for_function("document.querySelector('#error').textContent")
     assert "Row 7, column 'b'" in page.locator("#error").inner_text()
+
+
+def test_the_command_selects_an_identifier_that_was_chosen(page, tmp_path):
+    rows = "\n".join(f"{n},{x}" for n, x in enumerate(blobs()[:, 0].tolist()))
+    (tmp_path / "table.csv").write_text(f"id,x\n{rows}\n")
+    drop(page, tmp_path / "table.csv")
+    wait_for_clusters(page, 1)
+    page.click("#table .code [role=tab] >> nth=1")
+    assert " table.csv --columns id,x -b " in page.locator("#table .code pre").inner_text()
+    page.select_option("#column-0", "x")
+    wait_for_clusters(page, 2)
+    page.click("#table .code [role=tab] >> nth=0")
+    assert "open_points('table.csv', ['x', 'id'])" in page.locator("#table .code pre").inner_text()

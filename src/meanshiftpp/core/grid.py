@@ -45,9 +45,8 @@ from meanshiftpp.core.periods import divide_cells
 from meanshiftpp.core.rows import (
     Rows,
     check_counts,
-    coarsen_rows,
+    coarsen_to_unit,
     empty_rows,
-    excess_bits,
     fade_rows,
     merge_rows,
     rescale,
@@ -434,11 +433,8 @@ class Grid:
             bandwidth = self.bandwidth * k
         if not np.isfinite(bandwidth).all():
             raise InvalidInputError(f"{k} times the bandwidth {self.bandwidth} is not finite")
-        unit, threads = self.unit, thread_count(n_threads)
-        rows = coarsen_rows(self.rows, k, threads)
-        while not self.whole and (excess := excess_bits(rows.counts)):
-            unit *= 2.0**excess
-            rows = coarsen_rows(rescale(self.rows, self.unit, unit), k, threads)
+        threads = thread_count(n_threads)
+        rows, unit = coarsen_to_unit(self.rows, self.unit, k, threads, keep_unit=self.whole)
         check_counts(rows.counts, f"the grid of {k} times the bandwidth")
         return Grid(bandwidth, *rows, unit, cells_per_period, self.whole)
 

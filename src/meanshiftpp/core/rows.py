@@ -69,6 +69,17 @@ def coarsen_rows(rows: Rows, k: int, n_threads: int) -> Rows:
     return Rows(*backend_of(rows.cells).coarsen_cells(*rows, k, n_threads))
 
 
+def coarsen_to_unit(
+    rows: Rows, unit: float, k: int, n_threads: int, *, keep_unit: bool
+) -> tuple[Rows, float]:
+    """Return coarser rows and their unit of weight, the finest that keeps the sums exact."""
+    coarse, new_unit = coarsen_rows(rows, k, n_threads), unit
+    while not keep_unit and (excess := excess_bits(coarse.counts)):
+        new_unit *= 2.0**excess
+        coarse = coarsen_rows(rescale(rows, unit, new_unit), k, n_threads)
+    return coarse, new_unit
+
+
 def excess_bits(counts: NDArray[np.uint64]) -> int:
     """Return the number of bits by which the largest count exceeds the limit."""
     peak = int(counts.max()) if len(counts) else 0

@@ -285,7 +285,8 @@ def _read_tiff(path: Path) -> Picture:
         for other in file.series[1:]:
             if other.keyframe.is_mask and other.shape == photo.shape:  # not that of an overview
                 photo = photo.without(other.asarray() == 0)
-        axes = "".join(axis for axis in _used_axes(series) if axis not in _CHANNELS)
+        names = (series.axes[i] for i in _used_axes(series))
+        axes = "".join(axis for axis in names if axis not in _CHANNELS)
         return replace(photo, place=_place(page), spacing=read_spacing(file, axes))
 
 
@@ -320,17 +321,17 @@ def _read_series(series: Any, page: Any, path: Path) -> Picture:
         return _read_compressed(page, path)
     if page.photometric == 0 and values.dtype.kind in "bu":  # in such scans 0 is white
         values ^= values.dtype.type(2**page.bitspersample - 1)
-    axes = _used_axes(series)
-    values = values.reshape([values.shape[series.axes.index(axis)] for axis in axes])
-    channels = [i for i, axis in enumerate(axes) if axis in _CHANNELS]
+    used = _used_axes(series)
+    values = values.reshape([values.shape[i] for i in used])
+    channels = [k for k, i in enumerate(used) if series.axes[i] in _CHANNELS]
     photo = _without_alpha(Picture(values, channels[0] if channels else None), page)
     return replace(photo, bands=bool(channels) and photo.values.shape[channels[0]] == 4)
 
 
-def _used_axes(series: Any) -> str:
-    """Return the axes of more than one pixel, and the two of a picture."""
-    sizes = zip(series.axes, series.shape, strict=True)
-    return "".join(axis for axis, size in sizes if size > 1 or axis in "YX")
+def _used_axes(series: Any) -> list[int]:
+    """Return the indices of the axes of more than one pixel, and of the two of a picture."""
+    sizes = zip(series.axes, series.shape, strict=True)  # a letter can occur twice
+    return [i for i, (axis, size) in enumerate(sizes) if size > 1 or axis in "YX"]
 
 
 def _read_compressed(page: Any, path: Path) -> Picture:

@@ -62,7 +62,15 @@ class Spacing:
 
 
 def read_spacing(file: Any, axes: str) -> Spacing | None:
-    """Read the spacing of an open file of tifffile; None if it states nothing."""
+    """Read the spacing of an open file of tifffile; None if it states nothing.
+
+    OME-TIFF and ImageJ have no name for other axes than time, depth, Y and X. A stack of ImageJ
+    with only a number of images is a stack of slices.
+    """
+    if file.is_imagej and "Z" not in axes:
+        axes = axes.replace("I", "Z")
+    if (file.is_ome or file.is_imagej) and set(axes) - set("TZYX"):
+        return None
     if file.is_ome:
         return _read_ome(file, axes)
     sizes = _resolution(file.pages[0])

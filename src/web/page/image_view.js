@@ -49,12 +49,18 @@ class SizedImage {
     this.picture = new Picture(pixels);
     this.n = pixels.width * pixels.height;
   }
-  hasTree(settings) { return settings.regions && this.tree?.key === treeKey(settings); }
+  hasTree(settings) { return settings.regions && this.tree?.key === this.treeKey(this.scaled(settings)); }
+  treeKey({ bandwidth, space, spatial, min_size }) { return JSON.stringify([bandwidth, space, spatial, this.picture.pieceSize(min_size)]); }
+
+  /** Convert lengths and areas to the pixels of this size. */
+  scaled(settings) {
+    const spatial = settings.spatial && Math.max(settings.spatial * this.scale, 1);
+    return { ...settings, spatial, min_size: settings.min_size && Math.max(1, Math.round(settings.min_size * this.scale ** 2)) };
+  }
 
   /** Return the pieces and the label of each: 0 for masked pixels, then from 1. */
   result(settings) {
-    const { picture, scale } = this, spatial = settings.spatial && Math.max(settings.spatial * scale, 1);
-    const scaled = { ...settings, spatial };
+    const { picture } = this, scaled = this.scaled(settings);
     if (!settings.regions) {
       const pieces = new Pieces(picture.clusters(scaled), this.pixels);
       return { pieces, table: Int32Array.from({ length: pieces.n }, (_, k) => k) };
@@ -62,16 +68,13 @@ class SizedImage {
     if (!this.hasTree(settings)) {
       this.tree = null;
       picture.grow(scaled);
-      this.tree = { key: treeKey(settings), pieces: new Pieces(picture.cut(FINEST), this.pixels) };
+      this.tree = { key: this.treeKey(scaled), pieces: new Pieces(picture.cut(FINEST), this.pixels) };
     }
-    const { pieces } = this.tree, minSize = settings.min_size && Math.max(1, Math.round(settings.min_size * scale * scale));
-    const labels = picture.cut(settings.detail, minSize), table = Int32Array.from(pieces.pixel, (i) => labels[i] + 1);
+    const { pieces } = this.tree, labels = picture.cut(settings.detail, scaled.min_size), table = Int32Array.from(pieces.pixel, (i) => labels[i] + 1);
     if (pieces.sums[3][0] === 0) table[0] = 0;
     return { pieces, table };
   }
 }
-
-const treeKey = ({ bandwidth, space, spatial }) => JSON.stringify([bandwidth, space, spatial]);
 
 function everyKthPixel({ data, width, height }, k) {
   const w = Math.ceil(width / k), h = Math.ceil(height / k), from = new Uint32Array(data.buffer), to = new Uint32Array(w * h);

@@ -8,6 +8,7 @@ let module, settings;
 /** Load the module, its settings and the learned table. */
 export async function loadKernel() {
   const [loaded, text] = await Promise.all([createModule(), fetch("settings.json")]);
+  if (!text.ok) throw new Error(`settings.json: ${text.status}`);
   [module, settings] = [loaded, await text.json()];
   module._configure(settings.tol, settings.max_iter);
   const { features, thresholds, values, bias } = settings.merge_table;
@@ -76,10 +77,14 @@ export class Picture {
   clusters({ space, bandwidth, spatial }) {
     return this.labels((out) => module._cluster_picture(this.pointer, SPACES.indexOf(space), bandwidth, spatial ?? 0, out));
   }
-  grow({ space, bandwidth, spatial }) {
+  /** Return the least size of a piece, as the function of that name in segmentation.py. */
+  pieceSize(minSize) {
     const { piece_size: least, piece_image_size: pixels } = settings;
-    const pieces = Math.round(least * Math.max(1, (this.width * this.height) / pixels));
-    check(module._grow_picture(this.pointer, SPACES.indexOf(space), bandwidth, spatial ?? 0, pieces));
+    const size = Math.round(least * Math.max(1, (this.width * this.height) / pixels));
+    return minSize ? Math.max(least, Math.min(size, minSize)) : size;
+  }
+  grow({ space, bandwidth, spatial, min_size: minSize }) {
+    check(module._grow_picture(this.pointer, SPACES.indexOf(space), bandwidth, spatial ?? 0, this.pieceSize(minSize)));
   }
   cut(detail, minSize) { return this.labels((out) => module._cut_picture(this.pointer, detail, minSize ?? 1, out)); }
   labels(fn) { return labelsOf(this.width * this.height, fn); }

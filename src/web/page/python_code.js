@@ -22,11 +22,12 @@ export const pythonCall = {
       cli: `meanshiftpp segment ${shell(name)} --labels -o labels.png${regions ? "" : " --clusters"}${flags}`,
     };
   },
+  /** Only the command line leaves out identifiers and constants, so it always names the columns. */
   cluster(name, columns, isEvery, bandwidth) {
     const selection = isEvery ? "" : `, ${list(columns.map(quoted))}`, sizes = bandwidth.map(float);
     return {
       python: `from meanshiftpp import MeanShiftPP\nfrom meanshiftpp.stream import open_points\n\npoints = open_points(${quoted(name)}${selection}).read()\nlabels = MeanShiftPP(${list(sizes)}).fit_predict(points)`,
-      cli: `meanshiftpp cluster ${shell(name)}${isEvery ? "" : ` --columns ${shell(columns.join(","))}`} -b ${sizes.join(",")} -o labels.csv`,
+      cli: `meanshiftpp cluster ${shell(name)} --columns ${shell(columns.join(","))} -b ${sizes.join(",")} -o labels.csv`,
     };
   },
 };

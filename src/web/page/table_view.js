@@ -90,7 +90,7 @@ export class TableView {
     return {
       type: "clusters", view: "table", request: request.id, bandwidth, joined: false, strictness: 1, numbers: [],
       n: found.n, cells: found.cells, iterations: found.iterations, converged: found.converged,
-      code: pythonCall.cluster(this.name, columns, columns.length === this.table.columns.length, bandwidth),
+      code: pythonCall.cluster(this.name, columns, columns.join() === this.table.columns.join(), bandwidth),
       labels: narrow(rows.map((row) => found.labels[row]), found.n), centers, weights: Float32Array.from(found.weights.subarray(0, k)),
     };
   }

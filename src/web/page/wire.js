@@ -28,11 +28,16 @@ const handle = (message) => (handlers[`${message.type} ${message.view}`] ?? hand
 
 /** Send a request to the worker. */
 export async function send(request) {
-  if (request.action === "open") return enqueue(`open ${request.view}`, { ...request, file: await fileOf(request) });
+  if (request.action === "open") return open(request).catch((error) => handle({ type: "error", view: request.view, message: error.message }));
   if (request.action === "show") {
     waiting.delete(`finish ${request.view}`);
     enqueue(`show ${request.view}`, request);
   }
+}
+
+async function open(request) {
+  const file = await fileOf(request);
+  enqueue(`open ${request.view}`, { ...request, file });
 }
 
 function enqueue(kind, request) {
@@ -94,6 +99,7 @@ const stemOf = (view) => (names[view] ?? view).replace(/\.[^.]*$/, "");
 async function fileOf({ upload: key, sample }) {
   if (!sample) return files.get(key);
   const response = await fetch(`samples/${sample}`);
+  if (!response.ok) throw new Error(`The sample '${sample}' must be on this server but was not found (${response.status}); open a file of your own.`);
   return new File([await response.blob()], sample);
 }
 

@@ -4,8 +4,11 @@ import { loadKernel } from "./kernel.js";
 import { ImageView } from "./image_view.js";
 import { TableView } from "./table_view.js";
 
-const ready = loadKernel().then((settings) => ({ image: new ImageView(settings), table: new TableView() }));
-let previous = ready;
+const ready = loadKernel().then(
+  (settings) => ({ image: new ImageView(settings), table: new TableView() }),
+  (error) => { throw new Error(`The kernel did not load (${error.message}); reload the page.`); },
+);
+let previous = ready.catch(() => {}); // `answer` reports that the kernel did not load
 
 function post(message) {
   const shapes = {};

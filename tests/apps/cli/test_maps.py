@@ -104,12 +104,15 @@ def test_options_that_polygons_cannot_have(tmp_path):
         ([path, "--labels"], "polygons need a .gpkg or .geojson without --labels"),
         ([path, "--clusters"], "use meanshiftpp cluster, which writes them too"),
         ([path, "--space", "lab"], "--space lab has no effect on polygons"),
+        ([path, "--range", "dtype"], "--range has no effect on polygons; leave it out"),
+        ([path, "--measure", tmp_path / "m.csv"], "--measure has no effect on polygons"),
         ([tmp_path / "photo.png"], "must end in .tif or .tiff"),
     ]:
         status, _, err = run("segment", *arguments, "-o", out)
         assert status == 1
         assert expected in " ".join(err.split())
     assert not out.exists()
+    assert not (tmp_path / "m.csv").exists()
 
 
 def test_a_raster_without_a_reference_system(tmp_path):

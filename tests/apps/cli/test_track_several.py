@@ -119,10 +119,16 @@ def test_a_start_that_is_neither_a_frame_nor_a_time_is_an_error(frames, text):
     )
 
 
-def test_a_start_after_the_end_is_an_error(frames):
-    code, _, stderr = run(frames, *option(RED), "--json", "--start", 12)
+@pytest.mark.parametrize("text", ["12", "9" * 20, "9" * 400 + "s"])
+def test_a_start_after_the_end_is_an_error(frames, text):
+    code, _, stderr = run(frames, *option(RED), "--json", "--start", text)
     assert code == 1
-    assert "--start must be before the end of the video, 12 frames, got '12'" in stderr
+    assert f"--start must be before the end of the video, 12 frames, got '{text}'" in stderr
+
+
+def test_the_advice_about_a_missing_window_has_the_start(frames):
+    assert f"track {frames} --start 7 --first-frame" in run(frames, "--json", "--start", 7)[2]
+    assert f"track {frames} --first-frame" in run(frames, "--json", "--start", 0)[2]
 
 
 def test_times_are_parsed():

@@ -38,3 +38,12 @@ def test_an_identifier_of_many_rows_is_found(tab):
     file = io.BytesIO()
     np.save(file, np.column_stack([ids, rng.normal(size=(20_000, 2))]))
     assert tab.open("points.npy", file.getvalue())["axes"] == [1, 2]
+
+
+def test_the_command_selects_an_identifier_that_was_chosen(tab):
+    tab.open("table.csv", csv(id=ID, x=X))
+    tab.send(action="show", view="table", id=1, columns=["id", "x"], bandwidth=[9.0, 2.0])
+    code = tab.receive("clusters")["code"]
+    command = "meanshiftpp cluster table.csv --columns id,x -b 9.0,2.0 -o labels.csv"
+    assert code["cli"] == command
+    assert "open_points('table.csv').read()" in code["python"]

@@ -47,6 +47,9 @@ def _check_task(task: Task) -> None:
         raise InvalidInputError(
             "--clusters has no polygons here; use meanshiftpp cluster, which writes them too"
         )
+    pictures_only = {"--range": task.value_range, "--measure": task.measurements}
+    for option in (option for option, value in pictures_only.items() if value is not None):
+        raise InvalidInputError(f"{option} has no effect on polygons; leave it out")
     if task.options.get("space") is not None:
         raise InvalidInputError(
             f"--space {task.options['space']} has no effect on polygons, which compare bands; "

@@ -131,7 +131,7 @@ def track(
                 _write_first_frame(next(images), first_frame)
                 return
             if not windows:
-                _exit_without_window(video, clip)
+                _exit_without_window(video, clip, start if number else "")
             if not (output or csv or as_json):
                 raise typer.BadParameter(
                     "expected an output, got none; add -o OUT.mp4, --csv CSV or --json"
@@ -193,15 +193,16 @@ def _check_outputs(outputs: Outputs, first_frame: Path | None, video: str) -> No
         check_writable(path)
 
 
-def _exit_without_window(video: str, clip: Frames) -> NoReturn:
+def _exit_without_window(video: str, clip: Frames, start: str) -> NoReturn:
     width, height = clip.size
+    option = f" --start {start}" if start else ""
     x, y, w, h = width // 3, height // 3, width // 6, height // 6
     print_stderr(
         "error: --window is missing: where is the object in the first frame of "
         f"{video}, {width} x {height} pixels?\n"
         f"  Pass its left and top edge, width and height, such as --window {x},{y},{w},{h}\n"
         "  To find them, write the first frame with rulers: "
-        f"meanshiftpp track {video} --first-frame first.png"
+        f"meanshiftpp track {video}{option} --first-frame first.png"
     )
     raise typer.Exit(2)
 

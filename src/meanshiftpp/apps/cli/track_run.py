@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -113,7 +114,8 @@ def frames_from(
 ) -> tuple[int, Iterator[NDArray[np.uint8]]]:
     """Return the number of the first frame, and the frames from there on."""
     value, is_time = start
-    first = math.floor(value * float(clip.fps) + 0.5) if is_time else int(value)
+    nearest = value * float(clip.fps) + 0.5 if is_time else value
+    first = math.floor(min(nearest, sys.maxsize))
     frames = islice(iter(clip), first, None)
     frame = next(frames, None)
     if frame is None:
@@ -176,10 +178,12 @@ def _track(
     summary: Summary,
 ) -> Iterator[Found]:
     """Yield the results of each frame, and add them to the summary; the first are the windows."""
+    from meanshiftpp.tracking.tracker import update_trackers
+
     for number, frame in enumerate(frames, summary.start):
         if summary.frames:
             begin = perf_counter()
-            results = [tracker.update(frame) for tracker in trackers]
+            results = update_trackers(trackers, frame)
             summary.seconds += perf_counter() - begin
         else:
             if (frame == frame[..., :1]).all():

@@ -13,6 +13,7 @@ from meanshiftpp.images.levels import ValueRange
 from meanshiftpp.images.segmentation import Hierarchy, hierarchy, piece_size, segment
 
 CONTRAST_LIMITS = "contrast limits"
+_PLACEMENT = ("scale", "translate", "rotate", "shear", "affine", "units")
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class LayerSegmenter:
 
 def placement(layer: Any) -> dict[str, Any]:
     """Return the arguments that place a labels layer upon an image layer of the same data."""
-    found = {name: getattr(layer, name, None) for name in ("scale", "translate", "units")}
+    found = {name: getattr(layer, name, None) for name in _PLACEMENT}
     return {name: value for name, value in found.items() if value is not None}
 
 

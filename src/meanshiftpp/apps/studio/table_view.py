@@ -329,7 +329,8 @@ def _code(
 ) -> dict[str, str]:
     """Return Python code and a command line that compute the same labels.
 
-    Without a bandwidth `h`, clusters are joined with a strictness, which is 1 by default.
+    Without a bandwidth `h`, clusters are joined with a strictness, which is 1 by default. Only
+    the command line leaves out identifiers and constants, so it always names the columns.
     """
     selection = "" if columns == all_columns else f", {list(columns)!r}"
     parameters, options = "", []
@@ -343,8 +344,5 @@ def _code(
         f"points = open_points({source.name!r}{selection}).read()\n"
         f"labels = MeanShiftPP({parameters}).fit_predict(points)"
     )
-    command = ["meanshiftpp", "cluster", source.name]
-    if selection:
-        command += ["--columns", ",".join(columns)]
-    command += [*options, "-o", "labels.csv"]
-    return {"python": python, "cli": shlex.join(command)}
+    command = ["meanshiftpp", "cluster", source.name, "--columns", ",".join(columns)]
+    return {"python": python, "cli": shlex.join([*command, *options, "-o", "labels.csv"])}
