@@ -14,7 +14,7 @@ from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.ground import Ground
 from meanshiftpp.io.polygons import STRIPE_PIXELS, Piece, Stripe, trace
-from meanshiftpp.io.rasters import RasterSource
+from meanshiftpp.io.rasters import RasterSource, reading_raster
 from meanshiftpp.io.vectors import BATCH, Features, check_vectors, field_names, write_features
 
 Labels = Callable[[Any], NDArray[np.int32]]  # of the pixels in a window; negative for none
@@ -45,16 +45,18 @@ class Scene:
         self.shape = (int(raster.height), int(raster.width))
 
     def window(self, rows: tuple[int, int], columns: tuple[int, int]) -> Any:
-        """Return the window of some rows and columns, of each the first and the one after it."""
+        """Return the window of a range of rows and a range of columns."""
         window = need("rasterio.windows", "maps").Window
         return window(columns[0], rows[0], columns[1] - columns[0], rows[1] - rows[0])
 
     def read(self, window: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the bands of a window, with channels last, and where all have data."""
-        values, mask = self.source.read_window(window)
+        with reading_raster(self.source.paths[0]):
+            values, mask = self.source.read_window(window)
         inside = np.ones(len(values), bool) if mask is None else mask
         if values.dtype.kind == "f":
             inside = inside & np.isfinite(values).all(axis=1)
+        values = values[:, : len(self.source.columns)]  # without columns of conditions and weights
         shape = (window.height, window.width)
         return values.reshape(*shape, -1), inside.reshape(shape)
 

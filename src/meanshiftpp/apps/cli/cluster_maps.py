@@ -51,7 +51,8 @@ class MapOutput:
         """Write the map, and return the number of its features in words."""
         if self._scene is not None:
             return pluralize(self._write_polygons(self._scene, labels), "polygon")
-        centers = np.asarray(summary.centers).reshape(summary.clusters, -1)
+        centers = np.asarray(summary.centers, np.float64)
+        centers = centers.reshape(summary.clusters, len(summary.columns))
         if not self._hulls:
             return pluralize(self._clusters.write_centers(centers, summary.sizes), "point")
         n = self._clusters.write_hulls(centers, summary.sizes, label)
