@@ -31,6 +31,14 @@ def is_untyped(arrow_type: Any) -> bool:
     return bool(types.is_null(arrow_type))
 
 
+def is_text(arrow_type: Any) -> bool:
+    """Return whether an Arrow type holds texts, also as a dictionary."""
+    from pyarrow import types
+
+    kind = arrow_type.value_type if types.is_dictionary(arrow_type) else arrow_type
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
 class Memory:
     """Memory for arrays of about one size, which is used again when no array refers to it.
 
