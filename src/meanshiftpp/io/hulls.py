@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.columns import unique_names
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.ground import square_degree
 from meanshiftpp.io.positions import Position, find_position, reference_system
 from meanshiftpp.io.sources import Source
-from meanshiftpp.io.vectors import Features, check_vectors, field_names, write_features
+from meanshiftpp.io.vectors import Features, check_vectors, write_features
 
 LabelPoints = Callable[[NDArray[Any]], NDArray[np.int32]]
 
@@ -82,7 +83,7 @@ class ClusterMap:
                     self._grow(hulls, centers, chunk.points, label(chunk.points))
         has_area = shapely.area(hulls) > 0
         columns = self._columns(centers, sizes)
-        area = field_names(["area"], columns)[0]
+        area = unique_names(["area"], columns)[0]
         columns = {**columns, area: self._areas(hulls)}
         columns = {name: values[has_area] for name, values in columns.items()}
         return self._write("Polygon", shapely.orient_polygons(hulls[has_area]), columns)
@@ -117,7 +118,7 @@ class ClusterMap:
         }
         values = centers.copy()
         values[:, self.position.x] = self._signed(values[:, self.position.x])
-        names = field_names(self.source.columns, columns)
+        names = unique_names(self.source.columns, columns)
         return columns | {name: values[:, j].copy() for j, name in enumerate(names)}
 
     def _signed(self, longitude: NDArray[np.float64]) -> NDArray[np.float64]:

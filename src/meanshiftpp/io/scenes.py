@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.columns import unique_names
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.ground import Ground
 from meanshiftpp.io.polygons import STRIPE_PIXELS, Piece, Stripe, trace
 from meanshiftpp.io.rasters import RasterSource, reading_raster
-from meanshiftpp.io.vectors import BATCH, Features, check_vectors, field_names, write_features
+from meanshiftpp.io.vectors import BATCH, Features, check_vectors, write_features
 
 Labels = Callable[[Any], NDArray[np.int32]]  # of the pixels in a window; negative for none
 
@@ -75,7 +76,7 @@ def write_polygons(path: Path, scene: Scene, labels: Labels) -> int:
     square metres if the scene has a reference system.
     """
     pieces = trace(_labelled_stripes(scene, labels))
-    names = field_names(f"mean_{name}" for name in scene.source.columns)
+    names = unique_names(f"mean_{name}" for name in scene.source.columns)
     batches = _features(pieces, names, scene.ground)
     return write_features(path, batches, kind="Polygon", crs=scene.ground.crs)
 

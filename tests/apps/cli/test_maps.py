@@ -141,7 +141,11 @@ def test_a_raster_without_a_reference_system(tmp_path):
     assert geopandas.read_file(tmp_path / "a.gpkg").crs is None
     status, _, err = run("segment", path, "-o", tmp_path / "a.geojson")
     assert status == 0
-    assert "the reference system is unknown" in err
+    assert err.count("the reference system is unknown") == 1
+    (tmp_path / "a.csv").write_text("x,y\n0.5,0.5\n1.5,0.5\n9.5,9.5\n")
+    status, _, err = run("cluster", tmp_path / "a.csv", "-b", 2, "-o", tmp_path / "a.geojson")
+    assert status == 0
+    assert err.count("the reference system is unknown") == 1
 
 
 # -- clusters of points ------------------------------------------------------------------------
