@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -115,7 +116,7 @@ def _write_geopackage(
                     append=file.exists(),
                 )
             n += len(batch)
-        file.replace(target)
+        shutil.copyfile(file, target)  # keeps the owner and mode of the target
     return n
 
 
