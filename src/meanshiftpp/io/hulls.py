@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from meanshiftpp._support.columns import unique_names
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.ground import square_degree
+from meanshiftpp.io.ground import square_units
 from meanshiftpp.io.positions import Position, find_position, reference_system
-from meanshiftpp.io.sources import Source
+from meanshiftpp.io.sources import LabelPoints, Source
 from meanshiftpp.io.vectors import Features, check_vectors, write_features
-
-LabelPoints = Callable[[NDArray[Any]], NDArray[np.int32]]
 
 
 @dataclass(frozen=True)
@@ -129,12 +127,9 @@ class ClusterMap:
 
     def _areas(self, hulls: NDArray[Any]) -> NDArray[np.float64]:
         """Return areas in square metres, or in squared units without a reference system."""
-        shapely, areas = need("shapely", "maps"), need("shapely", "maps").area(hulls)
-        if self.crs is not None and self.crs.is_geographic:
-            return np.asarray(areas * square_degree(shapely.get_y(shapely.centroid(hulls))))
-        if self.crs is not None and self.crs.is_projected:
-            return np.asarray(areas * float(self.crs.linear_units_factor[1]) ** 2)
-        return np.asarray(areas)
+        shapely = need("shapely", "maps")
+        latitude = shapely.get_y(shapely.centroid(hulls))
+        return np.asarray(shapely.area(hulls) * square_units(self.crs, latitude))
 
     def _write(self, kind: str, geometries: NDArray[Any], columns: dict[str, NDArray[Any]]) -> int:
         features = Features(geometries, columns)

@@ -23,6 +23,7 @@ from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_readable
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io.rows import NO_LABEL
 from meanshiftpp.io.sources import (
     LabelWriter,
     Source,
@@ -33,7 +34,6 @@ from meanshiftpp.io.sources import (
 )
 
 FORMATS = (".tif", ".tiff")
-NO_LABEL = -1
 CACHE_MB = 64  # of blocks that GDAL keeps; its default grows with the memory of the machine
 
 

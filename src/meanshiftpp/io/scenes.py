@@ -18,7 +18,7 @@ from meanshiftpp.io.polygons import STRIPE_PIXELS, Piece, Stripe, trace
 from meanshiftpp.io.rasters import RasterSource, reading_raster
 from meanshiftpp.io.vectors import BATCH, Features, check_vectors, write_features
 
-Labels = Callable[[Any], NDArray[np.int32]]  # of the pixels in a window; negative for none
+WindowLabels = Callable[[Any], NDArray[np.int32]]  # of the pixels in a window; negative for none
 
 
 class Scene:
@@ -69,7 +69,7 @@ class Scene:
             yield self.window((row, min(row + step, height)), (0, width))
 
 
-def write_polygons(path: Path, scene: Scene, labels: Labels) -> int:
+def write_polygons(path: Path, scene: Scene, labels: WindowLabels) -> int:
     """Write a polygon for each connected piece of a label, and return their number.
 
     The columns are `label`, `area` and the mean of each band, `mean_` and its name. The area is in
@@ -87,7 +87,7 @@ def check_polygons(path: Path, scene: Scene) -> None:
     check_vectors(path, scene.ground.crs)
 
 
-def _labelled_stripes(scene: Scene, labels: Labels) -> Iterator[Stripe]:
+def _labelled_stripes(scene: Scene, labels: WindowLabels) -> Iterator[Stripe]:
     for window in scene.stripes():
         values, inside = scene.read(window)
         areas = scene.ground.pixel_areas(window.row_off, inside.shape)

@@ -8,7 +8,7 @@ a label for each point.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +26,7 @@ from meanshiftpp.io.selection import Where
 
 CHUNK_BYTES = 1 << 24  # of the points of a chunk: small, but worth setting up tables of sums for
 MIN_ROWS, MAX_ROWS = 1 << 12, 1 << 21  # of a chunk
+LabelPoints = Callable[[NDArray[Any]], NDArray[np.int32]]  # the labels of points
 _SAMPLE_POSITIONS = 32  # places in a large file from which a sample is read
 
 

@@ -25,7 +25,7 @@ from meanshiftpp.images.bands import SAMPLE, BandAxes
 from meanshiftpp.images.pixels import read_pixels
 from meanshiftpp.images.segmentation import Hierarchy, level_of, merge_regions
 from meanshiftpp.io.rasters import CACHE_MB, allowing_no_georeference
-from meanshiftpp.io.scenes import Labels, Scene
+from meanshiftpp.io.scenes import Scene, WindowLabels
 
 WHOLE_PIXELS = 1 << 24
 TILE, STRIP = 2048, 256  # side of a tile, and width of a strip across a seam, in pixels
@@ -47,7 +47,7 @@ class RegionOptions:
 @contextmanager
 def scene_regions(
     scene: Scene, options: RegionOptions, near: Path, advance: Callable[[], None] = lambda: None
-) -> Iterator[tuple[Labels, int]]:
+) -> Iterator[tuple[WindowLabels, int]]:
     """Segment a scene; yield a function that returns labels of a window, and their number.
 
     Labels begin at 1, in order of decreasing size. Those of a large scene are in a temporary file
@@ -139,12 +139,13 @@ def _sample(scene: Scene) -> NDArray[Any]:
     """Return pixels with data from all over the scene, or from the first stripe that has any."""
     with suppress(InvalidInputError):  # if no row of the sample has data; the stripes may have
         sample = scene.source.sample(SAMPLE)[0]
-        if len(sample := sample[np.isfinite(sample).all(axis=1)]):
-            return sample
+        finite = np.isfinite(sample).all(axis=1)
+        if finite.any():
+            return np.asarray(sample[finite])
     for window in scene.stripes():
         values, inside = scene.read(window)
         if inside.any():
-            return values[inside]
+            return np.asarray(values[inside])
     raise _no_data(scene)
 
 

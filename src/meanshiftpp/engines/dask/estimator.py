@@ -169,7 +169,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
     def score(self, X: Any, y: object = None, sample_weight: Any = None) -> float:
         """Return the mean log density at points in memory, as `meanshiftpp.MeanShiftPP` does."""
         _check_in_memory(X, sample_weight)
-        return super().score(X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def describe(self, X: Any, sample_weight: Any = None) -> Any:
         """Describe the clusters of points in memory, as `meanshiftpp.MeanShiftPP` does."""
