@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import stat
 import threading
 from collections.abc import Callable
@@ -15,17 +16,21 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import rasterio
+import shapely
 from tests.apps.cli.command_line import run
 
 from meanshiftpp import Grid, seek
 from meanshiftpp.apps.cli.cluster_profile import write_centers
+from meanshiftpp.apps.cli.segment_measure import Measurements
 from meanshiftpp.apps.cli.sweep import _draw
 from meanshiftpp.apps.cli.track_run import Found, _table
 from meanshiftpp.bandwidth.sweep import sweep
 from meanshiftpp.core.profile import profile_of_grid
 from meanshiftpp.errors import FileAccessError
 from meanshiftpp.images import picture
+from meanshiftpp.images.picture import Picture
 from meanshiftpp.io.checkpoint import Checkpoint
+from meanshiftpp.io.vectors import Features, write_features
 from meanshiftpp.stream import open_points, write_labels
 from meanshiftpp.video import write_frames
 
@@ -89,6 +94,21 @@ def write_profiles(path: Path, folder: Path) -> None:
     write_centers(path, profile_of_grid(seek(Grid.from_points(POINTS, 0.2))), ["x", "y", "z"])
 
 
+def write_map(path: Path, folder: Path) -> None:
+    points = shapely.points(POINTS[:, :2])
+    batch = Features(points, {"label": LABELS})
+    write_features(path, [batch], kind="Point", crs=rasterio.crs.CRS.from_epsg(4326))
+
+
+def write_measurements(path: Path, folder: Path) -> None:
+    table = Measurements(path)
+    values = np.zeros((15, 20, 1), np.uint8)
+    table.add(
+        folder / "in.tif", np.arange(1, N + 1, dtype=np.int32).reshape(15, 20), Picture(values)
+    )
+    table.write()
+
+
 WRITERS: dict[str, Callable[[Path, Path], None]] = {
     "o.grid": write_grid,
     "o.checkpoint": write_checkpoint,
@@ -111,6 +131,9 @@ WRITERS: dict[str, Callable[[Path, Path], None]] = {
     "lines.csv": write_lines,
     "centers.csv": write_profiles,
     "centers.parquet": write_profiles,
+    "map.gpkg": write_map,
+    "map.geojson": write_map,
+    "measure.csv": write_measurements,
 }
 each_writer = pytest.mark.parametrize(("name", "write"), WRITERS.items(), ids=list(WRITERS))
 
@@ -205,10 +228,11 @@ def test_a_pipe_receives_the_whole_content_or_is_refused(out, inputs, name, writ
         reader.start()
         write(out / name, inputs)
         reader.join()
-        other = out / f"again-{name}"
+        other = out / "again" / name  # some files contain their name
+        other.parent.mkdir()
         write(other, inputs)
         regular = other.read_bytes()
-        other.unlink()
+        shutil.rmtree(other.parent)
         assert len(received[0]) == len(regular)
         assert received[0][:8] == regular[:8]
     assert stat.S_ISFIFO((out / name).stat().st_mode)

@@ -68,3 +68,14 @@ def test_names_of_columns_stay_apart():
     names = list(found.table(["size", "x"]))
     assert names[:5] == ["label", "cluster_size", "share", "size", "x"]
     assert names[5:] == ["size_mean", "size_std", "x_mean", "x_std"]
+    names = list(found.table(["x", "x_mean"]))
+    assert names[3:] == ["x", "x_mean", "x_mean_2", "x_std", "x_mean_mean", "x_mean_std"]
+    assert list(found.table(["size", "cluster_size"]))[:2] == ["label", "cluster_size_2"]
+    assert list(found.table(["x", "X"]))[3:] == ["x", "X", "x_mean", "x_std", "X_mean", "X_std"]
+
+
+def test_a_cluster_without_points_has_no_extremes():
+    modes = seek(Grid.from_points([[0.5], [9.5]], 1.0))
+    found = profile_of_points(modes, np.array([[9.5]]), np.array([1], np.int32), extremes=True)
+    assert_allclose(found.lows, [[np.nan], [9.5]])
+    assert_allclose(found.highs, [[np.nan], [9.5]])

@@ -1,5 +1,7 @@
 """The score for held-out points, and the description of clusters."""
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,6 +9,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from meanshiftpp import GridDensity, MeanShiftPP
+from meanshiftpp.dask import MeanShiftPP as LazyMeanShiftPP
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators.evaluation import _log_density
 
@@ -48,6 +51,17 @@ def test_an_outlier_has_a_finite_score_and_weights_count():
     assert model.score(pair, sample_weight=[3, 1]) == pytest.approx((3 * high + low) / 4)
     with pytest.raises(InvalidInputError, match="is NaN"):
         model.score([[np.nan, 0.0]])
+
+
+@pytest.mark.filterwarnings("error")
+def test_dask_collections_are_evaluated_in_memory():
+    model, single = LazyMeanShiftPP(1.0).fit(da.from_array(X)), MeanShiftPP(1.0).fit(X)
+    assert model.score(X) == single.score(X)
+    assert model.describe(X)["x0_max"].tolist() == single.describe(X)["x0_max"].tolist()
+    for collection in (da.from_array(X), dd.from_pandas(pd.DataFrame(X), npartitions=2)):
+        for method in (model.score, model.describe):
+            with pytest.raises(InvalidInputError, match=r"points in memory.*pass X.compute\(\)"):
+                method(collection)
 
 
 def test_a_description_has_the_type_of_the_table():

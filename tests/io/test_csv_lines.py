@@ -26,7 +26,9 @@ def written(tmp_path, content, missing="error", name="in.csv", columns=("x",)):
     ("content", "expected"),
     [
         (b"id,x\n007,1.50\n8,2e0\n", b"id,x,label\n007,1.50,0\n8,2e0,1\n"),
-        (b"id,x\r\n7,1\r\n8,2", b"id,x,label\r\n7,1,0\r\n8,2,1\n"),
+        (b"id,x\r\n7,1\r\n8,2", b"id,x,label\r\n7,1,0\r\n8,2,1"),
+        (b"id,x\r7,1\r8,2\r", b"id,x,label\r7,1,0\r8,2,1\r"),
+        (b"id,x\n7,1\r\n8,2\n", b"id,x,label\n7,1,0\r\n8,2,1\n"),
         (b'"a b",x\n"say ""hi""",1\nplain,2\n', b'"a b",x,label\n"say ""hi""",1,0\nplain,2,1\n'),
         (b'x,t\n1,"two\nlines"\n2,"a,b"\n', b'x,t,label\n1,"two\nlines",0\n2,"a,b",1\n'),
         (b'x,t\n1,5" wide\n2,"q"\n', b'x,t,label\n1,5" wide,0\n2,"q",1\n'),

@@ -20,6 +20,8 @@ IDS = np.random.default_rng(0).permutation(N) + 100_000
         (IDS * 1.0, Kind.identifier),
         (IDS**3, Kind.identifier),  # far apart, but in many rows
         ([1, 2, 3, 4], Kind.identifier),
+        (2**60 + np.arange(N), Kind.identifier),  # float64 would round them to one value
+        (2**60 + np.arange(N) % 9, None),
         ([1, 200, 40, 77], None),  # ages of four people
         ([*range(N), 3], None),
         (np.arange(N) / 8, None),
@@ -49,6 +51,14 @@ def test_a_later_chunk_decides(tmp_path, monkeypatch):
         "last": Kind.flag,
         "same": Kind.constant,
     }
+
+
+def test_large_identifiers_of_later_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 64)
+    ids = 2**60 + np.arange(9000)
+    pq.write_table(pa.table({"id": ids, "most": [*ids[:-1], 2**60]}), tmp_path / "t.parquet")
+    kinds = kinds_of_columns(open_points(tmp_path / "t.parquet"))
+    assert kinds == {"id": Kind.identifier}
 
 
 def test_some_columns_always_remain():

@@ -18,7 +18,7 @@ from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.ground import Ground
 from meanshiftpp.io.rasters import RasterSource
 from meanshiftpp.io.scenes import Scene, write_polygons
-from meanshiftpp.io.tiles import RegionOptions, scene_regions, tile_count
+from meanshiftpp.io.tiles import RegionOptions, _label_file, scene_regions, tile_count
 
 UTM = {"crs": "EPSG:32633", "transform": rasterio.Affine(10, 0, 500_000, 0, -10, 5_000_000)}
 ROTATED = {"crs": "EPSG:32633", "transform": rasterio.Affine(8, 5, 5e5, 5, -8, 5e6)}
@@ -127,13 +127,31 @@ def test_options_reach_the_tiles(tmp_path, monkeypatch, small_tiles):
         pass
 
 
-def test_a_scene_without_data(tmp_path, small_tiles):
-    place = scene(tmp_path / "a.tif", np.zeros((1, 60, 70), np.uint8), nodata=0)
+@pytest.mark.parametrize("value", [0, np.nan], ids=["no data", "NaN"])
+@pytest.mark.parametrize("pixels", [1, 1 << 24], ids=["tiles", "whole"])
+def test_a_scene_without_data(tmp_path, small_tiles, monkeypatch, value, pixels):
+    monkeypatch.setattr("meanshiftpp.io.tiles.WHOLE_PIXELS", pixels)
+    place = scene(tmp_path / "a.tif", np.full((2, 60, 70), value, np.float32), nodata=0)
     with (
-        pytest.raises(InvalidInputError, match="has no"),
+        pytest.raises(InvalidInputError, match="has no pixel with data"),
         scene_regions(place, RegionOptions(), tmp_path / "a.gpkg"),
     ):
         pass
+
+
+def test_a_sample_without_data_does_not_hide_the_regions(tmp_path, small_tiles, monkeypatch):
+    place = scene(tmp_path / "a.tif", bands())
+    nothing = np.full((1, 4), np.nan)
+    monkeypatch.setattr(place.source, "sample", lambda size: (nothing, 1.0))
+    with scene_regions(place, RegionOptions(), tmp_path / "a.gpkg") as (_, n):
+        assert n == 3
+
+
+def test_a_label_file_that_cannot_be_opened_leaves_no_environment(tmp_path):
+    place = scene(tmp_path / "a.tif", bands())
+    with pytest.raises(rasterio.errors.RasterioIOError), _label_file(tmp_path / "b" / "c", place):
+        pass
+    assert not rasterio.env.hasenv()
 
 
 def test_ground_control_points_are_an_error(tmp_path):

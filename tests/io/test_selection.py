@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 import pytest
 from tests.helpers import fit_labels
 
 from meanshiftpp import seek
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
+from meanshiftpp.io.features import Kind, kinds_of_columns
 from meanshiftpp.io.selection import Condition, Where
 from meanshiftpp.io.streams import build_grid, open_points, write_labels
 
@@ -110,6 +113,47 @@ def test_missing_values_and_conditions(tmp_path, X):
         assert len(open_points(tmp_path / "out.parquet").read()) == n
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.parquet", "dictionary", "large"])
+def test_missing_texts_satisfy_no_condition(tmp_path, name):
+    pa = pytest.importorskip("pyarrow")
+    texts = pa.array(["oak", None, "elm", "", "oak"])
+    path = tmp_path / (name if "." in name else "a.parquet")
+    if "csv" in name:
+        with pa.output_stream(str(path)) as file:  # compresses because of the suffix
+            file.write(b'x,kind\n0,oak\n1,\n2,elm\n3,""\n4,oak\n')
+    else:
+        kinds = {"dictionary": texts.dictionary_encode(), "large": texts.cast(pa.large_string())}
+        data = pa.table({"x": range(5), "kind": kinds.get(name, texts)})
+        pytest.importorskip("pyarrow.parquet").write_table(data, path)
+    empty = [] if "csv" in name else [3]  # a .csv has no empty texts
+    for where, expected in [
+        ("kind == 'oak'", [0, 4]),
+        ("kind != 'oak'", [2, *empty]),
+        ("kind <= 'elm'", [2, *empty]),
+        ("kind > 'elm'", [0, 4]),
+    ]:
+        assert open_points(path, ["x"], where=where).read().ravel().tolist() == expected
+
+
+def test_kinds_of_columns_are_those_of_the_selected_rows(tmp_path):
+    lines = [f"{'a' if i % 2 else 'b'},{i % 2},{i % 2 * 9 + i // 50},{i / 7}" for i in range(100)]
+    (tmp_path / "a.csv").write_text("group,flag,n,x\n" + "\n".join(lines) + "\n")
+    for where, expected in [
+        ("group == 'a'", {"flag": Kind.constant}),
+        ("flag == 0", {"flag": Kind.constant, "n": Kind.flag}),
+        ("x >= 0", {"flag": Kind.flag}),
+    ]:
+        assert kinds_of_columns(open_points(tmp_path / "a.csv", where=where)) == expected
+
+
+def test_a_column_that_is_read_for_several_reasons_counts_once(tmp_path, X):
+    write_table(tmp_path / "a.parquet", table(X))
+    source = open_points(tmp_path / "a.parquet", ["x", "y", "w"])
+    for where in ("x > 0", "w > 0"):
+        both = open_points(tmp_path / "a.parquet", ["x", "y"], weight="w", where=where)
+        assert both.nbytes == source.nbytes
+
+
 def test_pixels(tmp_path):
     rasterio = pytest.importorskip("rasterio")
     values = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
@@ -140,7 +184,23 @@ def test_a_checkpoint_of_other_rows_is_an_error(tmp_path, X):
 
 
 @pytest.mark.parametrize(
-    "where", ["", "x0", "x0 >", "> 3", "x0 > b", "x0 > 1 or x1 > b", "f(x0) == g()", 3, "x0 in 3"]
+    "where",
+    [
+        "",
+        "x0",
+        "x0 >",
+        "> 3",
+        "x0 > b",
+        "x0 > 1 or x1 > b",
+        "f(x0) == g()",
+        3,
+        "x0 in 3",
+        "name == 'Oslo",
+        'name == "Oslo',
+        "name == Oslo'",
+        "name == '",
+        "a == 'b\"",
+    ],
 )
 def test_other_texts_are_errors(tmp_path, where):
     np.save(tmp_path / "a.npy", np.zeros((3, 2)))
@@ -151,6 +211,9 @@ def test_other_texts_are_errors(tmp_path, where):
 def test_columns_that_do_not_exist_or_hold_another_type(tmp_path, X):
     write_table(tmp_path / "a.parquet", table(X))
     np.save(tmp_path / "a.npy", X)
+    pa = pytest.importorskip("pyarrow")
+    types = pa.table({"x": [1.0], "day": [date(2024, 1, 31)], "flag": [True]})
+    pytest.importorskip("pyarrow.parquet").write_table(types, tmp_path / "types.parquet")
     for name, where, expected in [
         ("a.npy", "q > 3", "has no column 'q'"),
         ("a.npy", "x0 == 'a'", "only tables have columns of text"),
@@ -158,6 +221,8 @@ def test_columns_that_do_not_exist_or_hold_another_type(tmp_path, X):
         ("a.parquet", "q == 'a'", "has no column 'q'"),
         ("a.parquet", "name > 3", "column 'name' holds"),
         ("a.parquet", "kind == 'a'", "a number to compare with column 'kind'"),
+        ("types.parquet", "day == '2024-01-31'", r"a column of text.*'day' holds date32"),
+        ("types.parquet", "flag == 'true'", "a column of text.*'flag' holds bool"),
     ]:
         with pytest.raises(InvalidInputError, match=expected):
             open_points(tmp_path / name, where=where)

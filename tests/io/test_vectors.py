@@ -10,8 +10,9 @@ import pytest
 import shapely
 from rasterio.crs import CRS
 
+from meanshiftpp._support.columns import unique_names
 from meanshiftpp.errors import FileAccessError, InvalidInputError
-from meanshiftpp.io.vectors import FORMATS, Features, MapWarning, field_names, write_features
+from meanshiftpp.io.vectors import FORMATS, Features, MapWarning, check_vectors, write_features
 
 LOCAL = CRS.from_wkt(
     'PROJCS["mine",GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],'
@@ -53,8 +54,10 @@ def test_longitude_and_latitude_need_no_member_crs(tmp_path):
 def test_an_unknown_reference_system_stays_unknown_in_a_geopackage(tmp_path):
     write_features(tmp_path / "a.gpkg", batches(), kind="Polygon")
     assert geopandas.read_file(tmp_path / "a.gpkg").crs is None
-    with pytest.warns(MapWarning, match=r"reference system is unknown.*write a \.gpkg"):
-        write_features(tmp_path / "a.geojson", batches(), kind="Polygon")
+    with pytest.warns(MapWarning, match=r"reference system is unknown.*write a \.gpkg") as found:
+        check_vectors(tmp_path / "a.geojson")
+    assert found[0].filename == __file__
+    write_features(tmp_path / "a.geojson", batches(), kind="Polygon")  # does not warn again
 
 
 def test_a_reference_system_without_a_code(tmp_path):
@@ -88,5 +91,5 @@ def test_an_error_leaves_the_old_file(tmp_path, suffix):
 
 
 def test_names_of_columns_differ_in_more_than_case():
-    assert field_names(["a", "A", "a"], ["label"]) == ["a", "A_2", "a_3"]
-    assert field_names(["Label", "size"], ["label", "size"]) == ["Label_2", "size_2"]
+    assert unique_names(["a", "A", "a"], ["label"]) == ["a", "A_2", "a_3"]
+    assert unique_names(["Label", "size"], ["label", "size"]) == ["Label_2", "size_2"]

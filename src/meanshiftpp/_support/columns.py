@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 from weakref import finalize
 
@@ -29,6 +30,14 @@ def is_untyped(arrow_type: Any) -> bool:
     from pyarrow import types
 
     return bool(types.is_null(arrow_type))
+
+
+def is_text(arrow_type: Any) -> bool:
+    """Return whether an Arrow type holds texts, also as a dictionary."""
+    from pyarrow import types
+
+    kind = arrow_type.value_type if types.is_dictionary(arrow_type) else arrow_type
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 class Memory:
@@ -68,6 +77,30 @@ def array_from_frame(frame: Any) -> NDArray[Any]:
     """
     arrays = [_frame_column(frame, j, name) for j, name in enumerate(frame.columns)]
     return _stack_columns(arrays) if arrays else np.empty((len(frame), 0))
+
+
+def unique_names(
+    names: Iterable[str], taken: Iterable[str] = (), *, key: Callable[[str], str] = str.lower
+) -> list[str]:
+    """Return names of columns that differ, also from those that are taken.
+
+    By default they differ in more than upper and lower case, as GDAL requires.
+
+    Examples
+    --------
+    >>> from meanshiftpp._support.columns import unique_names
+    >>> unique_names(["x", "X", "size"], taken=["size"])
+    ['x', 'X_2', 'size_2']
+    """
+    used, result = {key(name) for name in taken}, []
+    for name in names:
+        new, number = name, 1
+        while key(new) in used:
+            number += 1
+            new = f"{name}_{number}"
+        used.add(key(new))
+        result.append(new)
+    return result
 
 
 def check_exact(array: NDArray[Any], dtype: np.dtype[Any], column: int) -> None:

@@ -15,11 +15,12 @@ Temporary files of a process that was killed are removed by the next one that wr
 from __future__ import annotations
 
 import atexit
+import csv
 import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -36,6 +37,7 @@ __all__ = [
     "real_path",
     "scratch_folder",
     "suffix_of",
+    "write_rows",
 ]
 
 _SPECIAL = {
@@ -90,6 +92,19 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise
         except OSError as error:
             raise _access_error("write", path, error) from error
+
+
+def write_rows(
+    path: str | os.PathLike[str], names: Iterable[str], rows: Iterable[Iterable[object]]
+) -> None:
+    """Write a .csv atomically: a line of names, and a line for each row."""
+    with (
+        atomic_path(path) as target,
+        target.open("w", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows(rows)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._kernel import OFFSET_BITS
+from meanshiftpp._support.columns import unique_names
 from meanshiftpp._support.devices import to_host
 from meanshiftpp.core.modes import Modes
 
@@ -32,7 +33,8 @@ class Profile(NamedTuple):
     centers, means, spreads : ndarray of shape (k, d)
         The mode, the mean and the standard deviation of each feature.
     lows, highs : ndarray of shape (k, d) or None
-        The smallest and the largest value of each feature; None if they were not asked for.
+        The smallest and the largest value of each feature; None if they were not asked for. NaN
+        for a cluster without points.
     """
 
     weights: NDArray[np.float64]
@@ -47,18 +49,24 @@ class Profile(NamedTuple):
         """Return the columns of a table with a row for each cluster.
 
         The centre has the name of the feature; its other columns have suffixes such as `_std`. A
-        feature called label, size or share adds a prefix to the column of that name.
+        feature called label, size or share adds a prefix to the column of that name. Other names
+        that occur twice, such as `x_mean` of a feature and of the mean of `x`, are numbered.
         """
         own = (np.arange(len(self.weights)), self.weights, self.shares)
-        columns: dict[str, NDArray[Any]] = {
-            f"cluster_{name}" if name in names else name: column
-            for name, column in zip(("label", "size", "share"), own, strict=True)
-        }
+        own_names = (f"cluster_{n}" if n in names else n for n in ("label", "size", "share"))
+        columns: dict[str, NDArray[Any]] = dict(
+            zip(unique_names(own_names, names, key=str), own, strict=True)
+        )
         columns |= dict(zip(names, self.centers.T, strict=True))
         parts = {"mean": self.means, "std": self.spreads, "min": self.lows, "max": self.highs}
-        for j, name in enumerate(names):
-            columns |= {f"{name}_{k}": part[:, j] for k, part in parts.items() if part is not None}
-        return columns
+        described = {
+            f"{name}_{k}": part[:, j]
+            for j, name in enumerate(names)
+            for k, part in parts.items()
+            if part is not None
+        }
+        free = unique_names(described, columns, key=str)
+        return columns | dict(zip(free, described.values(), strict=True))
 
 
 def profile_of_points(
@@ -89,6 +97,8 @@ def profile_of_points(
         if extremes:
             np.minimum.at(lows[:, j], label, offset)
             np.maximum.at(highs[:, j], label, offset)
+    empty = np.bincount(label, minlength=k) == 0
+    lows[empty] = highs[empty] = np.nan
     total = weight.sum()
     shares = sums / (total if total > 0 else 1)
     limits = (centers + lows, centers + highs) if extremes else ()

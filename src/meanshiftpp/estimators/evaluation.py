@@ -74,7 +74,8 @@ class Evaluation:
         table : DataFrame or dict of ndarray
             A row for each cluster, the heaviest first: label, size, share, the centre of each
             feature under its name, and its mean, standard deviation, minimum and maximum with the
-            suffixes _mean, _std, _min and _max. A data frame of pandas or polars if `X` is one.
+            suffixes _mean, _std, _min and _max; minimum and maximum of a cluster without points
+            are NaN. A data frame of pandas or polars if `X` is one.
         """
         labels = to_host(self.predict(X))
         points = checked_points(self, X, reset=False)
@@ -131,6 +132,6 @@ def _table(
     names = [str(name) for name in X.columns] if module in _FRAMES else None
     columns = found.table(names or [f"x{j}" for j in range(points.shape[1])])
     if weight is None:
-        size = next(name for name in columns if name in ("size", "cluster_size"))
+        size = [*columns][1]  # or cluster_size, next to a feature of that name
         columns[size] = columns[size].astype(np.int64)
     return need(module, module).DataFrame(columns) if module in _FRAMES else columns

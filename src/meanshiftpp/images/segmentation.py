@@ -122,7 +122,7 @@ def segment(
             value_range=value_range,
             start_label=start_label,
             n_threads=n_threads,
-            max_level=_level(detail) if n_regions is None else math.inf,
+            max_level=level_of(detail) if n_regions is None else math.inf,
             min_size=min_size,
         )
         return tree.cut(detail, regions=n_regions, min_size=min_size)
@@ -274,7 +274,7 @@ class Hierarchy:
 
     def n_regions(self, detail: float = 1.0) -> int:
         """Count the regions at a level of detail, without labelling the image."""
-        return self._tree.count(_level(detail) * self._level_factor)
+        return self._tree.count(level_of(detail) * self._level_factor)
 
 
 def quantize(
@@ -454,7 +454,7 @@ def _label_image(labels: NDArray[np.int32], pixels: Pixels, start_label: int) ->
     return labels.reshape(pixels.shape)
 
 
-def _level(detail: float) -> float:
+def level_of(detail: float) -> float:
     """Return the contrast up to which borders are merged; it is 1 for the default detail."""
     return 1.0 / as_positive(detail, "detail")
 

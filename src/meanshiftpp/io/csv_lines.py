@@ -65,9 +65,9 @@ def _appended(lines: list[bytes], texts: list[bytes]) -> bytes:
     whole = b"".join(lines)
     if b"\r" not in whole and whole.endswith(b"\n"):  # most files
         return b"\n".join([*map(add, map(_WITHOUT_END, lines), texts), b""])
-    ends = [b"\r\n" if line.endswith(b"\r\n") else b"\n" for line in lines]
-    parts = zip(lines, texts, ends, strict=True)
-    return b"".join([line.rstrip(b"\r\n") + text + end for line, text, end in parts])
+    bare = [line.rstrip(b"\r\n") for line in lines]
+    parts = zip(lines, bare, texts, strict=True)
+    return b"".join([record + text + line[len(record) :] for line, record, text in parts])
 
 
 def _blocks(paths: Sequence[Path]) -> Iterator[list[bytes]]:
@@ -75,19 +75,24 @@ def _blocks(paths: Sequence[Path]) -> Iterator[list[bytes]]:
     for number, path in enumerate(paths):
         header = number > 0
         with need("pyarrow", "io").input_stream(str(path)) as file:  # decompresses a .csv.gz
-            for lines in _blocks_of(file):
+            for lines in _blocks_of(file, is_last=number == len(paths) - 1):
                 yield lines[1:] if header else lines
                 header = header and not lines
 
 
-def _blocks_of(file: Any) -> Iterator[list[bytes]]:
-    """Yield the records of a file with their line ends, without empty lines."""
+def _blocks_of(file: Any, *, is_last: bool) -> Iterator[list[bytes]]:
+    """Yield the records of a file with their line ends, without empty lines.
+
+    Only the last record of the last file may have no line end.
+    """
     rest = b""
     while block := file.read(_BLOCK):
         lines = _divide(rest + block)
         # The last record may continue, and \r may be the first half of a line end.
         rest = lines.pop()
         yield _without_empty(lines)
+    if not is_last and not rest.endswith((b"\n", b"\r")):
+        rest += b"\n"
     yield _without_empty(_divide(rest))
 
 

@@ -6,6 +6,7 @@ user selects it. A flag of 0 and 1 is a feature, but it divides every cluster.
 
 from __future__ import annotations
 
+import math
 from contextlib import closing
 from enum import StrEnum
 from itertools import islice
@@ -41,9 +42,9 @@ class _Evidence:
     """The values of a column seen so far, chunk by chunk."""
 
     def __init__(self) -> None:
-        self._low, self._high, self._rows = np.inf, -np.inf, 0
+        self._low, self._high, self._rows = math.inf, -math.inf, 0
         self._flags, self._differ = True, True
-        self._seen: NDArray[Any] = np.empty(0)
+        self._seen: list[NDArray[Any]] = []
 
     def add(self, values: NDArray[Any]) -> None:
         """Add the values of a chunk; missing values do not count."""
@@ -51,15 +52,16 @@ class _Evidence:
             values = values[~np.isnan(values)]
         if not len(values):
             return
-        self._low = min(self._low, float(values.min()))
-        self._high = max(self._high, float(values.max()))
+        # Whole numbers stay int: float64 would round large identifiers to one value.
+        self._low = min(self._low, values.min().item())
+        self._high = max(self._high, values.max().item())
         self._rows += len(values)
         self._flags = self._flags and bool(((values == 0) | (values == 1)).all())
         for part in (values[:_HEAD], values):
             self._differ = self._differ and _all_whole_and_different(part)
         if self._differ:
-            self._seen = np.concatenate([self._seen, values])
-            self._differ = len(np.unique(self._seen)) == len(self._seen)
+            self._seen = [np.concatenate([*self._seen, values])]
+            self._differ = len(np.unique(self._seen[0])) == len(self._seen[0])
 
     @property
     def is_certain(self) -> bool:
@@ -106,7 +108,7 @@ def kinds_of_columns(source: TableSource) -> dict[str, Kind]:
 
     The first chunk decides for most columns. The others are read until a value decides.
     """
-    # Rows with missing values count too: an empty column must not leave out all rows.
+    # Selected rows with missing values count too: an empty column must not leave out all rows.
     with closing(source.raw_chunks()) as chunks:
         evidence = _collect(source.columns, islice(chunks, 1))
         is_all = next(chunks, None) is None

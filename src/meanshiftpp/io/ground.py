@@ -46,17 +46,27 @@ class Ground:
         """
         t = self.transform
         size = abs(t.a * t.e - t.b * t.d)
-        if self.crs is None or not (self.crs.is_geographic or self.crs.is_projected):
-            return np.array([[size]])
-        if self.crs.is_projected:
-            return np.array([[size * float(self.crs.linear_units_factor[1]) ** 2]])
+        if self.crs is None or not self.crs.is_geographic:
+            return np.full((1, 1), size * square_units(self.crs))
         n_rows, n_columns = shape
         rows = first_row + 0.5 + np.arange(n_rows)[:, None]
         columns = 0.5 + (np.arange(n_columns)[None] if t.d else np.zeros((1, 1)))
-        return np.asarray(size * square_degree(t.d * columns + t.e * rows + t.f))
+        return np.asarray(size * square_units(self.crs, t.d * columns + t.e * rows + t.f))
 
 
-def square_degree(latitude: NDArray[np.float64]) -> NDArray[np.float64]:
+def square_units(crs: Any, latitude: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Return the square metres of a squared unit of the coordinates; 1 if the unit is unknown.
+
+    In longitude and latitude, they depend on the `latitude`.
+    """
+    if crs is not None and crs.is_projected:
+        return np.array(float(crs.linear_units_factor[1]) ** 2)
+    if crs is not None and crs.is_geographic and latitude is not None:
+        return _square_degree(latitude)
+    return np.array(1.0)
+
+
+def _square_degree(latitude: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the area of a square degree in square metres."""
     sine = np.sin(np.radians(latitude))
     radii = _EQUATOR**2 * (1 - _E2) / (1 - _E2 * sine**2) ** 2  # product of both radii of curvature

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.columns import unique_names
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.ground import square_degree
+from meanshiftpp.io.ground import square_units
 from meanshiftpp.io.positions import Position, find_position, reference_system
-from meanshiftpp.io.sources import Source
-from meanshiftpp.io.vectors import Features, check_vectors, field_names, write_features
-
-LabelPoints = Callable[[NDArray[Any]], NDArray[np.int32]]
+from meanshiftpp.io.sources import LabelPoints, Source
+from meanshiftpp.io.vectors import Features, check_vectors, write_features
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class ClusterMap:
                     self._grow(hulls, centers, chunk.points, label(chunk.points))
         has_area = shapely.area(hulls) > 0
         columns = self._columns(centers, sizes)
-        area = field_names(["area"], columns)[0]
+        area = unique_names(["area"], columns)[0]
         columns = {**columns, area: self._areas(hulls)}
         columns = {name: values[has_area] for name, values in columns.items()}
         return self._write("Polygon", shapely.orient_polygons(hulls[has_area]), columns)
@@ -117,7 +116,7 @@ class ClusterMap:
         }
         values = centers.copy()
         values[:, self.position.x] = self._signed(values[:, self.position.x])
-        names = field_names(self.source.columns, columns)
+        names = unique_names(self.source.columns, columns)
         return columns | {name: values[:, j].copy() for j, name in enumerate(names)}
 
     def _signed(self, longitude: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -128,12 +127,9 @@ class ClusterMap:
 
     def _areas(self, hulls: NDArray[Any]) -> NDArray[np.float64]:
         """Return areas in square metres, or in squared units without a reference system."""
-        shapely, areas = need("shapely", "maps"), need("shapely", "maps").area(hulls)
-        if self.crs is not None and self.crs.is_geographic:
-            return np.asarray(areas * square_degree(shapely.get_y(shapely.centroid(hulls))))
-        if self.crs is not None and self.crs.is_projected:
-            return np.asarray(areas * float(self.crs.linear_units_factor[1]) ** 2)
-        return np.asarray(areas)
+        shapely = need("shapely", "maps")
+        latitude = shapely.get_y(shapely.centroid(hulls))
+        return np.asarray(shapely.area(hulls) * square_units(self.crs, latitude))
 
     def _write(self, kind: str, geometries: NDArray[Any], columns: dict[str, NDArray[Any]]) -> int:
         features = Features(geometries, columns)

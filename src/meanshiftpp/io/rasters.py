@@ -23,6 +23,7 @@ from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_readable
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io.rows import NO_LABEL
 from meanshiftpp.io.sources import (
     LabelWriter,
     Source,
@@ -33,7 +34,6 @@ from meanshiftpp.io.sources import (
 )
 
 FORMATS = (".tif", ".tiff")
-NO_LABEL = -1
 CACHE_MB = 64  # of blocks that GDAL keeps; its default grows with the memory of the machine
 
 
@@ -60,7 +60,7 @@ class RasterSource(Source):
         self.paths = paths
         check_readable(paths[0])
         rasterio = need("rasterio", "raster")
-        with _reading(paths[0]), allowing_no_georeference():
+        with reading_raster(paths[0]), allowing_no_georeference():
             # Other drivers can read any file or address that a file names.
             self.raster = rasterio.open(paths[0], driver="GTiff")
         names = [name or f"band{j + 1}" for j, name in enumerate(self.raster.descriptions)]
@@ -102,7 +102,7 @@ class RasterSource(Source):
         windows = self._windows()
         with need("rasterio", "raster").Env(GDAL_CACHEMAX=CACHE_MB):
             for number in range(start, len(windows)):
-                with _reading(path):
+                with reading_raster(path):
                     values, mask = self.read_window(windows[number])
                 points = values if mask is None else values[mask]
                 yield PixelChunk(
@@ -195,7 +195,8 @@ def allowing_no_georeference() -> Iterator[None]:
         yield
 
 
-def _reading(path: Path) -> AbstractContextManager[None]:
+def reading_raster(path: Path) -> AbstractContextManager[None]:
+    """Return a context in which errors of rasterio become InvalidInputError."""
     return reporting_damage(path, "raster", *_gdal_errors(), OSError)
 
 

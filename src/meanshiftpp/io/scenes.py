@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.columns import unique_names
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.ground import Ground
 from meanshiftpp.io.polygons import STRIPE_PIXELS, Piece, Stripe, trace
-from meanshiftpp.io.rasters import RasterSource
-from meanshiftpp.io.vectors import BATCH, Features, check_vectors, field_names, write_features
+from meanshiftpp.io.rasters import RasterSource, reading_raster
+from meanshiftpp.io.vectors import BATCH, Features, check_vectors, write_features
 
-Labels = Callable[[Any], NDArray[np.int32]]  # of the pixels in a window; negative for none
+WindowLabels = Callable[[Any], NDArray[np.int32]]  # of the pixels in a window; negative for none
 
 
 class Scene:
@@ -45,16 +46,18 @@ class Scene:
         self.shape = (int(raster.height), int(raster.width))
 
     def window(self, rows: tuple[int, int], columns: tuple[int, int]) -> Any:
-        """Return the window of some rows and columns, of each the first and the one after it."""
+        """Return the window of a range of rows and a range of columns."""
         window = need("rasterio.windows", "maps").Window
         return window(columns[0], rows[0], columns[1] - columns[0], rows[1] - rows[0])
 
     def read(self, window: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the bands of a window, with channels last, and where all have data."""
-        values, mask = self.source.read_window(window)
+        with reading_raster(self.source.paths[0]):
+            values, mask = self.source.read_window(window)
         inside = np.ones(len(values), bool) if mask is None else mask
         if values.dtype.kind == "f":
             inside = inside & np.isfinite(values).all(axis=1)
+        values = values[:, : len(self.source.columns)]  # without columns of conditions and weights
         shape = (window.height, window.width)
         return values.reshape(*shape, -1), inside.reshape(shape)
 
@@ -66,14 +69,14 @@ class Scene:
             yield self.window((row, min(row + step, height)), (0, width))
 
 
-def write_polygons(path: Path, scene: Scene, labels: Labels) -> int:
+def write_polygons(path: Path, scene: Scene, labels: WindowLabels) -> int:
     """Write a polygon for each connected piece of a label, and return their number.
 
     The columns are `label`, `area` and the mean of each band, `mean_` and its name. The area is in
     square metres if the scene has a reference system.
     """
     pieces = trace(_labelled_stripes(scene, labels))
-    names = field_names(f"mean_{name}" for name in scene.source.columns)
+    names = unique_names(f"mean_{name}" for name in scene.source.columns)
     batches = _features(pieces, names, scene.ground)
     return write_features(path, batches, kind="Polygon", crs=scene.ground.crs)
 
@@ -84,7 +87,7 @@ def check_polygons(path: Path, scene: Scene) -> None:
     check_vectors(path, scene.ground.crs)
 
 
-def _labelled_stripes(scene: Scene, labels: Labels) -> Iterator[Stripe]:
+def _labelled_stripes(scene: Scene, labels: WindowLabels) -> Iterator[Stripe]:
     for window in scene.stripes():
         values, inside = scene.read(window)
         areas = scene.ground.pixel_areas(window.row_off, inside.shape)

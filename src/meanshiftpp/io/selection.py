@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.extras import need
+from meanshiftpp._support.files import suffix_of
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.rows import combined
 
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<=": operator.le,
-    ">=": operator.ge,
-    "<": operator.lt,
-    ">": operator.gt,
+_COMPARISONS = {  # of numbers in NumPy, and the function of pyarrow.compute for texts
+    "==": (operator.eq, "equal"),
+    "=": (operator.eq, "equal"),
+    "!=": (operator.ne, "not_equal"),
+    "<=": (operator.le, "less_equal"),
+    ">=": (operator.ge, "greater_equal"),
+    "<": (operator.lt, "less"),
+    ">": (operator.gt, "greater"),
 }
+_CSV = (".csv", ".csv.gz")  # an empty text is a missing value there
 _TEXT = r"'[^']*'|\"[^\"]*\""
-_CONDITION = re.compile(rf"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*({_TEXT}|\S+)\s*", re.DOTALL)
+_CONDITION = re.compile(rf"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*({_TEXT}|[^'\"\s]\S*)\s*", re.DOTALL)
 _AND = re.compile(rf"\s+and\s+(?=(?:[^'\"]|{_TEXT})*$)", re.IGNORECASE)
 
 
@@ -41,15 +43,28 @@ class Condition:
     comparison: str
     value: float | str
 
-    def holds(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return for which values of the column the condition holds; for missing ones never."""
-        compare = _COMPARISONS[self.comparison]
+    def holds(self, chunk: Chunk) -> NDArray[np.bool_]:
+        """Return for which points of a chunk the condition holds; for missing values never."""
         if isinstance(self.value, str):
-            known = np.array([value is not None for value in values], bool)
-            texts = np.where(known, values, "").astype(str)
-            return np.asarray(known & compare(texts, self.value), bool)
+            inside = self._holds_for_texts(chunk.data.column(self.column), suffix_of(chunk.source))
+            return inside if chunk.mask is None else inside[chunk.mask]
+        values, compare = chunk.points[:, chunk.columns.index(self.column)], self._functions[0]
         known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), bool)
         return np.asarray(known & compare(values, self.value), bool)
+
+    def _holds_for_texts(self, column: Any, suffix: str) -> NDArray[np.bool_]:
+        """Return for which values of an Arrow column the condition holds."""
+        arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
+        if not arrow.types.is_large_string(column.type):
+            column = column.cast(arrow.string())  # from a dictionary, or without any value
+        inside = getattr(compute, self._functions[1])(column, arrow.scalar(self.value, column.type))
+        if suffix in _CSV:
+            inside = compute.and_(inside, compute.not_equal(column, arrow.scalar("", column.type)))
+        return np.asarray(inside.fill_null(False).to_numpy(zero_copy_only=False), bool)
+
+    @property
+    def _functions(self) -> tuple[Any, str]:
+        return _COMPARISONS[self.comparison]
 
 
 class Where:
@@ -89,13 +104,7 @@ class Where:
         """
         inside = np.ones(len(chunk), bool)
         for condition in self.conditions:
-            if isinstance(condition.value, str):
-                column = chunk.data.column(condition.column)
-                values = column.to_numpy(zero_copy_only=False)
-                values = values if chunk.mask is None else values[chunk.mask]
-            else:
-                values = chunk.points[:, chunk.columns.index(condition.column)]
-            inside &= condition.holds(values)
+            inside &= condition.holds(chunk)
         columns = features if weight is None else (*features, weight)
         used = [chunk.columns.index(name) for name in columns]
         points = chunk.points if used == [*range(len(chunk.columns))] else chunk.points[:, used]

@@ -8,7 +8,7 @@ a label for each point.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +26,7 @@ from meanshiftpp.io.selection import Where
 
 CHUNK_BYTES = 1 << 24  # of the points of a chunk: small, but worth setting up tables of sums for
 MIN_ROWS, MAX_ROWS = 1 << 12, 1 << 21  # of a chunk
+LabelPoints = Callable[[NDArray[Any]], NDArray[np.int32]]  # the labels of points
 _SAMPLE_POSITIONS = 32  # places in a large file from which a sample is read
 
 
@@ -56,6 +57,8 @@ class Source(ABC):
         left out of the points and labelled -1.
     where : Where or None
         Conditions on the rows that are points; the label of others is -1.
+    rows_missing : int or None
+        The number of rows that `missing` left out; None until the files have been read to the end.
     index : tuple of str
         Numeric columns that are not features because they only name the rows: an index of pandas,
         or a column of a .csv without a name.
@@ -82,6 +85,7 @@ class Source(ABC):
     weight: str | None = None
     missing: Missing = "error"
     where: Where | None = None
+    rows_missing: int | None = None
 
     @abstractmethod
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
@@ -97,30 +101,48 @@ class Source(ABC):
         whole : bool, default=False
             Whether `Chunk.data` contains everything that a writer needs besides the points.
         """
-        whole = whole or self._reads_texts
-        return read_ahead(self._points(self._chunks(start, whole)))
+        chunks = self._chunks(start, whole or self._reads_texts)
+        return read_ahead(self._points(chunks, complete=start == 0))
 
     def raw_chunks(self) -> Generator[Chunk, None, None]:
-        """Iterate over the chunks as they are read, with weights and missing values."""
-        return read_ahead(self._chunks(0, whole=False))
+        """Iterate over the selected rows with weights and missing values."""
+        return read_ahead(self._selected(self._chunks(0, self._reads_texts)))
 
-    def _points(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        """Divide features from weights, and take out rows that are not points."""
+    def _selected(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        """Take out rows that do not satisfy the conditions."""
+        for chunk in chunks:
+            if self.where is None:
+                yield chunk
+            else:
+                yield self.where.select(chunk, self.columns, self.weight)
+
+    def _points(self, chunks: Iterator[Chunk], *, complete: bool) -> Iterator[Chunk]:
+        """Divide features from weights, and take out rows that are not points.
+
+        `complete`: whether these are all chunks of the source, so that `rows_missing` is counted.
+        """
         if self._uses_all_rows and self.weight is None:
             yield from chunks
             return
-        for chunk in chunks:
-            if self.where is not None:
-                chunk = self.where.select(chunk, self.columns, self.weight)
-            yield prepared(
+        rows_missing = 0
+        for chunk in self._selected(chunks):
+            points = prepared(
                 chunk, self.columns, weighted=self.weight is not None, missing=self.missing
             )
+            rows_missing += len(chunk) - len(points)
+            yield points
+        if complete:
+            self.rows_missing = rows_missing
 
     @property
     def _columns_read(self) -> tuple[str, ...]:
         """The features, other columns of numbers in conditions, and the column of weights."""
+        return self._columns_for(self.where)
+
+    def _columns_for(self, where: Where | None) -> tuple[str, ...]:
+        """Return the columns that are read if `where` are the conditions."""
         weight = () if self.weight is None else (self.weight,)
-        numbers = () if self.where is None else self.where.numbers
+        numbers = () if where is None else where.numbers
         others = (name for name in numbers if name not in self.columns and name not in weight)
         return (*self.columns, *others, *weight)
 
@@ -149,9 +171,7 @@ class Source(ABC):
         if conditions.texts and not hasattr(self, "schema"):
             expected = "comparisons with numbers; only tables have columns of text"
             raise InvalidInputError.for_parameter("where", expected, where)
-        used, self.where = self.where, conditions
-        names, self.where = self._columns_read, used
-        source = self._reading(names)
+        source = self._reading(self._columns_for(conditions))
         source.columns, source.weight, source.where = self.columns, self.weight, conditions
         return source
 
@@ -263,7 +283,7 @@ class Source(ABC):
         for k in range(_SAMPLE_POSITIONS):
             position = self._position_at(k / _SAMPLE_POSITIONS)
             chunks = self._chunks(position, whole=self._reads_texts)
-            yield next(self._points(chunks))
+            yield next(self._points(chunks, complete=False))
 
     def _position_at(self, share: float) -> int:
         """Return the position at a share, from 0 to 1, of the data."""

@@ -16,7 +16,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,7 +38,14 @@ from meanshiftpp.io import arrays, clouds, rasters, tables
 from meanshiftpp.io.checkpoint import Checkpoint
 from meanshiftpp.io.csv_lines import CsvLines
 from meanshiftpp.io.rows import Missing, check_missing, written
-from meanshiftpp.io.sources import LabelWriter, Source, format_names, label_column_name, no_rows
+from meanshiftpp.io.sources import (
+    LabelPoints,
+    LabelWriter,
+    Source,
+    format_names,
+    label_column_name,
+    no_rows,
+)
 
 __all__ = ["build_grid", "check_output", "open_points", "write_labels"]
 
@@ -47,7 +53,7 @@ FORMATS = (*tables.READABLE, *arrays.FORMATS, *rasters.FORMATS, *clouds.FORMATS)
 OUTPUTS = (*tables.FORMATS, ".npy", *rasters.FORMATS, *clouds.FORMATS)
 CHECKPOINT_SECONDS = 30.0
 
-Labels = Callable[[NDArray[Any]], NDArray[np.int32]] | NDArray[np.int32]
+Labels = LabelPoints | NDArray[np.int32]
 Progress = Callable[[int], None]
 
 
@@ -78,7 +84,6 @@ def open_points(
     missing : {"error", "drop", "label"}, default="error"
         Rows with a missing value (NaN, an empty field) in a feature or weight: raise an error,
         leave them out of the output too, or label them -1. A raster cannot leave pixels out.
-
     where : str, default=None
         Conditions on the rows that are points, such as ``classification != 2 and z > 1.5``: columns
         compared with numbers or, in tables, with quoted texts. Other rows are labelled -1.
@@ -231,9 +236,9 @@ def write_labels(
     path : path
         The output. A table (.parquet, .csv, .arrow, .feather) gets all columns of the source and a
         column of labels, and a .csv the unchanged lines of a .csv source; an .npy file gets the
-        labels only. The labels of a raster are a .tif with
-        the same georeference, and -1 where there is no data; those of a point cloud are an
-        additional dimension of a .las or .laz file. A partially written file never has this name.
+        labels only. The labels of a raster are a .tif with the same georeference, and -1 where
+        there is no data; those of a point cloud are an additional dimension of a .las or .laz file.
+        A partially written file never has this name.
     source : Source
         The points, from `open_points`.
     labels : callable or int32 array of shape (n_points,)

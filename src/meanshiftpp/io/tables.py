@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._support.columns import Memory, is_numeric
+from meanshiftpp._support.columns import Memory, is_numeric, is_text, is_untyped
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import suffix_of
 from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
@@ -102,7 +102,7 @@ class TableSource(Source):
     def selecting(self, columns: Sequence[str]) -> TableSource:
         """Return the same tables with other features, without opening the files again."""
         source = copy(self)
-        source.columns = tuple(columns)
+        source.columns, source.rows_missing = tuple(columns), None
         source.nbytes = sum(file.nbytes(source._columns_read) for file in self._files)
         return source
 
@@ -111,7 +111,9 @@ class TableSource(Source):
             for name in {*columns}.difference(self.columns):
                 find_column(name, file.schema.names, file.path)
                 file.check_numeric(name)
-        return self.selecting(columns)
+        source = copy(self)
+        source.weight = source.where = None
+        return source.selecting(columns)
 
     def selected(self, where: str) -> Source:
         """Return the points that satisfy conditions."""
@@ -119,9 +121,7 @@ class TableSource(Source):
         for file in self._files:
             for name in source.where.texts if source.where else ():
                 find_column(name, file.schema.names, file.path)
-                if is_numeric(file.column_type(name)):
-                    expected = f"a number to compare with column {name!r}"
-                    raise InvalidInputError.for_parameter("where", expected, where)
+                _check_text(file.column_type(name), name, where)
         return source
 
     @property
@@ -216,6 +216,16 @@ class TableSource(Source):
                 row = end
             before += file.rows if file.rows is not None else row
         self.rows = before
+
+
+def _check_text(kind: Any, name: str, where: str) -> None:
+    """Raise InvalidInputError if a column does not hold texts, which a condition compares."""
+    if is_numeric(kind):
+        expected = f"a number to compare with column {name!r}"
+        raise InvalidInputError.for_parameter("where", expected, where)
+    if not (is_text(kind) or is_untyped(kind)):
+        expected, advice = "a column of text", f"column {name!r} holds {kind}; convert it to text"
+        raise InvalidInputError.for_parameter("where", expected, where, advice)
 
 
 # -- labels ----------------------------------------------------------------------------------------

@@ -3,14 +3,13 @@
 A scene of at most `WHOLE_PIXELS` is segmented at once. A larger one is segmented in tiles, which
 share the scale of their bands. At each seam, a strip that spans it is segmented too: two regions
 become one if the strip has no border along most of the seam between them, and their means are
-close. The division depends on
-the size of the scene alone, so every machine finds the same regions.
+close. The division depends on the size of the scene alone, so every machine finds the same regions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,15 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._support.checks import as_positive
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import scratch_folder
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images.bands import SAMPLE, BandAxes
 from meanshiftpp.images.pixels import read_pixels
-from meanshiftpp.images.segmentation import Hierarchy, merge_regions
+from meanshiftpp.images.segmentation import Hierarchy, level_of, merge_regions
 from meanshiftpp.io.rasters import CACHE_MB, allowing_no_georeference
-from meanshiftpp.io.scenes import Labels, Scene
+from meanshiftpp.io.scenes import Scene, WindowLabels
 
 WHOLE_PIXELS = 1 << 24
 TILE, STRIP = 2048, 256  # side of a tile, and width of a strip across a seam, in pixels
@@ -49,7 +47,7 @@ class RegionOptions:
 @contextmanager
 def scene_regions(
     scene: Scene, options: RegionOptions, near: Path, advance: Callable[[], None] = lambda: None
-) -> Iterator[tuple[Labels, int]]:
+) -> Iterator[tuple[WindowLabels, int]]:
     """Segment a scene; yield a function that returns labels of a window, and their number.
 
     Labels begin at 1, in order of decreasing size. Those of a large scene are in a temporary file
@@ -67,7 +65,7 @@ def scene_regions(
             options.regions,
             "use detail instead",
         )
-    with scratch_folder(near) as folder, _LabelFile(folder / "labels.tif", scene) as file:
+    with scratch_folder(near) as folder, _label_file(folder / "labels.tif", scene) as file:
         tiles = _Tiles(scene, options, file, advance)
         final, n = tiles.run()
         yield (lambda window: final[file.read(window)]), n
@@ -86,9 +84,7 @@ class _Tiles:
         self, scene: Scene, options: RegionOptions, file: _LabelFile, advance: Callable[[], None]
     ) -> None:
         self._scene, self._options, self._file, self._advance = scene, options, file, advance
-        sample = scene.source.sample(SAMPLE)[0]
-        finite = np.isfinite(sample).all(axis=1)
-        self._axes = BandAxes.of(sample[finite] if finite.any() else np.zeros((1, 1)))
+        self._axes = BandAxes.of(_sample(scene))
         self._rows, self._columns = ([*range(0, n, TILE), n] for n in scene.shape)
 
     def run(self) -> tuple[NDArray[np.int32], int]:
@@ -137,6 +133,20 @@ class _Tiles:
         has_no_border = found[:, at - 1] == found[:, at]
         both = (regions > 0).all(axis=1)
         return _majority(regions[both], has_no_border[both])
+
+
+def _sample(scene: Scene) -> NDArray[Any]:
+    """Return pixels with data from all over the scene, or from the first stripe that has any."""
+    with suppress(InvalidInputError):  # if no row of the sample has data; the stripes may have
+        sample = scene.source.sample(SAMPLE)[0]
+        finite = np.isfinite(sample).all(axis=1)
+        if finite.any():
+            return np.asarray(sample[finite])
+    for window in scene.stripes():
+        values, inside = scene.read(window)
+        if inside.any():
+            return np.asarray(values[inside])
+    raise _no_data(scene)
 
 
 def _majority(pairs: NDArray[np.int32], agrees: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -210,12 +220,10 @@ def _segment(scene: Scene, window: Any, axes: BandAxes | None, options: RegionOp
     values, inside = scene.read(window)
     if not inside.any():
         if axes is None:
-            raise InvalidInputError.for_file(
-                scene.source.paths[0], "has no pixel with data, so there is nothing to segment"
-            )
+            raise _no_data(scene)
         return _Regions(np.full(inside.shape, -1, np.int32), np.zeros((inside.size, 3), np.float32))
     pixels = replace(read_pixels(values, None, inside, -1, options.n_threads), axes=axes)
-    level = np.inf if options.regions is not None else 1 / as_positive(options.detail, "detail")
+    level = np.inf if options.regions is not None else level_of(options.detail)
     tree, components = merge_regions(
         pixels, options.bandwidth, options.spatial, level, options.n_threads, None
     )
@@ -224,28 +232,32 @@ def _segment(scene: Scene, window: Any, axes: BandAxes | None, options: RegionOp
     return _Regions(labels, components)
 
 
+def _no_data(scene: Scene) -> InvalidInputError:
+    problem = "has no pixel with data, so there is nothing to segment"
+    return InvalidInputError.for_file(scene.source.paths[0], problem)
+
+
+@contextmanager
+def _label_file(path: Path, scene: Scene) -> Iterator[_LabelFile]:
+    """Open a temporary raster for regions."""
+    rasterio = need("rasterio", "maps")
+    height, width = scene.shape
+    layout = {"tiled": True, "blockxsize": 256, "blockysize": 256}
+    coding = {"compress": "deflate", "zlevel": 1, "bigtiff": "if_safer"}
+    size = {"height": height, "width": width, "count": 1, "dtype": "int32"}
+    with (
+        rasterio.Env(GDAL_CACHEMAX=CACHE_MB),
+        allowing_no_georeference(),
+        rasterio.open(path, "w+", driver="GTiff", **size, **layout, **coding) as raster,
+    ):
+        yield _LabelFile(raster)
+
+
 class _LabelFile:
-    """Regions of tiles in a temporary raster, which is read while it is open."""
+    """Regions of tiles in a raster, which is read while it is open."""
 
-    def __init__(self, path: Path, scene: Scene) -> None:
-        self._rasterio = need("rasterio", "maps")
-        height, width = scene.shape
-        self._env = self._rasterio.Env(GDAL_CACHEMAX=CACHE_MB)
-        self._raster: Any = None
-        layout = {"tiled": True, "blockxsize": 256, "blockysize": 256}
-        coding = {"compress": "deflate", "zlevel": 1, "bigtiff": "if_safer"}
-        size = {"height": height, "width": width, "count": 1, "dtype": "int32"}
-        self._options = {"fp": path, "mode": "w+", "driver": "GTiff", **size, **layout, **coding}
-
-    def __enter__(self) -> _LabelFile:
-        self._env.__enter__()
-        with allowing_no_georeference():
-            self._raster = self._rasterio.open(**self._options)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._raster.close()
-        self._env.__exit__(*error)
+    def __init__(self, raster: Any) -> None:
+        self._raster = raster
 
     def write(self, regions: NDArray[np.int32], window: Any) -> None:
         """Write the regions of a tile."""

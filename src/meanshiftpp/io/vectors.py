@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import atomic_path, known_suffix, scratch_folder
+from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.sources import raising_os_errors
 
@@ -58,44 +60,38 @@ def write_features(
     crs : rasterio.crs.CRS, optional
         The reference system.
     """
-    check_vectors(path, crs)
+    _check_format(path, crs)
     write = _write_geojson if known_suffix(path, FORMATS) == ".geojson" else _write_geopackage
     with atomic_path(path) as target, _writing():
         return write(target, Path(path).stem, batches, kind, crs)
 
 
 def check_vectors(path: str | os.PathLike[str], crs: Any = None) -> None:
-    """Check before a long computation that features can be written in a reference system."""
+    """Check before a long computation that features can be written in a reference system.
+
+    It warns about an unknown reference system, which `write_features` does not repeat.
+    """
+    _check_format(path, crs)
+    if crs is None and known_suffix(path, FORMATS) == ".geojson":
+        warn_user(
+            MapWarning(
+                f"{str(path)!r}: the reference system is unknown, and programs read a .geojson as "
+                "longitude and latitude; write a .gpkg to leave it open"
+            )
+        )
+
+
+def _check_format(path: str | os.PathLike[str], crs: Any) -> None:
+    """Raise if features cannot be written in a reference system."""
     suffix = known_suffix(path, FORMATS)
     need("shapely", "maps")
     if suffix == ".gpkg":
         need("pyogrio", "maps")
-    elif crs is None:
-        warnings.warn(
-            MapWarning(
-                f"{str(path)!r}: the reference system is unknown, and programs read a .geojson as "
-                "longitude and latitude; write a .gpkg to leave it open"
-            ),
-            stacklevel=3,
-        )
-    elif _epsg(crs) is None:
+    elif crs is not None and _epsg(crs) is None:
         raise InvalidInputError.for_file(
             path,
             "cannot name the reference system, which has no EPSG code; write a .gpkg",
         )
-
-
-def field_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """Return names of columns that differ in more than upper and lower case, as GDAL requires."""
-    used, result = {name.lower() for name in taken}, []
-    for name in names:
-        new, number = name, 1
-        while new.lower() in used:
-            number += 1
-            new = f"{name}_{number}"
-        used.add(new.lower())
-        result.append(new)
-    return result
 
 
 def _write_geopackage(
@@ -120,7 +116,7 @@ def _write_geopackage(
                     append=file.exists(),
                 )
             n += len(batch)
-        file.replace(target)
+        shutil.copyfile(file, target)  # keeps the owner and mode of the target
     return n
 
 

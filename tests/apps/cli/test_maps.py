@@ -97,6 +97,29 @@ def test_cluster_writes_polygons_of_a_raster(tmp_path):
     assert "without it" in run("cluster", path, "-b", 25, "-o", tmp_path / "b.gpkg", "--hulls")[2]
 
 
+@pytest.mark.parametrize("option", ["--weight", "--where"])
+def test_columns_that_are_not_features_are_not_in_the_map(tmp_path, option):
+    path = raster(tmp_path / "scene.tif")
+    value = "band4" if option == "--weight" else "band4 > 100"
+    arguments = ["--columns", "band1,band2", "-b", 25, option, value, "-o", tmp_path / "a.gpkg"]
+    assert run("cluster", path, *arguments)[0] == 0
+    frame = geopandas.read_file(tmp_path / "a.gpkg")
+    assert list(frame.columns) == ["label", "area", "mean_band1", "mean_band2", "geometry"]
+    assert frame["area"].sum() == 100 * 80 * (120 if option == "--weight" else 80)
+
+
+def test_a_damaged_raster_does_not_end_the_batch(tmp_path):
+    whole = raster(tmp_path / "a.tif")
+    (tmp_path / "cut.tif").write_bytes(whole.read_bytes()[:20_000])
+    (tmp_path / "o").mkdir()
+    files = [tmp_path / "cut.tif", whole]
+    status, out, err = run("segment", *files, "-o", tmp_path / "o" / "{name}.gpkg", "--json")
+    assert status == 1
+    assert "cut.tif' is not a raster, or is damaged" in " ".join(err.split())
+    assert [Path(each["file"]).name for each in json.loads(out)["files"]] == ["a.tif"]
+    assert [each.name for each in (tmp_path / "o").iterdir()] == ["a.gpkg"]
+
+
 def test_options_that_polygons_cannot_have(tmp_path):
     path, out = raster(tmp_path / "scene.tif"), tmp_path / "a.gpkg"
     (tmp_path / "photo.png").write_bytes(b"")
@@ -121,7 +144,11 @@ def test_a_raster_without_a_reference_system(tmp_path):
     assert geopandas.read_file(tmp_path / "a.gpkg").crs is None
     status, _, err = run("segment", path, "-o", tmp_path / "a.geojson")
     assert status == 0
-    assert "the reference system is unknown" in err
+    assert err.count("the reference system is unknown") == 1
+    (tmp_path / "a.csv").write_text("x,y\n0.5,0.5\n1.5,0.5\n9.5,9.5\n")
+    status, _, err = run("cluster", tmp_path / "a.csv", "-b", 2, "-o", tmp_path / "a.geojson")
+    assert status == 0
+    assert err.count("the reference system is unknown") == 1
 
 
 # -- clusters of points ------------------------------------------------------------------------
@@ -180,6 +207,16 @@ def test_clusters_without_a_hull_are_counted(tmp_path):
     assert "1 hull" in out
     assert "2 clusters without a hull" in err
     assert geopandas.read_file(tmp_path / "a.gpkg")["area"].tolist() == [0.5]
+
+
+@pytest.mark.parametrize("hulls", [[], ["--hulls"]], ids=["centers", "hulls"])
+def test_a_map_without_clusters_is_empty(tmp_path, hulls):
+    towns(tmp_path / "a.csv")
+    arguments = ["-b", "200m", "--min-cluster-size", 100_000, *hulls, "-o", tmp_path / "a.gpkg"]
+    assert run("cluster", tmp_path / "a.csv", *arguments)[0] == 0
+    frame = geopandas.read_file(tmp_path / "a.gpkg")
+    assert len(frame) == 0
+    assert [*frame.columns[:4]] == ["label", "size", "lon", "lat"]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from tests.apps.cli.command_line import run
 
+from meanshiftpp.stream import build_grid, open_points
+
 
 @pytest.fixture
 def table(tmp_path):
@@ -33,6 +35,19 @@ def test_weights_and_missing_values(table, tmp_path, stream):
     _, stdout, _ = run("cluster", table, *options)
     assert "298 of weight 595 in x, y" in stdout
     assert "values in 2 rows" in stdout
+
+
+@pytest.mark.parametrize("stream", ["--stream", "--no-stream"])
+@pytest.mark.parametrize(("where", "missing"), [("n < 9", 1), ("y < 5", 2), ("y > 5", 0)])
+def test_missing_values_are_counted_among_the_selected_rows(table, stream, where, missing):
+    options = ("--columns", "x,n", "-b", 2, "--where", where, "--missing", "drop", stream)
+    assert json.loads(run("cluster", table, *options, "--json")[1])["missing"] == missing
+
+
+def test_a_run_that_continues_does_not_guess_the_missing_values(table, tmp_path):
+    shared = (table, "-b", 2, "--missing", "drop", "--checkpoint", tmp_path / "c", "--json")
+    build_grid(open_points(table, missing="drop"), 2, checkpoint=tmp_path / "c")
+    assert json.loads(run("cluster", *shared)[1])["missing"] is None
 
 
 def test_rows_are_dropped_from_the_output(table, tmp_path):

@@ -5,12 +5,9 @@ Clusters of points become their centres or hulls, those of pixels become polygon
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_no_overwrite, check_writable, scratch_folder
@@ -21,10 +18,8 @@ from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.hulls import ClusterMap
 from meanshiftpp.io.rasters import RasterSource
 from meanshiftpp.io.scenes import Scene, check_polygons, write_polygons
-from meanshiftpp.io.sources import Source
-from meanshiftpp.io.streams import write_labels
-
-Labels = Callable[[NDArray[Any]], NDArray[np.int32]] | NDArray[np.int32]
+from meanshiftpp.io.sources import LabelPoints, Source
+from meanshiftpp.io.streams import Labels, write_labels
 
 
 class MapOutput:
@@ -47,11 +42,12 @@ class MapOutput:
                 "--hulls draws the clusters of points; those of a raster are polygons without it"
             )
 
-    def write(self, summary: Summary, labels: Labels, label: Callable[..., Any]) -> str:
+    def write(self, summary: Summary, labels: Labels, label: LabelPoints) -> str:
         """Write the map, and return the number of its features in words."""
         if self._scene is not None:
             return pluralize(self._write_polygons(self._scene, labels), "polygon")
-        centers = np.asarray(summary.centers).reshape(summary.clusters, -1)
+        centers = np.asarray(summary.centers, np.float64)
+        centers = centers.reshape(summary.clusters, len(summary.columns))
         if not self._hulls:
             return pluralize(self._clusters.write_centers(centers, summary.sizes), "point")
         n = self._clusters.write_hulls(centers, summary.sizes, label)

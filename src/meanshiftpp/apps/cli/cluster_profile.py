@@ -60,23 +60,15 @@ def profile_of(
 
 def write_centers(path: Path, profile: Profile, names: Sequence[str]) -> None:
     """Write a row for each cluster."""
-    from meanshiftpp._support.files import atomic_path
+    from meanshiftpp._support.files import atomic_path, write_rows
 
     columns = profile.table(names)
+    if path.suffix.lower() == ".csv":
+        values = [column.tolist() for column in columns.values()]
+        write_rows(path, columns, zip(*values, strict=True))
+        return
     with atomic_path(path) as target:
-        if path.suffix.lower() == ".csv":
-            _write_csv(target, columns)
-        else:
-            _write_arrow(target, columns)
-
-
-def _write_csv(path: Path, columns: dict[str, Any]) -> None:
-    import csv
-
-    with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(columns)
-        rows.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+        _write_arrow(target, columns)
 
 
 def _write_arrow(path: Path, columns: dict[str, Any]) -> None:

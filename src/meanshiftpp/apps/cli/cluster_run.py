@@ -132,6 +132,7 @@ class Clustering:
             counted = {"weights": np.array(summary.sizes), "shares": np.array(summary.shares)}
             write_centers(centers, profile._replace(**counted), summary.columns)
             summary.centers_file = str(centers)
+        summary.missing = self._count_missing()
         return summary
 
     # -- modes --------------------------------------------------------------------------------
@@ -197,7 +198,6 @@ class Clustering:
                             self._label(chunk.points)
         summary.grid_weight = self._modes.grid.total
         summary.points, summary.noise = int(sizes.sum()), int(sizes[0])
-        summary.missing = self._count_missing(summary.points)
         summary.sizes = sizes[1:].tolist()
         summary.shares = (sizes[1:] / max(summary.points, 1)).tolist()
 
@@ -242,7 +242,6 @@ class Clustering:
             shares=profile.shares.tolist(),
             spreads=profile.spreads.tolist(),
             noise=_plain(total - in_clusters),
-            missing=self._count_missing(n_points),
             streamed=self._streamed,
             seconds=self._seconds,
         )
@@ -259,12 +258,12 @@ class Clustering:
             if not modes.tree.splits:
                 summary.candidates = candidates(modes.tree, self._n_threads)
 
-    def _count_missing(self, n_points: int) -> int:
-        """Return the number of rows that are left out because values are missing."""
-        source = self._source
-        if source.missing == "error" or source.where is not None or source.rows is None:
-            return 0
-        return source.rows - n_points
+    def _count_missing(self) -> int | None:
+        """Return the number of rows that are left out because values are missing; None if unknown.
+
+        A run that continues from a checkpoint does not read all rows, unless it writes labels.
+        """
+        return 0 if self._source.missing == "error" else self._source.rows_missing
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:

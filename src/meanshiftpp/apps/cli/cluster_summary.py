@@ -37,7 +37,7 @@ class Summary:
     noise: float
     streamed: bool
     weight: float | None = None  # of all points, with --weight
-    missing: int = 0  # rows with missing values, which are not points
+    missing: int | None = 0  # rows with missing values, which are not points; None if unknown
     strictness: float | None = None  # of joined clusters, unless --n-clusters is given
     valleys: list[Valley] | None = None  # between joined clusters
     candidates: list[Candidate] | None = None  # if there is only one

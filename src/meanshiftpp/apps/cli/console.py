@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 from unicodedata import east_asian_width
@@ -19,6 +19,7 @@ from meanshiftpp._support.warnings import shown_by
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 
 MIN_VALUE_WIDTH = 20  # characters of a value in a line of a table
+COLUMNS_SHOWN = 8  # in a message
 CONVERGENCE_ADVICE = "use a larger --bandwidth, or raise --max-iter or --tol"
 
 # The options that stand for parameters of Python functions in error messages.
@@ -53,6 +54,12 @@ OPTIONS = {
 def duration(seconds: float) -> str:
     """Format a time: 3.20 s, 15 ms."""
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
+
+
+def first_columns(texts: Sequence[str]) -> str:
+    """Join texts about columns; of many, the first ones and the number of others."""
+    rest = len(texts) - COLUMNS_SHOWN
+    return ", ".join(texts[:COLUMNS_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def print_stderr(text: str) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize
-from meanshiftpp.apps.cli.console import print_stderr, row_progress
+from meanshiftpp.apps.cli.console import first_columns, print_stderr, row_progress
 from meanshiftpp.apps.cli.row_options import Rows
 from meanshiftpp.errors import InvalidInputError
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from meanshiftpp.core.grid import Grid
     from meanshiftpp.io.sources import Source
 
-COLUMNS_SHOWN = 8
 PLOT_FORMATS = (".png", ".svg", ".pdf")
 MAP_FORMATS = (".gpkg", ".geojson")  # of `io.vectors`, which imports NumPy
 
@@ -196,8 +195,7 @@ def open_source(
             return open_points(files, names, **rows._asdict())
     if source.left_out:
         texts = [f"{name!r} ({content})" for name, content in source.left_out.items()]
-        rest = f" and {len(texts) - COLUMNS_SHOWN} more" if len(texts) > COLUMNS_SHOWN else ""
-        print_stderr(f"ignored, not numeric: {', '.join(texts[:COLUMNS_SHOWN])}{rest}")
+        print_stderr(f"ignored, not numeric: {first_columns(texts)}")
     for name in source.index:
         if name:
             print_stderr(f"ignored, an index of pandas: {name!r}; --columns can select it")

@@ -31,14 +31,7 @@ class Measurements:
 
     def write(self) -> None:
         """Write a .csv; cells of channels that a file does not have are empty."""
-        import csv
+        from meanshiftpp._support.files import write_rows
 
-        from meanshiftpp._support.files import atomic_path
-
-        with (
-            atomic_path(self.path) as target,
-            target.open("w", newline="", encoding="utf-8") as file,
-        ):
-            writer = csv.DictWriter(file, list(self._columns), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(self._rows)
+        cells = ([row.get(name) for name in self._columns] for row in self._rows)
+        write_rows(self.path, self._columns, cells)

@@ -166,6 +166,16 @@ class MeanShiftPP(cluster.MeanShiftPP):
         points = self._lazy(X, reset=False)
         return _lazy_labels(points, self._modes, self._labelling(), self.n_jobs, self._source(X))
 
+    def score(self, X: Any, y: object = None, sample_weight: Any = None) -> float:
+        """Return the mean log density at points in memory, as `meanshiftpp.MeanShiftPP` does."""
+        _check_in_memory(X, sample_weight)
+        return float(super().score(X, y, sample_weight))
+
+    def describe(self, X: Any, sample_weight: Any = None) -> Any:
+        """Describe the clusters of points in memory, as `meanshiftpp.MeanShiftPP` does."""
+        _check_in_memory(X, sample_weight)
+        return super().describe(X, sample_weight)
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out points and labels, whose graphs refer to all the data, perhaps on a cluster."""
         state = dict(super().__getstate__())
@@ -224,6 +234,14 @@ class MeanShiftPP(cluster.MeanShiftPP):
 
 
 # -- metadata, without computing --------------------------------------------------------------
+
+
+def _check_in_memory(*collections: Any) -> None:
+    """Raise InvalidInputError for Dask collections."""
+    if any(map(dask.is_dask_collection, collections)):
+        raise InvalidInputError(
+            "score and describe need points in memory, got a Dask collection; pass X.compute()"
+        )
 
 
 def _lazy_array(X: Any) -> Any:
