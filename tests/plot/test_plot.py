@@ -96,6 +96,22 @@ def test_noise_has_its_own_row():
     assert sizes.texts[-1].get_text() == "20"
 
 
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+def test_noise_alone_can_be_drawn_with_an_empty_list_of_centers(tmp_path, d):
+    figure = clusters(mixture(50, d)[0], np.full(50, -1), centers=[], weights=[])
+    assert png(figure, tmp_path)
+    names = [text.get_text() for panel in figure.axes for text in panel.get_yticklabels()]
+    assert "noise" in names
+
+
+def test_sizes_of_weighted_points_are_weights():
+    X, labels = mixture(500, 2)
+    labels[:20] = -1
+    sizes = clusters(X, labels, weights=[9.5, 8, 7, 6], noise=2.5, weighted=True).axes[1]
+    assert sizes.get_title(loc="left") == "weight of each cluster"
+    assert sizes.texts[-1].get_text() == "2.5"
+
+
 def test_modes_are_marked_at_the_given_centers():
     X, labels = mixture(500, 2)
     centers = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [6.0, 7.0]])

@@ -48,6 +48,8 @@ def clusters(
     title: str | None = None,
     subtitle: str | None = None,
     tree: CondensedTree | None = None,
+    noise: float | None = None,
+    weighted: bool = False,
 ) -> Any:
     """Draw points in the colours of their clusters, the modes, and the cluster sizes.
 
@@ -71,6 +73,10 @@ def clusters(
     tree : CondensedTree, default=None
         The tree of joined clusters, `MeanShiftPP.condensed_tree_`, which is drawn to the right. For
         a tree without a split, the second line adds "no significant valley".
+    noise : float, default=None
+        The size of the noise; None counts the points with label -1.
+    weighted : bool, default=False
+        Whether sizes are sums of weights instead of numbers of points, and are named so.
 
     Returns
     -------
@@ -91,7 +97,8 @@ def clusters(
     matplotlib = need("matplotlib", "plot")
     if centers is not None:
         centers = nearest_copies(centers, X, periodic)
-    scene = build_scene(np.asarray(X), np.asarray(labels), centers, weights, columns)
+    sizes: dict[str, Any] = {"noise": noise, "is_weighted": weighted}
+    scene = build_scene(np.asarray(X), np.asarray(labels), centers, weights, columns, **sizes)
     layouts = {1: _line_figure, 2: _plane_figure}
     with matplotlib.rc_context({**STYLE, "font.family": font_families()}):
         figure = layouts.get(scene.X.shape[1], _triangle_figure)(scene)
@@ -179,6 +186,8 @@ def _add_tree(figure: Any, scene: Scene, tree: CondensedTree) -> None:
     across = TREE_WIDTH - TREE_LEFT - GAP
     panel = figure.add_axes(((width + TREE_LEFT) / wider, low, across / wider, high - low))
     draw_tree(tree, panel, list(scene.colours))
+    if scene.is_weighted:  # rows are drawn in proportion to their weight
+        panel.set_xlabel("weight in the sample", color=SOFT)
     panel.set_title("tree of the clusters", loc="left", size=9, color=SOFT, pad=3)
 
 

@@ -139,7 +139,8 @@ def draw_sizes(panel: Any, scene: Scene) -> None:
     panel.set_yticks(range(len(rows)), [name for name, _ in rows])
     panel.tick_params(axis="y", length=0, labelcolor=INK)
     panel.spines[["left", "bottom"]].set_visible(False)
-    panel.set_title("points in each cluster", loc="left", size=9, color=SOFT, pad=3)
+    title = "weight of each cluster" if scene.is_weighted else "points in each cluster"
+    panel.set_title(title, loc="left", size=9, color=SOFT, pad=3)
 
 
 def _size_rows(scene: Scene, n_bars: int) -> list[tuple[str, float]]:
@@ -147,6 +148,6 @@ def _size_rows(scene: Scene, n_bars: int) -> list[tuple[str, float]]:
     rows = [(str(label), float(size)) for label, size in enumerate(scene.sizes[:n_bars])]
     if len(scene.sizes) > n_bars:
         rows.append((f"{len(scene.sizes) - n_bars:,} more", float(scene.sizes[n_bars:].sum())))
-    if noise := np.count_nonzero(scene.labels == len(scene.sizes)):
-        rows.append(("noise", float(noise)))
+    if scene.noise:
+        rows.append(("noise", scene.noise))
     return rows

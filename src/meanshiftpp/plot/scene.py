@@ -27,6 +27,8 @@ class Scene:
     labels: NDArray[np.intp]  # (n,), with k instead of -1 for noise
     centers: NDArray[np.float64]  # (k, d)
     sizes: NDArray[np.float64]  # (k,)
+    noise: float  # its size
+    is_weighted: bool  # sizes are sums of weights, not numbers of points
     colours: NDArray[np.float64]  # (k + 1, 3); the last one is for noise
     n_coloured: int  # clusters with a lower label have a colour of the palette, the others are grey
     names: tuple[str, ...]  # (d,)
@@ -40,6 +42,9 @@ def build_scene(
     centers: ArrayLike | None,
     weights: ArrayLike | None,
     columns: Sequence[str] | None,
+    *,
+    noise: float | None = None,
+    is_weighted: bool = False,
 ) -> Scene:
     """Prepare the arguments of `clusters` for drawing."""
     if X.ndim != 2 or labels.shape != X.shape[:1] or X.size == 0:
@@ -49,8 +54,10 @@ def build_scene(
         )
     k = max(int(labels.max()) + 1, 0 if centers is None else len(np.asarray(centers)))
     labels = np.where(labels < 0, k, labels).astype(np.intp)
-    counts = np.bincount(labels, minlength=k + 1)[:k]
+    *counted, n_noise = np.bincount(labels, minlength=k + 1).tolist()
+    counts = np.array(counted, np.intp)
     centers = _means(X, labels, counts) if centers is None else np.asarray(centers, float)
+    centers = centers if len(centers) else np.empty((0, X.shape[1]))
     sizes = counts.astype(float) if weights is None else np.asarray(weights, float)
     drawn = most_separating_features(X, centers, sizes)
     points, centers = np.asarray(X[:, drawn], float), centers[:, drawn]
@@ -62,6 +69,8 @@ def build_scene(
         labels=labels,
         centers=centers,
         sizes=sizes,
+        noise=float(n_noise if noise is None else noise),
+        is_weighted=is_weighted,
         colours=cluster_colours(centers / [high - low for low, high in limits], n_coloured),
         n_coloured=n_coloured,
         names=tuple(names[j] for j in drawn),

@@ -50,3 +50,18 @@ def test_one_cluster_is_a_sentence_instead_of_a_tree(texts, d):
     text = texts(np.random.default_rng(0).normal(size=(2000, d)))
     assert "no significant valley" in text
     assert TREE not in text
+
+
+def test_clusters_that_are_all_noise_are_drawn(texts, blobs):
+    text = texts(blobs[:, :2], "-b", 2, "--min-cluster-size", 10**6)
+    assert "0 clusters" in text
+    assert "noise" in text
+
+
+def test_the_picture_of_weighted_points_names_weights(texts, blobs):
+    weighted = np.c_[blobs, np.full(len(blobs), 2.0)]
+    text = texts(weighted, "--weight", "x3")
+    assert "weight of each cluster" in text
+    assert "weight in the sample" in text
+    assert "points in each cluster" not in text
+    assert "rows of the sample" not in text

@@ -218,6 +218,8 @@ class Clustering:
             subtitle=f"{summary.points:,} points, {pluralize(summary.clusters, 'cluster')}, "
             f"bandwidth {format_bandwidth(summary.bandwidth)}",
             tree=CondensedTree(modes) if isinstance(modes, JoinedModes) else None,
+            noise=summary.noise,
+            weighted=self._source.weight is not None,
         )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph")  # a glyph that no font has becomes a box
