@@ -167,11 +167,18 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
 
 
+def source_of(page: Path, target: str) -> Path:
+    """Return the file that a page links to; for a page of the gallery, its example."""
+    if target.startswith("gallery/"):
+        return ROOT / "examples" / Path(target).with_suffix(".py").name
+    return page.parent / target if target else page
+
+
 @pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *PAGES], ids=lambda path: path.name)
 def test_links_have_a_target(page):
     for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)]*)\)", page.read_text("utf-8")):
         if not target.startswith(("http://", "https://")):
-            linked = page.parent / target if target else page
+            linked = source_of(page, target)
             assert linked.exists(), f"{page.name} links to {target}"
             assert not anchor or anchor in anchors(linked), (
                 f"{page.name} links to {target}#{anchor}"
