@@ -145,5 +145,5 @@ def test_a_checkpoint_remembers_weights_and_missing_values(tmp_path):
     grid = build_grid(source, 1.0, checkpoint=checkpoint)
     assert build_grid(source, 1.0, checkpoint=checkpoint) == grid
     other = open_points(tmp_path / "w.npy", ["x0", "x1"])
-    with pytest.raises(GridMismatchError, match="other weights or rows"):
+    with pytest.raises(GridMismatchError, match="it has other weights or uses other rows"):
         build_grid(other, 1.0, checkpoint=checkpoint)
