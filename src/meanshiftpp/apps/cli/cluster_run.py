@@ -134,6 +134,11 @@ class Clustering:
             summary.centers_file = str(centers)
         return summary
 
+    @property
+    def grid(self) -> Grid:
+        """The grid that was searched."""
+        return self._modes.grid
+
     # -- modes --------------------------------------------------------------------------------
 
     def _checked_recipe(self, sample: Callable[[], WeightedSample]) -> CheckedRecipe:
