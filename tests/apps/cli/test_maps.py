@@ -104,7 +104,7 @@ def test_options_that_polygons_cannot_have(tmp_path):
         ([path, "--labels"], "polygons need a .gpkg or .geojson without --labels"),
         ([path, "--clusters"], "use meanshiftpp cluster, which writes them too"),
         ([path, "--space", "lab"], "--space lab has no effect on polygons"),
-        ([tmp_path / "photo.png"], "must end in .tif or .tiff"),
+        ([tmp_path / "photo.png"], "polygons, which need a GeoTIFF (.tif) as input"),
     ]:
         status, _, err = run("segment", *arguments, "-o", out)
         assert status == 1
