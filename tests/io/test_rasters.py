@@ -103,13 +103,13 @@ def test_bands_have_names_and_alpha_is_a_mask(tmp_path):
         open_points(path, ["nir"])
 
 
-def test_the_error_of_a_nan_names_its_pixel(tmp_path, monkeypatch):
+def test_the_error_of_an_infinite_value_names_its_pixel(tmp_path, monkeypatch):
     monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 1500)
     values = image("float32")
-    values[1, 71, 200] = np.nan
+    values[1, 71, 200] = np.inf
     values[:, 71, 190] = -1  # pixels without data shift the row of the point
     source = open_points(write(tmp_path / "in.tif", values, nodata=-1, **LAYOUTS["tiles"]))
-    with pytest.raises(InvalidInputError, match=r"in.tif, pixel 201 of line 72, band2 is NaN"):
+    with pytest.raises(InvalidInputError, match=r"in.tif, pixel 201 of line 72, band2 is inf"):
         build_grid(source, 9)
 
 

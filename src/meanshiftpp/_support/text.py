@@ -1,8 +1,11 @@
-"""Numbers as text, for messages, summaries and pictures."""
+"""Numbers and names as text, for messages, summaries and pictures."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line feed
 
 
 def pluralize(n: int, noun: str) -> str:
@@ -28,3 +31,15 @@ def format_bandwidth(bandwidth: Iterable[float]) -> str:
     """
     values = [f"{size:.4g}" for size in bandwidth]
     return values[0] if len(set(values)) == 1 else ", ".join(values)
+
+
+def printable(text: str) -> str:
+    r"""Escape control characters, with which a file could change the terminal.
+
+    Examples
+    --------
+    >>> from meanshiftpp._support.text import printable
+    >>> print(printable("speed \x1b]0;title"))
+    speed \x1b]0;title
+    """
+    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)

@@ -86,7 +86,8 @@ class NpySource(ArraySource):
     def _open(self, path: Path) -> Any:
         check_readable(path)
         # A damaged header can raise many kinds of exceptions, of Python's tokenizer too.
-        with reporting_damage(path, ".npy array of numbers", Exception):
+        kind = ".npy array of numbers"
+        with reporting_damage(path, kind, Exception, describe=_describe_damage):
             return np.load(path, mmap_mode="r", allow_pickle=False)
 
     def read_weighted(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -96,6 +97,13 @@ class NpySource(ArraySource):
         if plain and len(self.paths) == 1 and self.rows:
             return mapped, None
         return super().read_weighted()
+
+
+def _describe_damage(error: Exception) -> str:
+    """Return the text of a read error, without NumPy's advice to load the file unsafely."""
+    if "pickle" in str(error):
+        return "it holds Python objects or another format; save numbers with numpy.save"
+    return str(error)
 
 
 class ZarrSource(ArraySource):

@@ -1,7 +1,7 @@
 """Rasters: GeoTIFF files, read in windows through rasterio. A pixel is a point, a band a feature.
 
 A window consists of whole blocks of the file. All windows share one grid, so the labels have no
-seams between windows. Pixels without data are not points.
+seams between windows. Pixels without data, and those with NaN, are not points.
 
 The labels are read back after writing: GDAL writes the last part of a file when it is closed, and
 rasterio does not report errors at that time.
@@ -118,13 +118,26 @@ class RasterSource(Source):
         return int(share * len(self._windows()))
 
     def read_window(self, window: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-        """Return all pixels of a window and which of them have data; None if all have."""
+        """Return all pixels of a window and which of them have data; None if all have.
+
+        NaN means "no data", also in a file that does not declare it.
+        """
         values = self.raster.read(self._bands, window=window)
         values = values.reshape(len(values), -1).T
+        mask: NDArray[np.bool_] | None = None
+        if values.dtype.kind == "f" and not (known := ~np.isnan(values).any(axis=1)).all():
+            mask = known
         if self._is_complete:
-            return values, None
-        masks = self.raster.read_masks(self._bands, window=window)
-        return values, (masks.min(axis=0) > 0).ravel()
+            return values, mask
+        masks = (self.raster.read_masks(self._bands, window=window).min(axis=0) > 0).ravel()
+        return values, masks if mask is None else masks & mask
+
+    def no_points(self) -> InvalidInputError:
+        """Return the error of a raster without data."""
+        if self.missing != "error" or self.where is not None:
+            return super().no_points()
+        problem = "has no pixel with data, so there is nothing to cluster"
+        return InvalidInputError.for_file(self.paths[0], problem)
 
 
 class RasterLabels(LabelWriter):

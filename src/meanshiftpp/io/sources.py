@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from meanshiftpp._support.columns import check_exact
 from meanshiftpp._support.read_ahead import read_ahead
+from meanshiftpp._support.text import printable
 from meanshiftpp.core.chunk import Chunk, relocate_errors
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.rows import Missing, prepared
@@ -206,21 +207,35 @@ class Source(ABC):
         """Read all points into one array, and their weights, if there is a column of weights."""
         chunks = [chunk for chunk in self.chunks() if len(chunk)]
         if not chunks:
-            raise no_rows(self.name, self.missing, self.where)
+            raise self.no_points()
         dtype = np.result_type(*(chunk.points.dtype for chunk in chunks))
         for chunk in chunks:  # a .csv column may be integer in one chunk and real in the next
             with chunk.locating_errors():
                 for j in range(len(self.columns)):
                     check_exact(chunk.points[:, j], dtype, j)
         points = np.concatenate([chunk.points for chunk in chunks])
-        weights = [np.asarray(chunk.weight) for chunk in chunks]
-        return points, None if self.weight is None else np.concatenate(weights)
+        if self.weight is None:
+            return points, None
+        weights = np.concatenate([np.asarray(chunk.weight) for chunk in chunks])
+        if not weights.any():
+            raise self.no_weight()
+        return points, weights
 
     def count_points(self) -> int:
         """Return the number of points; this may take a pass over the files."""
         if self._uses_all_rows and self.rows is not None:
             return self.rows
         return sum(len(chunk) for chunk in self)
+
+    def no_points(self) -> InvalidInputError:
+        """Return the error of a source without points."""
+        return no_rows(self.name, self.missing, self.where)
+
+    def no_weight(self) -> InvalidInputError:
+        """Return the error of a source whose weights are all zero."""
+        expected = f"at least one positive weight in column {self.weight!r}"
+        problem = f"must have {expected}, got none; choose another column of weights"
+        return InvalidInputError.for_file(self.name, problem)
 
     def locating_errors(self) -> AbstractContextManager[None]:
         """Return a context that rewords errors about `read`: X[4, 1] becomes a place in a file."""
@@ -261,7 +276,9 @@ class Source(ABC):
                 step, parts = 2 * step, [np.concatenate([part for part in parts if len(part)])[::2]]
                 taken = len(parts[0])
         if not taken:
-            raise no_rows(self.name, self.missing, self.where)
+            raise self.no_points()
+        if weight == 0:
+            raise self.no_weight()
         sampled = np.concatenate([part for part in parts if len(part)])
         total = weight
         if not self._sample_reads_all(size):
@@ -327,10 +344,13 @@ def rows_per_chunk(row_bytes: float) -> int:
 def find_column(name: str, names: Sequence[str], path: Path) -> int:
     """Return the index of the column with a name, which must exist exactly once."""
     indices = [j for j, other in enumerate(names) if other == name]
-    if len(indices) != 1:
-        number = "no column" if not indices else f"{len(indices)} columns"
-        problem = f"has {number} {name!r}, only {format_names(names)}"
-        raise InvalidInputError.for_file(path, problem)
+    if not indices:
+        raise InvalidInputError.for_file(
+            path, f"has no column {name!r}, only {format_names(names)}"
+        )
+    if len(indices) > 1:
+        number = "two" if len(indices) == 2 else str(len(indices))
+        raise InvalidInputError.for_file(path, f"has {number} columns named {name!r}; rename one")
     return indices[0]
 
 
@@ -364,14 +384,22 @@ def no_rows(
 
 
 @contextmanager
-def reporting_damage(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]:
-    """Turn the read errors of a library into an InvalidInputError that names the file."""
+def reporting_damage(
+    path: Path,
+    kind: str,
+    *errors: type[Exception],
+    describe: Callable[[Exception], str] = str,
+) -> Iterator[None]:
+    """Turn the read errors of a library into an InvalidInputError that names the file.
+
+    `describe` returns the text of an error; some of them quote the file.
+    """
     try:
         yield
     except InvalidInputError:
         raise
     except errors as error:
-        problem = f"is not a {kind}, or is damaged: {error}"
+        problem = f"is not a {kind}, or is damaged: {printable(describe(error))}"
         raise InvalidInputError.for_file(path, problem) from error
 
 

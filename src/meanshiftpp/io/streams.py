@@ -44,7 +44,6 @@ from meanshiftpp.io.sources import (
     Source,
     format_names,
     label_column_name,
-    no_rows,
 )
 
 __all__ = ["build_grid", "check_output", "open_points", "write_labels"]
@@ -218,7 +217,7 @@ def add_points(
     if checkpoint is not None and position != done.position:
         Checkpoint(grid, position, rows).save(checkpoint, source)
     if not len(grid):
-        raise no_rows(source.name, source.missing, source.where)
+        raise source.no_points() if source.weight is None else source.no_weight()
     return grid
 
 
@@ -285,7 +284,9 @@ def write_labels(
         return writer.column
 
 
-def check_output(path: str | os.PathLike[str], source: Source | None = None) -> None:
+def check_output(
+    path: str | os.PathLike[str], source: Source | None = None, *, also: Sequence[str] = ()
+) -> None:
     """Check before a long computation that its labels can be written.
 
     Parameters
@@ -294,6 +295,8 @@ def check_output(path: str | os.PathLike[str], source: Source | None = None) -> 
         The output. It is neither created nor changed.
     source : Source, default=None
         The points that will be labelled.
+    also : sequence of str, default=()
+        Suffixes of outputs that the caller writes itself, to list them in the message.
 
     Raises
     ------
@@ -321,7 +324,7 @@ def check_output(path: str | os.PathLike[str], source: Source | None = None) -> 
             formats = (*clouds.FORMATS, *formats)
         check_no_overwrite([path], source.paths)
     if not Path(path).is_dir():  # check_writable reports a folder
-        known_suffix(path, formats)
+        known_suffix(path, (*formats, *also))
     check_writable(path)
     if isinstance(source, tables.TableSource):
         source.check_fits(Path(path))

@@ -29,6 +29,8 @@ _COMPRESSION_RATIO = 4  # of a .csv.gz of numbers, about
 _CODECS = ("NONE", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")  # those that pyarrow can write
 _HEAD = 1 << 14  # bytes of a .csv in which the separator is looked for
 _MAX_VALUE = 40  # characters of a value in a message
+_MAX_ROW = 60  # characters of a row in a message
+_BAD_ROW = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", re.ASCII)
 _LEADING_ZERO = r"^\s*[-+]?0\d"  # 007, which a number would turn into 7
 _MANY_DIGITS = r"^\s*[-+]?\d{17}"  # more than float64 holds
@@ -85,7 +87,7 @@ class TableFile(ABC):
     def _reading(self) -> AbstractContextManager[None]:
         kind = f"{suffix_of(self.path)} table"
         errors = (need("pyarrow", "io").ArrowException, OSError, UnicodeDecodeError)
-        return reporting_damage(self.path, kind, *errors)
+        return reporting_damage(self.path, kind, *errors, describe=_describe_damage)
 
 
 class Parquet(TableFile):
@@ -353,6 +355,18 @@ def _mixed_columns(batch: Any) -> set[str]:
         if is_text(column.type)
         and any(_NUMBER.fullmatch(each or "") for each in column.to_pylist())
     }
+
+
+def _describe_damage(error: Exception) -> str:
+    """Return the text of a read error; rows are quoted, because they can hold any character."""
+    text = str(error)
+    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in text:
+        return "its text is not UTF-8; save it as UTF-8"
+    match = _BAD_ROW.search(text)
+    if match is None:
+        return text
+    row = f"row {int(match[1]) - 1}" if match[1] else "a row"
+    return f"{row} has {match[3]} columns instead of {match[2]}: {match[4][:_MAX_ROW]!r}"
 
 
 def _rejected_value(error: Exception) -> tuple[str, int] | None:

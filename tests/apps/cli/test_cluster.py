@@ -332,8 +332,8 @@ def test_errors_are_one_line_and_exit_with_1(tmp_path, points):
     for arguments, expected in [
         ((tmp_path / "none.csv",), "No such file"),
         ((tmp_path / "vector.npy",), "2-D array"),
-        ((tmp_path / "gap.csv", "-b", 1), "gap.csv, row 2, column 'y' is NaN"),
-        ((tmp_path / "gap.csv",), "gap.csv, row 2, column 'y' is NaN"),
+        ((tmp_path / "gap.csv", "-b", 1), "gap.csv, row 2, column 'y' is empty or NaN"),
+        ((tmp_path / "gap.csv",), "gap.csv, row 2, column 'y' is empty or NaN"),
         ((file, "--columns", "east,west"), "no column 'west', only 'name', 'east', 'north'"),
         ((file, "-b", "1,2,3"), "bandwidth must be one number or 2"),
         ((file, "-b", "1e-300"), "row 1"),

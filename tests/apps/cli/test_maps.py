@@ -129,7 +129,7 @@ def test_options_that_polygons_cannot_have(tmp_path):
         ([path, "--space", "lab"], "--space lab has no effect on polygons"),
         ([path, "--range", "dtype"], "--range has no effect on polygons; leave it out"),
         ([path, "--measure", tmp_path / "m.csv"], "--measure has no effect on polygons"),
-        ([tmp_path / "photo.png"], "must end in .tif or .tiff"),
+        ([tmp_path / "photo.png"], "polygons, which need a GeoTIFF (.tif) as input"),
     ]:
         status, _, err = run("segment", *arguments, "-o", out)
         assert status == 1

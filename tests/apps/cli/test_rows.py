@@ -60,7 +60,7 @@ def test_rows_are_dropped_from_the_output(table, tmp_path):
 def test_missing_values_are_errors_that_name_the_option(table):
     code, _, stderr = run("cluster", table, "-b", 2)
     assert code == 1
-    assert "row 8, column 'x' is NaN" in stderr
+    assert "row 8, column 'x' is empty or NaN" in stderr
     assert "--missing" in stderr
 
 

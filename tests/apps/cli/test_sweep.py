@@ -99,3 +99,12 @@ def test_errors_are_one_line_and_exit_with_1(tmp_path, points):
     done = run(tmp_path / "bad.npy", "-b", "1")
     assert done.exit_code == 1
     assert "row 4, column 'x1'" in done.stderr
+
+
+def test_weight_and_missing_rows_are_printed(tmp_path):
+    (tmp_path / "t.csv").write_text("x,w\n1,2\n1.5,2.5\n,3\n9,1\n")
+    options = ["--weight", "w", "--missing", "drop"]
+    result = CliRunner().invoke(app, ["sweep", str(tmp_path / "t.csv"), *options])
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert "3 points of weight 5.5 in x; missing values in 1 row" in text

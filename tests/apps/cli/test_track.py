@@ -192,6 +192,15 @@ def test_a_missing_window_is_explained(tmp_path, video):
     assert not (tmp_path / "out.mp4").exists()
 
 
+@pytest.mark.parametrize("option", ["--window", "--csv", "--output"])
+def test_the_first_frame_excludes_tracking(tmp_path, frames, option):
+    value = "10,10,20,20" if option == "--window" else tmp_path / "out"
+    code, _, stderr = run(frames, "--first-frame", tmp_path / "first.png", option, value)
+    assert code == 2
+    assert f"but {option} was given" in " ".join(stderr.split())
+    assert not (tmp_path / "first.png").exists()
+
+
 def test_the_first_frame_is_written_with_rulers(tmp_path, frames):
     assert run(frames, "--first-frame", tmp_path / "first.png")[0] == 0
     drawn = picture.read(tmp_path / "first.png").values

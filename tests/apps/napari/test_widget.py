@@ -15,8 +15,8 @@ from tests.images.scenes import scene
 
 from meanshiftpp import segment
 from meanshiftpp.apps.napari.layers import LayerSegmenter, Settings, placement
-from meanshiftpp.apps.napari.widget import SegmentControls
-from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.apps.napari.widget import SegmentControls, segment_widget
+from meanshiftpp.errors import InvalidInputError, MissingExtraError
 
 ROOT = Path(__file__).parents[3]
 
@@ -51,6 +51,18 @@ def test_the_manifest_is_valid_and_its_command_makes_the_controls():
     module, _, name = command.python_name.partition(":")
     container = getattr(import_module(module), name)(Viewer())
     assert len(container) == 10
+
+
+def test_a_missing_qt_is_named_with_the_line_that_installs_it(monkeypatch):
+    class QtBindingsNotFoundError(ImportError):  # qtpy cannot be imported without Qt
+        pass
+
+    def fail(self, viewer):
+        raise QtBindingsNotFoundError
+
+    monkeypatch.setattr(SegmentControls, "__init__", fail)
+    with pytest.raises(MissingExtraError, match=r'pip install "meanshiftpp\[napari\]" PyQt6'):
+        segment_widget(Viewer())
 
 
 def test_the_button_adds_a_labels_layer_in_place(controls):

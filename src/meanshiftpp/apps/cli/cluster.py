@@ -13,8 +13,9 @@ import typer
 from meanshiftpp.apps.cli.cluster_profile import Centers, check_centers
 from meanshiftpp.apps.cli.cluster_summary import Summary, print_summary
 from meanshiftpp.apps.cli.console import print_stderr, report_errors
-from meanshiftpp.apps.cli.metres import in_metres, to_degrees
+from meanshiftpp.apps.cli.metres import hint_metres, in_metres, to_degrees
 from meanshiftpp.apps.cli.options import (
+    MAP_FORMATS,
     AsJson,
     Bandwidth,
     CheckpointFile,
@@ -144,8 +145,6 @@ def cluster(
         from meanshiftpp.core.recipe import Recipe, min_weight_for
         from meanshiftpp.io.streams import check_output
 
-        if output and not is_map(output):
-            check_output(output)
         if centers:
             check_centers(centers)
         if plot:
@@ -160,7 +159,7 @@ def cluster(
 
             map_output = MapOutput(output, source, hulls=hulls, geographic=metric)
         elif output:
-            check_output(output, source)
+            check_output(output, source, also=MAP_FORMATS)
         if bandwidth and metric:
             bandwidths, periods = to_degrees(bandwidth, source, periods)
         recipe = Recipe(
@@ -183,6 +182,8 @@ def cluster(
         summary = work.finish(map_output or output, plot, centers)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
+        if bandwidth and not metric:
+            hint_metres(source.columns, summary.bandwidth, work.grid)
     if 2 * summary.sizes.count(1) > summary.points > 1:
         print_stderr(
             "more than half of the points are alone in their cluster; use a larger bandwidth "

@@ -35,6 +35,8 @@ class MapOutput:
         self._scene = Scene(source) if isinstance(source, RasterSource) else None
         if self._scene is None:
             self._clusters = ClusterMap.checked(path, source, geographic=geographic)
+            if not (self._clusters.position.by_name or geographic):
+                print_stderr(f"{', '.join(source.columns)} are taken as x, y")
             return
         check_polygons(path, self._scene)
         if hulls:

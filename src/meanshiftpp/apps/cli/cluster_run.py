@@ -135,6 +135,11 @@ class Clustering:
         summary.missing = self._count_missing()
         return summary
 
+    @property
+    def grid(self) -> Grid:
+        """The grid that was searched."""
+        return self._modes.grid
+
     # -- modes --------------------------------------------------------------------------------
 
     def _checked_recipe(self, sample: Callable[[], WeightedSample]) -> CheckedRecipe:

@@ -5,6 +5,7 @@ Only progress on a terminal imports rich, which takes longer than clustering a s
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import textwrap
@@ -15,9 +16,11 @@ from unicodedata import east_asian_width
 
 import typer
 
+from meanshiftpp._support.text import printable
 from meanshiftpp._support.warnings import shown_by
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 
+_CSV_PLACE = re.compile(r"\.csv(\.gz)?, row \d+, column ", re.IGNORECASE)
 MIN_VALUE_WIDTH = 20  # characters of a value in a line of a table
 COLUMNS_SHOWN = 8  # in a message
 CONVERGENCE_ADVICE = "use a larger --bandwidth, or raise --max-iter or --tol"
@@ -64,15 +67,15 @@ def first_columns(texts: Sequence[str]) -> str:
 
 def print_stderr(text: str) -> None:
     """Print a message to stderr; stdout is for results."""
-    typer.echo(text, err=True)
+    typer.echo(printable(text), err=True)
 
 
 def print_table(title: str, rows: Iterable[tuple[str, str]]) -> None:
     """Print pairs of a name and a value in two columns; long values continue on the next line."""
-    pairs = list(rows)
+    pairs = [(printable(name), printable(value)) for name, value in rows]
     indent = max((_columns(name) for name, _ in pairs), default=0) + 5
     width = max(shutil.get_terminal_size().columns - indent, MIN_VALUE_WIDTH)
-    typer.echo(f"{title}\n")
+    typer.echo(f"{printable(title)}\n")
     for name, value in pairs:
         first, *rest = textwrap.wrap(value, width, break_on_hyphens=False) or [""]
         padding = " " * (indent - 2 - _columns(name))
@@ -190,7 +193,9 @@ def error_text(error: MeanShiftPPError | MemoryError) -> str:
     if isinstance(error, InvalidInputError) and error.parameter in OPTIONS:
         return str(error.named(OPTIONS[error.parameter]))
     if isinstance(error, InvalidInputError) and error.row is not None and error.got != error.got:
-        return f"{error}; --missing drop or --missing label leaves such rows out"
+        # A .csv has no NaN of its own: most are empty fields.
+        problem = "is empty or NaN" if _CSV_PLACE.search(error.place or "") else error.problem
+        return f"{error.place} {problem}; --missing drop or --missing label leaves such rows out"
     return str(error) or "out of memory"
 
 

@@ -14,6 +14,7 @@ from meanshiftpp.errors import InvalidInputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from meanshiftpp.core.grid import Grid
     from meanshiftpp.io.positions import Position
     from meanshiftpp.io.sources import Source
 
@@ -70,6 +71,24 @@ def to_degrees(
         options += f" --periodic {','.join('-' if p is None else f'{p:g}' for p in whole)}"
     print_stderr(f"{text} at latitude {latitude:.6g}: {options}")
     return sizes, used
+
+
+def hint_metres(columns: Sequence[str], bandwidth: Sequence[float], grid: Grid) -> None:
+    """Print how to give metres, if the bandwidth exceeds all longitudes and latitudes."""
+    import numpy as np
+
+    from meanshiftpp.io.positions import find_position
+
+    position = find_position(columns)
+    if position is None or not position.is_geographic:
+        return
+    at = [position.x, position.y]
+    sizes, span = np.asarray(bandwidth), np.ptp(grid.cells, axis=0) * grid.bandwidth
+    if (sizes[at] >= 1).all() and (span[at] <= sizes[at]).all():
+        names = [f"{size:g}m" if j in at else f"{size:g}" for j, size in enumerate(bandwidth)]
+        texts = [*dict.fromkeys(names)] if len(columns) == 2 else names
+        degrees = " and ".join(dict.fromkeys(f"{size:g}" for size in sizes[at].tolist()))
+        print_stderr(f"{degrees} degrees; for metres write -b {','.join(texts)}")
 
 
 def _find_columns(text: str, columns: Sequence[str]) -> Position:

@@ -186,6 +186,7 @@ def open_source(
     from meanshiftpp.io.streams import open_points
 
     names = None if columns is None else _parse_columns(columns)
+    _reject_pictures([files] if isinstance(files, Path) else files)
     source = open_points(files, names, **rows._asdict())
     if columns is None and grid is not None and grid.exists():
         from meanshiftpp.core.gridfile import columns_of
@@ -202,6 +203,22 @@ def open_source(
         else:
             print_stderr("ignored, a column without a name; to use it, name it in the first line")
     return source if columns is not None else _with_features(source)
+
+
+def _reject_pictures(files: Sequence[Path]) -> None:
+    """Raise for pictures and videos, which another command reads."""
+    from meanshiftpp._support.files import suffix_of
+    from meanshiftpp.io.streams import FORMATS
+
+    for file in files:
+        if suffix_of(file) in FORMATS or not file.is_file():
+            continue
+        from meanshiftpp.images.picture import PICTURE_FORMATS
+        from meanshiftpp.video.frames import is_video
+
+        if suffix_of(file) in PICTURE_FORMATS or is_video(file):
+            problem = "is a picture or a video, not a file of points; use meanshiftpp segment"
+            raise InvalidInputError.for_file(file, problem)
 
 
 def _with_features(source: Source) -> Source:

@@ -12,12 +12,16 @@ from meanshiftpp.errors import InvalidInputError
 def write_map(job: Job, task: Task, bar: Any) -> tuple[tuple[int, int], int, float]:
     """Segment a raster and write its polygons; return its shape, their number and the seconds."""
     _check_task(task)
-    from meanshiftpp._support.files import known_suffix
+    from meanshiftpp._support.files import suffix_of
     from meanshiftpp.io.rasters import FORMATS, RasterSource
     from meanshiftpp.io.scenes import Scene, check_polygons, write_polygons
     from meanshiftpp.io.tiles import RegionOptions, scene_regions, tile_count
 
-    known_suffix(job.source, FORMATS)
+    if suffix_of(job.source) not in FORMATS:
+        problem = "cannot become polygons, which need a GeoTIFF (.tif) as input"
+        raise InvalidInputError.for_file(
+            job.source, f"{problem}; write a picture or an .svg instead"
+        )
     scene = Scene(RasterSource([job.source], None))
     check_polygons(job.target, scene)
     options = {**task.options, **task.region_options}

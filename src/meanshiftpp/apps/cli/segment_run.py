@@ -106,11 +106,26 @@ def _run_job(job: Job, batch: Batch) -> Result:
     if is_folder and not media_files(job.source):
         place = f"folder {str(job.source)!r}"
         raise InvalidInputError("contains no pictures or videos", place=place)
+    _reject_points(job.source)
     batch.check_target(job.target)
     if is_map(job.target):
         shape, n_polygons, seconds = write_map(job, batch.task, batch.bar)
         return _result(job, job.target, shape, "polygons", n_polygons, seconds)
     return (_segment_video if is_folder or is_video(job.source) else _segment_photo)(job, batch)
+
+
+def _reject_points(path: Path) -> None:
+    """Raise for a file of points, which another command reads."""
+    from meanshiftpp._support.files import suffix_of
+    from meanshiftpp.images.picture import PICTURE_FORMATS
+
+    if suffix_of(path) in PICTURE_FORMATS or not path.is_file():
+        return
+    from meanshiftpp.io.streams import FORMATS
+
+    if suffix_of(path) in FORMATS:
+        problem = "is a file of points, not a picture; use meanshiftpp cluster"
+        raise InvalidInputError.for_file(path, problem)
 
 
 # -- messages ----------------------------------------------------------------------------------

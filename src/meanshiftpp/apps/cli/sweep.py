@@ -57,6 +57,8 @@ class Report:
     cells: int
     entries: list[Entry]
     best: int
+    weight_column: str | None = None
+    missing: int = 0  # rows with missing values, which are not points
     seconds: dict[str, float] = field(default_factory=dict)
     plot: str | None = None
 
@@ -143,7 +145,15 @@ def _report(source: Source, points: int, result: Sweep) -> Report:
         cells=len(result.base),
         entries=entries,
         best=result.best,
+        weight_column=source.weight,
+        missing=_count_missing(source, points),
     )
+
+
+def _count_missing(source: Source, points: int) -> int:
+    """Return the number of rows that are left out because values are missing."""
+    counted = source.missing != "error" and source.where is None and source.rows is not None
+    return (source.rows or 0) - points if counted else 0
 
 
 def _draw(path: Path, result: Sweep) -> None:
@@ -180,7 +190,10 @@ def _print_table(report: Report) -> None:
 
     # In a plain string, rich would parse the brackets of "speed [m/s]" as markup.
     columns = ", ".join(report.columns)
-    title = Text(f"{report.file}: {pluralize(report.points, 'point')} in {columns}")
+    heavy = "" if report.weight_column is None else f" of weight {report.weight:,.6g}"
+    title = Text(f"{report.file}: {pluralize(report.points, 'point')}{heavy} in {columns}")
+    if report.missing:
+        title.append(f"; missing values in {pluralize(report.missing, 'row')}")
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
     for name in ("bandwidth (-b)", "clusters", "of 1 % or more", "stability", ""):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)

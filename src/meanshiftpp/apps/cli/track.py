@@ -119,6 +119,8 @@ def track(
     """
     windows, first = [_parse_window(text) for text in window or ()], parse_start(start)
     cell_size = None if bandwidth is None else parse_bandwidth(bandwidth, n_features=3)
+    if first_frame is not None:
+        _check_options_of_first_frame({"--window": window, "--output": output, "--csv": csv})
     with report_errors():
         from meanshiftpp.video.frames import read_frames
 
@@ -147,6 +149,16 @@ def track(
 
 
 # -- input -------------------------------------------------------------------------------------
+
+
+def _check_options_of_first_frame(given: dict[str, object]) -> None:
+    """Raise for options that need tracking."""
+    for name, value in given.items():
+        if value:
+            raise typer.BadParameter(
+                f"--first-frame writes a frame and does not track, but {name} was given; "
+                "leave one of them out"
+            )
 
 
 def _parse_window(text: str) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.napari.layers import CONTRAST_LIMITS, LayerSegmenter, Settings, placement
-from meanshiftpp.errors import MeanShiftPPError
+from meanshiftpp.errors import MeanShiftPPError, MissingExtraError
 from meanshiftpp.images.pixels import SPACES
 
 AUTOMATIC_PIXELS = 4_000_000  # larger layers are segmented when the button is pressed
@@ -19,7 +19,13 @@ AUTOMATIC_PIXELS = 4_000_000  # larger layers are segmented when the button is p
 
 def segment_widget(napari_viewer: Any) -> Any:
     """Return the container of the controls, for napari's menu of plugins."""
-    return SegmentControls(napari_viewer).container
+    try:
+        return SegmentControls(napari_viewer).container
+    except ImportError as error:
+        if type(error).__name__ != "QtBindingsNotFoundError":
+            raise
+        message = 'this needs Qt: pip install "meanshiftpp[napari]" PyQt6'
+        raise MissingExtraError(message) from error
 
 
 class SegmentControls:
