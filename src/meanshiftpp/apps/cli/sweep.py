@@ -146,14 +146,8 @@ def _report(source: Source, points: int, result: Sweep) -> Report:
         entries=entries,
         best=result.best,
         weight_column=source.weight,
-        missing=_count_missing(source, points),
+        missing=source.rows_missing or 0,
     )
-
-
-def _count_missing(source: Source, points: int) -> int:
-    """Return the number of rows that are left out because values are missing."""
-    counted = source.missing != "error" and source.where is None and source.rows is not None
-    return (source.rows or 0) - points if counted else 0
 
 
 def _draw(path: Path, result: Sweep) -> None:
