@@ -28,7 +28,10 @@ def write_table(path, rows: np.ndarray) -> None:
     columns = {name: rows[:, j] for j, name in enumerate(["x", "y", "z"])}
     names = np.array(["oak", "New York", "fir and pine", "", "elm"])[rows[:, 3].astype(int)]
     columns |= {"kind": rows[:, 3].astype(np.int64), "w": rows[:, 4], "name": names}
-    data = pa.table(columns)
+    save_table(path, pa.table(columns))
+
+
+def save_table(path, data) -> None:
     if path.suffix == ".csv":
         pytest.importorskip("pyarrow.csv").write_csv(data, path)
     else:
@@ -222,10 +225,25 @@ def test_columns_that_do_not_exist_or_hold_another_type(tmp_path, X):
         ("a.parquet", "name > 3", "column 'name' holds"),
         ("a.parquet", "kind == 'a'", "a number to compare with column 'kind'"),
         ("types.parquet", "day == '2024-01-31'", r"a column of text.*'day' holds date32"),
-        ("types.parquet", "flag == 'true'", "a column of text.*'flag' holds bool"),
+        ("types.parquet", "flag == 'yes'", "true or false to compare with column 'flag'"),
     ]:
         with pytest.raises(InvalidInputError, match=expected):
             open_points(tmp_path / name, where=where)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_flags_are_compared_with_true_and_false(tmp_path, suffix):
+    pa = pytest.importorskip("pyarrow")
+    flags = [True, False, None, True]
+    rows = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "flag": flags})
+    save_table(tmp_path / f"flags{suffix}", rows)
+    for where, expected in [
+        ("flag == true", [1.0, 4.0]),
+        ("flag != 'true'", [2.0]),
+        ("flag = FALSE", [2.0]),
+    ]:
+        points = open_points(tmp_path / f"flags{suffix}", ["x"], where=where).read()
+        assert points.ravel().tolist() == expected
 
 
 def test_parsing():

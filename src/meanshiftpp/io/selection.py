@@ -29,6 +29,7 @@ _COMPARISONS = {  # of numbers in NumPy, and the function of pyarrow.compute for
     "<": (operator.lt, "less"),
     ">": (operator.gt, "greater"),
 }
+BOOLEANS = ("true", "false")  # as Arrow writes them
 _CSV = (".csv", ".csv.gz")  # an empty text is a missing value there
 _TEXT = r"'[^']*'|\"[^\"]*\""
 _CONDITION = re.compile(rf"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*({_TEXT}|[^'\"\s]\S*)\s*", re.DOTALL)
@@ -56,7 +57,7 @@ class Condition:
         """Return for which values of an Arrow column the condition holds."""
         arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
         if not arrow.types.is_large_string(column.type):
-            column = column.cast(arrow.string())  # from a dictionary, or without any value
+            column = column.cast(arrow.string())  # from a dictionary, true or false, or all null
         inside = getattr(compute, self._functions[1])(column, arrow.scalar(self.value, column.type))
         if suffix in _CSV:
             inside = compute.and_(inside, compute.not_equal(column, arrow.scalar("", column.type)))
@@ -74,7 +75,7 @@ class Where:
     ----------
     text : str
         Conditions that are joined by `and`. Each is a column, one of ``== != < <= > >=``, and a
-        number or a quoted text.
+        number, a quoted text, `true` or `false`.
 
     Examples
     --------
@@ -126,6 +127,8 @@ def _parse_condition(part: str, text: str) -> Condition:
     column, comparison, value = match.groups()
     if value[0] in "'\"":
         return Condition(column, comparison, value[1:-1])
+    if value.lower() in BOOLEANS:
+        return Condition(column, comparison, value.lower())
     try:
         return Condition(column, comparison, float(value))
     except ValueError:
@@ -135,7 +138,7 @@ def _parse_condition(part: str, text: str) -> Condition:
 def _not_conditions(text: object) -> InvalidInputError:
     return InvalidInputError.for_parameter(
         "where",
-        "comparisons of a column with a number or a quoted text, joined by `and`, such as "
-        '"classification != 2 and z > 1.5"',
+        "comparisons of a column with a number, a quoted text, true or false, joined by `and`, "
+        'such as "classification != 2 and z > 1.5"',
         text,
     )

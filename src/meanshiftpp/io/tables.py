@@ -20,6 +20,7 @@ from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import suffix_of
 from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io.selection import BOOLEANS, Condition
 from meanshiftpp.io.sources import (
     LabelWriter,
     Source,
@@ -119,9 +120,10 @@ class TableSource(Source):
         """Return the points that satisfy conditions."""
         source = super().selected(where)
         for file in self._files:
-            for name in source.where.texts if source.where else ():
-                find_column(name, file.schema.names, file.path)
-                _check_text(file.column_type(name), name, where)
+            for condition in source.where.conditions if source.where else ():
+                if isinstance(condition.value, str):
+                    find_column(condition.column, file.schema.names, file.path)
+                    _check_text(file.column_type(condition.column), condition, where)
         return source
 
     @property
@@ -218,8 +220,14 @@ class TableSource(Source):
         self.rows = before
 
 
-def _check_text(kind: Any, name: str, where: str) -> None:
-    """Raise InvalidInputError if a column does not hold texts, which a condition compares."""
+def _check_text(kind: Any, condition: Condition, where: str) -> None:
+    """Raise InvalidInputError if a column cannot be compared with the text of a condition."""
+    name = condition.column
+    if need("pyarrow", "io").types.is_boolean(kind):
+        if condition.value in BOOLEANS:
+            return
+        expected = f"true or false to compare with column {name!r}"
+        raise InvalidInputError.for_parameter("where", expected, where)
     if is_numeric(kind):
         expected = f"a number to compare with column {name!r}"
         raise InvalidInputError.for_parameter("where", expected, where)
