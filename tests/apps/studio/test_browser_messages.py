@@ -89,6 +89,16 @@ def test_warnings_of_the_package_appear_on_the_page(page, tmp_path, photo):
     page.wait_for_selector("#warnings", state="hidden")
 
 
+def test_controls_can_be_set_before_a_file_is_open(page, tmp_path, photo):
+    page.click("#tab-image")
+    page.evaluate("document.querySelector('#space').value = 'luv'")
+    page.dispatch_event("#space", "change")
+    (tmp_path / "photo.png").write_bytes(png(photo))
+    drop(page, tmp_path / "photo.png")
+    page.wait_for_selector("#image[data-count]")
+    assert page.input_value("#space") == "luv"
+
+
 def test_the_curve_is_a_slider_with_a_value(page, table):
     drop(page, table[0])
     page.wait_for_selector("#table[data-count]")

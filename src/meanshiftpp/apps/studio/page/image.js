@@ -57,7 +57,7 @@ export function imageView(host) {
   function reset() {
     const [low, high] = BANDWIDTHS[$("#space").value];
     bandwidth.range(low, high);
-    bandwidth.auto(defaults[choice("what")][$("#space").value]);
+    if (defaults) bandwidth.auto(defaults[choice("what")][$("#space").value]); // else a file is being opened
     for (const id of ["#detail", "#min-size"]) $(id).disabled = !isRegions();
     for (const slider of [detail, bandwidth, spatial, smallest]) slider.refresh();
   }
