@@ -36,7 +36,7 @@ def address():
         server.shutdown()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # playwright runs once at a time, and the studio's tests use it too
 def browser():
     if BROWSER is None:
         unavailable("Chromium is not installed")
