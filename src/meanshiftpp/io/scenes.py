@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -44,6 +45,17 @@ class Scene:
             )
         self.ground = Ground(raster.crs, raster.transform)
         self.shape = (int(raster.height), int(raster.width))
+
+    def pixels(self, metres: float) -> float:
+        """Return a length in the middle of the scene in sides of pixels."""
+        crs, (height, width) = self.ground.crs, self.shape
+        if crs is None or not (crs.is_projected or crs.is_geographic):
+            raise InvalidInputError.for_file(
+                self.source.paths[0],
+                "has no reference system, so a length in metres is unknown; give it in pixels",
+            )
+        areas = self.ground.pixel_areas(height // 2, (1, width))
+        return metres / math.sqrt(float(np.median(areas)))
 
     def window(self, rows: tuple[int, int], columns: tuple[int, int]) -> Any:
         """Return the window of a range of rows and a range of columns."""

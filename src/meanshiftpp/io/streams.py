@@ -235,9 +235,9 @@ def write_labels(
     path : path
         The output. A table (.parquet, .csv, .arrow, .feather) gets all columns of the source and a
         column of labels, and a .csv the unchanged lines of a .csv source; an .npy file gets the
-        labels only. The labels of a raster are a .tif with the same georeference, and -1 where
-        there is no data; those of a point cloud are an additional dimension of a .las or .laz file.
-        A partially written file never has this name.
+        labels only. The labels of a raster are a .tif with the same georeference, and -1 for pixels
+        without data. Those of a point cloud are an additional dimension of a .las or .laz file. A
+        partially written file never has this name.
     source : Source
         The points, from `open_points`.
     labels : callable or int32 array of shape (n_points,)

@@ -15,6 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 from tests.apps.cli.command_line import run
 
 from meanshiftpp import geo, picture
+from meanshiftpp.io.rasters import RasterSource
+from meanshiftpp.io.scenes import Scene
 
 TRANSFORM = rasterio.Affine(10, 0, 500_000, 0, -10, 5_000_000)
 
@@ -149,6 +151,39 @@ def test_a_raster_without_a_reference_system(tmp_path):
     status, _, err = run("cluster", tmp_path / "a.csv", "-b", 2, "-o", tmp_path / "a.geojson")
     assert status == 0
     assert err.count("the reference system is unknown") == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "pixels"),
+    [
+        ({}, 300 / TRANSFORM.a),
+        # At 60 degrees north, 0.0002 degrees are 22.28 m to the north and 11.16 m to the east.
+        ({"crs": "EPSG:4326", "transform": rasterio.Affine(2e-4, 0, 10, 0, -2e-4, 60.008)}, 19.02),
+    ],
+    ids=["metres", "degrees"],
+)
+def test_the_size_of_a_spatial_cell_in_metres(tmp_path, place, pixels):
+    path = raster(tmp_path / "scene.tif", **place)
+    assert Scene(RasterSource([path], None)).pixels(300) == pytest.approx(pixels, rel=1e-3)
+    for spatial, out in [("0.3km", "a"), (Scene(RasterSource([path], None)).pixels(300), "b")]:
+        arguments = ["--labels", "-o", tmp_path / f"{out}.tif"]
+        assert run("segment", path, "--spatial", spatial, *arguments)[0] == 0
+    labels = [picture.read(tmp_path / f"{out}.tif").values for out in "ab"]
+    assert np.array_equal(*labels)
+
+
+def test_metres_need_a_place_on_the_ground(tmp_path):
+    (tmp_path / "photo.png").touch()
+    nowhere = raster(tmp_path / "scene.tif", crs=None)
+    for source, size, expected in [
+        (tmp_path / "photo.png", "200m", "is not a GeoTIFF, so a length in metres is unknown"),
+        (nowhere, "200m", "has no reference system, so a length in metres is unknown"),
+        (nowhere, "0m", "or a length such as 200m; got '0m'"),
+        (nowhere, "wide", "or a length such as 200m; got 'wide'"),
+    ]:
+        status, _, err = run("segment", source, "--spatial", size, "-o", tmp_path / "out.png")
+        assert status != 0
+        assert expected in " ".join(err.split())
 
 
 # -- clusters of points ------------------------------------------------------------------------

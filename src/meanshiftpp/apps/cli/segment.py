@@ -17,8 +17,10 @@ from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import known_suffix
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.console import OPTIONS, duration, print_stderr, report_errors
+from meanshiftpp.apps.cli.metres import to_metres
 from meanshiftpp.apps.cli.options import AsJson, Threads
 from meanshiftpp.apps.cli.segment_files import Style, Task, plan_jobs
+from meanshiftpp.apps.cli.segment_maps import Metres
 from meanshiftpp.apps.cli.segment_measure import Measurements
 from meanshiftpp.apps.cli.segment_run import Report, Result, run_jobs
 
@@ -39,6 +41,23 @@ def _above_zero(value: float | None) -> float | None:
     if value is not None and not 0 < value < float("inf"):
         raise typer.BadParameter(f"expected a number above 0, got {value}")
     return value
+
+
+def _as_spatial(text: str | None) -> float | None:
+    """Convert --spatial to pixels, or to metres on the ground."""
+    if text is None:
+        return None
+    metres = to_metres(text)
+    try:
+        size = float(text) if metres is None else Metres(metres)
+    except ValueError:
+        size = 0.0
+    if not 0 < size < float("inf"):
+        raise typer.BadParameter(
+            f"expected a number of pixels above 0, or a length such as 200m; got {text!r}",
+            param_hint="'--spatial'",
+        )
+    return size
 
 
 def _as_range(text: str | None) -> Any:
@@ -95,9 +114,10 @@ def segment(
         bool, typer.Option("--clusters", help="Colour clusters instead of connected regions.")
     ] = False,
     spatial: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            metavar="PX", callback=_above_zero, help="Cluster by position too: cell size in pixels."
+            metavar="PX",
+            help="Cluster by position too: cell size in pixels, or on the ground, such as 200m.",
         ),
     ] = None,
     detail: Annotated[
@@ -144,7 +164,7 @@ def segment(
     options: dict[str, Any] = {"bandwidth": bandwidth, "n_threads": threads}
     if space:
         options["space"] = None if space is Space.none else str(space)
-    region_options = {"spatial": spatial, "detail": detail, "min_size": min_size}
+    region_options = {"spatial": _as_spatial(spatial), "detail": detail, "min_size": min_size}
     region_options = {name: value for name, value in region_options.items() if value is not None}
     wanted = not clusters if regions is None else regions
     style, limits = _style(overlay, labels, palette), _as_range(value_range)

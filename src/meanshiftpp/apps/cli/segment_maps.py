@@ -1,12 +1,35 @@
-"""Polygons of a raster: the jobs of `meanshiftpp segment` that write a .gpkg or .geojson."""
+"""Rasters on the ground: polygons of `meanshiftpp segment`, and lengths in metres."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from meanshiftpp.apps.cli.segment_files import Job, Style, Task
 from meanshiftpp.errors import InvalidInputError
+
+
+class Metres(float):
+    """A length on the ground."""
+
+
+def in_pixels(task: Task, source: Path) -> Task:
+    """Return the task with the size of a spatial cell in pixels of a file."""
+    spatial = task.region_options.get("spatial")
+    if not isinstance(spatial, Metres):
+        return task
+    from meanshiftpp._support.files import suffix_of
+    from meanshiftpp.io.rasters import FORMATS, RasterSource
+    from meanshiftpp.io.scenes import Scene
+
+    if suffix_of(source) not in FORMATS:
+        raise InvalidInputError.for_file(
+            source, "is not a GeoTIFF, so a length in metres is unknown; give --spatial in pixels"
+        )
+    pixels = Scene(RasterSource([source], None)).pixels(spatial)
+    return replace(task, region_options={**task.region_options, "spatial": pixels})
 
 
 def write_map(job: Job, task: Task, bar: Any) -> tuple[tuple[int, int], int, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from meanshiftpp.apps.cli.console import error_text, progress, warning_text
 from meanshiftpp.apps.cli.options import MAP_FORMATS, is_map
 from meanshiftpp.apps.cli.segment_files import Job, Style, Task, media_files
-from meanshiftpp.apps.cli.segment_maps import write_map
+from meanshiftpp.apps.cli.segment_maps import in_pixels, write_map
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError
 
 if TYPE_CHECKING:
@@ -108,6 +108,7 @@ def _run_job(job: Job, batch: Batch) -> Result:
         raise InvalidInputError("contains no pictures or videos", place=place)
     _reject_points(job.source)
     batch.check_target(job.target)
+    batch = replace(batch, task=in_pixels(batch.task, job.source))
     if is_map(job.target):
         shape, n_polygons, seconds = write_map(job, batch.task, batch.bar)
         return _result(job, job.target, shape, "polygons", n_polygons, seconds)
