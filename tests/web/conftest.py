@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.apps.studio.browser_page import BROWSER, FLAGS, TIMEOUT
+from tests.apps.studio.browser_page import BROWSER, launched_browser, watched_page
 
 from meanshiftpp import picture
 
@@ -40,32 +40,19 @@ def address():
 def browser():
     if BROWSER is None:
         unavailable("Chromium is not installed")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path=BROWSER, args=FLAGS)
+    with launched_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def page(address, browser):
     """A page that must not raise an error and must not send anything: it only reads its files."""
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    page.set_default_timeout(TIMEOUT)
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("request", lambda request: problems.extend(_foreign(request, address)))
-    page.goto(address)
-    page.wait_for_selector("body[data-ready]")
-    yield page
-    page.close()
-    assert problems == []
 
+    def may_send(request):
+        return request.url.startswith((address, "blob:")) and request.method == "GET"
 
-def _foreign(request, address):
-    own = request.url.startswith((address, "blob:")) and request.method == "GET"
-    return [] if own else [f"{request.method} {request.url}"]
+    with watched_page(browser, address, may_send) as page:
+        yield page
 
 
 @pytest.fixture

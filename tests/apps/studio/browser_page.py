@@ -6,6 +6,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,31 @@ FLAGS = [
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 TIMEOUT = 60_000  # ms; generous, because the machine may be busy
+
+
+@contextmanager
+def launched_browser() -> Iterator:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def watched_page(browser, address: str, may_send) -> Iterator:
+    """Open a page that must not raise an error, nor send a request that `may_send` denies."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.set_default_timeout(TIMEOUT)
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda r: may_send(r) or problems.append(f"{r.method} {r.url}"))
+    page.goto(address)
+    page.wait_for_selector("body[data-ready]")
+    yield page
+    page.close()
+    assert problems == []
 
 
 def drop(page, path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.apps.studio.browser_page import BROWSER, FLAGS, TIMEOUT
+from tests.apps.studio.browser_page import launched_browser, watched_page
 from tests.apps.studio.studio_server import running
 
 
@@ -28,27 +28,19 @@ def photo():
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path=BROWSER, args=FLAGS)
+    with launched_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def page(studio, browser):
     """A page that must not raise an error and must not send a request to another host."""
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    page.set_default_timeout(TIMEOUT)
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("request", lambda r: r.url.startswith((studio.url, "blob:")) or problems.append(r.url))
-    page.goto(studio.url)
-    page.wait_for_selector("body[data-ready]")
-    yield page
-    page.close()
-    assert problems == []
+
+    def may_send(request):
+        return request.url.startswith((studio.url, "blob:"))
+
+    with watched_page(browser, studio.url, may_send) as page:
+        yield page
 
 
 @pytest.fixture(scope="module")
