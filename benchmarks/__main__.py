@@ -20,6 +20,7 @@ from benchmarks.common import machine
 from benchmarks.common.command_line import add_output_option
 from benchmarks.speed import (
     density_benchmark,
+    features_benchmark,
     files_benchmark,
     memory_benchmark,
     report,
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, Callable[[Preset, OnMeasurement], Result]] = {
     "d": time_benchmarks.sweep_d,
     "h": time_benchmarks.sweep_h,
     "bandwidths": time_benchmarks.bandwidths,
+    "features": features_benchmark.features,
     "density": density_benchmark.density,
     "files": files_benchmark.files,
     "threads": time_benchmarks.threads,

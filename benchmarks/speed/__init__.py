@@ -7,6 +7,7 @@ Contenders take turns on the same arrays; every peer has a separate process.
     contenders         the functions that are measured: ours, the floor, the peers
     time_benchmarks    which contenders run at which sizes
     density_benchmark  error and time of a density
+    features_benchmark binning with six to ten features
     files_benchmark    Parquet, CSV and a photograph
     memory_benchmark   peak memory
     startup_benchmark  imports and the command line

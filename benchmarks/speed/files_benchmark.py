@@ -1,4 +1,4 @@
-"""The benchmark of files: the grid of Parquet, opening CSV, segmenting a photograph."""
+"""The benchmark of files: grid and labels of Parquet, opening CSV, segmenting a photograph."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ ROWS = 20_000_000
 CSV_ROWS = 1_000_000
 SIDES = 3000, 4000
 BUILD, ITERATE, BIN = "build_grid of Parquet", "iterate by pyarrow", "bin in memory"
+LABEL, ALONE = "label to Parquet", "the same with pyarrow alone"
 OPEN, SEGMENT = "open CSV", "segment, 12 megapixels"
 
 
@@ -34,6 +35,8 @@ def files(preset: Preset, on_measurement: OnMeasurement) -> Result:
             BUILD: (process_time, lambda: scale.build(parquet)),
             ITERATE: (process_time, lambda: scale.iterate(parquet)),
             BIN: (process_time, scale.bin_in_memory(parquet)),
+            LABEL: (process_time, scale.label(parquet)),
+            ALONE: (process_time, scale.label_alone(parquet)),
             OPEN: (process_time, lambda: open_csv(csv)),
             SEGMENT: (perf_counter, segmentation(preset.goal_divisor)),
         }
@@ -46,6 +49,7 @@ def files(preset: Preset, on_measurement: OnMeasurement) -> Result:
     medians = {name: median(values) for name, values in times.items()}
     reached = {
         "grid-build": medians[BUILD] / (medians[ITERATE] + medians[BIN]),
+        "label-parquet": medians[LABEL] / medians[ALONE],
         "csv-open": medians[OPEN] * 1e3,
         "segment": medians[SEGMENT] * 1e3,
     }

@@ -89,6 +89,7 @@ GOALS = (
         Case(Data(10_000_000), bandwidth=0.1),
         FLOOR,
         separated=False,
+        stretch=120,
     ),
     Goal(
         "floor-2d",
@@ -174,6 +175,13 @@ GOALS = (
         )
         for case in ONE_GAUSSIAN[:2]
     ),
+    Goal(
+        "features",
+        "1M points, six to ten features: binning with one feature more",
+        1.5,
+        "x the time before",
+        "the largest growth, medians in turns in one process",
+    ),
     *(
         Goal(
             f"density-{d}d",
@@ -189,6 +197,13 @@ GOALS = (
         "20M x 3 float32 in Parquet: build_grid",
         1.5,
         "x reading by pyarrow and binning in memory",
+        "CPU time, in turns in one process",
+    ),
+    Goal(
+        "label-parquet",
+        "20M x 3 float32 from Parquet to Parquet with labels",
+        1.3,
+        "x reading and writing by pyarrow alone, and labelling",
         "CPU time, in turns in one process",
     ),
     Goal("csv-open", "1M x 3 in CSV: open_points", 50, "ms of CPU time", "without reading rows"),

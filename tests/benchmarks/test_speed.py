@@ -43,7 +43,7 @@ def test_every_benchmark_runs(name, tmp_path, monkeypatch):
     rows = written["benchmarks"][name]["rows"]
     assert rows
     assert all(row["note"] == "" and row["median"] > 0 for row in rows)
-    assert name in ("startup", "density", "files") or any(row["facts"] for row in rows)
+    assert name in ("startup", "density", "features", "files") or any(row["facts"] for row in rows)
     assert (tmp_path / f"{name}.png").exists() == (name in plots.FIGURES)
     page = (tmp_path / "results.md").read_text("utf-8")
     assert written["benchmarks"][name]["title"] in page

@@ -59,7 +59,7 @@ inline void check_counts(const GridData& grid) {
 inline Binned bin(const Points& points, const double* cell_size, const u64* weights, i32* ids, int n_threads,
                   Strategy strategy, const BlockLoops& loops) {
     const Plan plan = make_plan(points, cell_size, strategy);
-    Job job{points, cell_size, weights, ids, plan, loops, {}, {}, {}, 0, {}, {}};
+    Job job{points, cell_size, weights, ids, plan, loops, n_threads, {}, {}, {}, 0, {}, {}};
     if (points.dtype == Dtype::u8 && plan.strategy != Strategy::wide) job.fill_byte_tables();
     Workers workers(static_cast<size_t>(team_size(points.n, 1 << 15, n_threads)));
     for (auto& worker : workers) worker = std::make_unique<Worker>(job);

@@ -70,12 +70,19 @@ inline void collect_ranked(const Job& job, const Workers& workers, Binned& binne
 inline void collect_sorted(const Job& job, const Workers& workers, Binned& binned) {
     GridData& grid = binned.grid;
     grid.resize(job.rows);
-    std::fill(grid.cells.begin(), grid.cells.end(), 0);  // points outside have a rank too, but no cell
-    each_of({0, job.points.n}, [&](i64 i) {
-        if (job.all_keys[i] != UINT64_MAX)
-            job.plan.cell_at(job.all_keys[i], &grid.cells[i64{job.key_ranks[i]} * grid.d]);
+    Array<u64> key_of(static_cast<size_t>(job.rows));
+    each_of({0, job.points.n}, [&](i64 i) { key_of[job.key_ranks[i]] = job.all_keys[i]; });
+    const int team = team_size(job.rows, 1 << 14, job.n_threads);
+    parallel(team, [&](int t) {
+        each_of(part(job.rows, t, team), grid.d, [&](i64 row) {
+            i64* cell = &grid.cells[row * grid.d];
+            if (key_of[row] != UINT64_MAX)
+                job.plan.cell_at(key_of[row], cell);
+            else  // points outside the box have a rank too, but no cell
+                std::fill_n(cell, grid.d, 0);
+            sum_row(workers, row, grid, row);
+        });
     });
-    each_of({0, job.rows}, [&](i64 row) { sum_row(workers, row, grid, row); });
 }
 
 // The cells are not sorted, and repeat if several workers have them; join() sorts and merges them.

@@ -125,7 +125,8 @@ inline Plan make_plan(const Points& points, const double* cell_size, Strategy re
     } else if (plan.slots <= kRankedSlots && plan.slots / 16 <= n) {
         plan.strategy = Strategy::ranked;
     } else {
-        const bool few_per_cell = estimate_cells(cells, plan) > static_cast<double>(n) / 2;
+        // Where sorting becomes faster: the estimate is low for data whose density varies.
+        const bool few_per_cell = estimate_cells(cells, plan) > static_cast<double>(n) / 32;
         plan.strategy = few_per_cell ? Strategy::sorted : Strategy::hash;
     }
     return plan;

@@ -17,6 +17,7 @@ struct Job {
     i32* ids;            // OUT, or null
     const Plan& plan;
     const BlockLoops& loops;
+    int n_threads;
     BitRank ranks;         // ranked: of the occupied slots
     Array<u64> all_keys;   // sorted: of all points, UINT64_MAX for those outside the box
     Array<u32> key_ranks;  // sorted: the rank of each point's key
