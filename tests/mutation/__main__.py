@@ -49,11 +49,11 @@ def build(folder: Path) -> tuple[list[Mutant], Path, Path]:
     bin_folder = Path(sys.executable).parent
     common = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={bin_folder / 'ninja'}"]
     common += ["-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={sys.executable}"]
-    for name, define in (("module", "-DMSPP_TESTS=OFF"), ("tests", "-DMSPP_TESTS=ON")):
-        cmake, target = bin_folder / "cmake", folder / name
-        configure = [cmake, "-S", tree, "-B", target, *common, define]
+    cmake = bin_folder / "cmake"
+    for name, tests, target in (("module", "OFF", "_kernel"), ("tests", "ON", "test_kernel")):
+        configure = [cmake, "-S", tree, "-B", folder / name, *common, f"-DMSPP_TESTS={tests}"]
         subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
-        subprocess.run([cmake, "--build", target, "--", "-k", "0"], check=True)
+        subprocess.run([cmake, "--build", folder / name, "--target", target], check=True)
     (module,) = (folder / "module").glob("_kernel*.so")
     return mutants, module, folder / "tests" / "test_kernel"
 

@@ -149,7 +149,7 @@ def copy_kernel(root: Path, target: Path) -> list[Mutant]:
     _write(
         target / "src" / "kernel" / "mutant.hpp", (Path(__file__).parent / "switch.hpp").read_text()
     )
-    for folder in ("src/bindings", "tests/kernel"):
+    for folder in ("src/bindings", "tests/kernel", "tests/fuzz/kernel"):  # as CMake expects
         for path in (root / folder).iterdir():
             _write(target / folder / path.name, path.read_text("utf-8"))
     # Less optimisation compiles faster; checked subscripts stop a mutant that leaves its arrays.

@@ -17,7 +17,8 @@ from types import ModuleType
 
 from tests.mutation.sources import Mutant
 
-TIMEOUT = 120  # seconds; a mutant that runs longer does not end
+TIMEOUT = 120  # seconds of processor time; a mutant that needs more does not end
+WAIT = 10 * TIMEOUT  # seconds on the clock; a mutant may wait for ever, or the machine be busy
 MEMORY = 8 << 30
 RECORDED_PARTS = {
     "bin": ("grids", "estimates"),
@@ -78,7 +79,8 @@ class Trials:
             os._exit(status)
 
     def _child(self, id: int, area: str) -> int:
-        signal.alarm(TIMEOUT)
+        signal.alarm(WAIT)
+        resource.setrlimit(resource.RLIMIT_CPU, (TIMEOUT, TIMEOUT))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         null = os.open(os.devnull, os.O_RDWR)
@@ -102,7 +104,7 @@ class Trials:
     def _passes_program(self, id: int) -> bool:
         environment = {**os.environ, "MSPP_MUTANT": str(id)}
         try:
-            subprocess.run([self._program], env=environment, timeout=TIMEOUT / 2, check=True)
+            subprocess.run([self._program], env=environment, timeout=WAIT / 2, check=True)
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
             return False
         return True
@@ -132,7 +134,7 @@ def run_all(
 def _fate(status: int) -> str:
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
-        return "timeout" if name == "SIGALRM" else name
+        return "timeout" if name in ("SIGALRM", "SIGXCPU", "SIGKILL") else name
     code = os.WEXITSTATUS(status)
     stages = {0: "survived", 10: "recorded results", 11: "kernel tests", 12: "pytest"}
     return stages.get(code, f"exit {code}")

@@ -1,0 +1,412 @@
+// The parts of the robust tracker that read colours, against plain loops over pixels.
+#include <algorithm>
+
+#include "check.hpp"
+#include "kernel/track/scanner.hpp"
+#include "track_input.hpp"
+
+using namespace mspp;
+using track_input::Film;
+
+namespace {
+
+const std::array<double, 3> kSides{20, 8, 8};
+const ColourCells& cells() {
+    static const ColourCells all(kSides);
+    return all;
+}
+
+// The kind of edge at a pixel: 0 none, 1 vertical, 2 horizontal.
+size_t edge_kind(const Film& film, i64 y, i64 x) {
+    const int across = std::abs(film.near(y, x + 2, 1) - film.near(y, x - 2, 1));
+    const int along = std::abs(film.near(y + 2, x, 1) - film.near(y - 2, x, 1));
+    return across + along < 28 ? 0 : across >= along ? 1 : 2;
+}
+
+ColourCells::Cell lab_cell(const Film& film, i64 y, i64 x) {
+    static const Curve curve([](double t) { return lab_curve(t); });
+    std::array<float, 3> light;
+    for (i64 c = 0; c < 3; ++c)
+        light[static_cast<size_t>(c)] =
+            static_cast<float>(linear_light((film.value(y, x, c) / 4 * 4 + 1.5) / 255));
+    const Colour lab = lab_of({light[0], light[1], light[2]}, curve);
+    auto cell = [](double value, double side) { return static_cast<i64>(std::floor(value / side + 0.5)); };
+    return {cell(lab.a, kSides[0]), cell(lab.b, kSides[1]), cell(lab.c, kSides[2])};
+}
+
+// A model in which the object has the colours of one film and the ring those of another.
+ColourModel random_model(unsigned seed) {
+    ColourModel model(cells().size(), 6e-4);
+    std::mt19937 random(seed);
+    for (int part = 0; part < 2; ++part) {
+        model.clear_counts();
+        for (size_t k = 0; k < cells().size(); ++k)
+            model.count(static_cast<uint16_t>(k), random() % 3 ? 0 : random() % 100);
+        if (part == 0) model.start_object();
+        if (part == 1) model.learn_ring(1);
+    }
+    model.update_weights();
+    return model;
+}
+
+// The weight of each pixel, 0 outside the frame.
+struct WeightMap {
+    i64 height, width;
+    std::vector<i32> weights;
+    WeightMap(const Film& film, const ColourModel& model)
+        : height(film.frame.height), width(film.frame.width) {
+        for (i64 y = 0; y < height; ++y)
+            for (i64 x = 0; x < width; ++x) weights.push_back(model.weights()[cells().of(film.frame, y, x)]);
+    }
+    bool holds(i64 y, i64 x) const { return y >= 0 && y < height && x >= 0 && x < width; }
+    i32 at(i64 y, i64 x) const { return holds(y, x) ? weights[static_cast<size_t>(y * width + x)] : 0; }
+};
+
+struct Mean {
+    double sum = 0, n = 0;
+    void add(i32 weight) { sum += weight, ++n; }
+    double value() const { return sum / n; }
+};
+
+}  // namespace
+
+TEST(a_pixel_has_the_id_of_its_colour_and_its_edge) {
+    for (const auto& [height, width] : {std::pair<i64, i64>{9, 23}, {1, 1}, {2, 3}, {5, 4}, {3, 5}}) {
+        const Film film(height, width, 7);
+        for (i64 y = 0; y < height; ++y)
+            for (i64 x = 0; x < width; ++x) {
+                const size_t id = cells().of(film.frame, y, x), n = cells().n_colours();
+                CHECK(id / n == edge_kind(film, y, x));
+                CHECK(cells().colour(id % n) == lab_cell(film, y, x));
+            }
+    }
+    CHECK(cells().size() == 3 * cells().n_colours());
+}
+
+TEST(a_row_of_ids_holds_every_step_th_pixel) {
+    for (const i64 width : {1, 2, 3, 4, 5, 30}) {
+        const Film film(6, width, 8);
+        for (i64 step = 1; step < 5; ++step)
+            for (i64 x = 0; x < width; ++x) {
+                const i64 n = (width - x + step - 1) / step;
+                std::vector<uint16_t> ids(static_cast<size_t>(n));
+                cells().read(film.frame, 3, x, step, n, ids.data());
+                for (i64 i = 0; i < n; ++i)
+                    CHECK(ids[static_cast<size_t>(i)] == cells().of(film.frame, 3, x + i * step));
+            }
+    }
+}
+
+TEST(samples_are_the_middle_pixels_of_squares) {
+    const Film film(20, 31, 9);
+    const uint16_t none = random_model(1).none();
+    CHECK(none == cells().size());
+    std::mt19937 random(2);
+    for (int trial = 0; trial < 200; ++trial) {
+        Samples s;
+        s.x0 = static_cast<i64>(random() % 60) - 30, s.y0 = static_cast<i64>(random() % 60) - 30;
+        s.step = 1 + random() % 5, s.nx = 1 + random() % 20, s.ny = 1 + random() % 20;
+        s.read(film.frame, cells(), none);
+        for (i64 j = 0; j < s.ny; ++j)
+            for (i64 i = 0; i < s.nx; ++i) {
+                const i64 x = s.x0 + i * s.step + s.step / 2, y = s.y0 + j * s.step + s.step / 2;
+                const bool inside = x >= 0 && x < 31 && y >= 0 && y < 20;
+                CHECK(s.ids[static_cast<size_t>(j * s.nx + i)] ==
+                      (inside ? cells().of(film.frame, y, x) : none));
+            }
+    }
+    for (const double area : {0.5, 99.0, 100.0, 101.0, 400.0, 401.0, 1e6}) {
+        const double step = static_cast<double>(Samples::step_for(area, 100));
+        CHECK(step >= 1 && area <= step * step * 100);
+        CHECK(step == 1 || area > (step - 1) * (step - 1) * 100);
+    }
+}
+
+TEST(weights_are_contrasts_of_object_and_surroundings) {
+    ColourModel model(4, 6e-4);
+    auto count = [&](const std::array<u32, 4>& counts) {
+        model.clear_counts();
+        for (size_t k = 0; k < 4; ++k) model.count(static_cast<uint16_t>(k), counts[k]);
+        model.count(model.none(), 1000);  // never counted
+    };
+    std::array<double, 4> object{0.5, 0.25, 0.25, 0}, ring{0, 0.5, 0.125, 0.375}, rival{0.25, 0, 0.75, 0};
+    auto contrast = [](double a, double b) { return (a - b) / (a + b + 6e-4); };
+    auto check = [&](bool with_rival) {
+        model.update_weights();
+        for (size_t k = 0; k < 4; ++k) {
+            const double half = with_rival ? 0.5 : 0;
+            const double weight =
+                (1 - half) * contrast(object[k], ring[k]) + half * contrast(object[k], rival[k]);
+            CHECK(std::abs(model.weights()[k] - weight * 4096) <= 0.5 + 1e-2);
+        }
+        CHECK(model.weights()[4] == 0);
+    };
+    count({2, 1, 1, 0});
+    model.start_object();
+    count({0, 4, 1, 3});
+    model.learn_ring(1);
+    check(false);
+    count({0, 0, 0, 0});
+    model.learn_rival(1);  // without a count, it is not a rival
+    model.learn_ring(1);
+    model.learn_object(1, 1);
+    check(false);
+    count({1, 0, 3, 0});
+    model.learn_rival(0.1);  // the first rival is learned at once
+    check(true);
+    count({4, 0, 0, 0});
+    model.learn_rival(0.25);
+    for (size_t k = 0; k < 4; ++k) rival[k] = 0.75 * rival[k] + 0.25 * (k == 0);
+    model.learn_ring(0.25);
+    for (size_t k = 0; k < 4; ++k) ring[k] = 0.75 * ring[k] + 0.25 * (k == 0);
+    check(true);
+
+    const std::array<double, 4> now{0.125, 0.5, 0.25, 0.125};
+    count({1, 4, 2, 1});
+    double here = 0, around = 0, sum = 0;
+    for (size_t k = 0; k < 4; ++k)
+        here += std::sqrt(object[k] * now[k]), around += std::sqrt(object[k] * ring[k]);
+    CHECK(std::abs(model.likeness() - (here - around) / (1 - around)) < 1e-5);
+    model.learn_object(0.125, 0.5);
+    for (size_t k = 0; k < 4; ++k) {
+        const double distinct = std::max(contrast(now[k], std::max(ring[k], rival[k])), 0.0);
+        object[k] += (0.125 + 0.5 * distinct) * (now[k] - object[k]);
+        sum += object[k];
+    }
+    for (double& share : object) share /= sum;
+    check(true);
+    count({0, 0, 0, 0});
+    CHECK(model.likeness() == 0);
+}
+
+TEST(the_observer_compares_a_window_with_its_ring) {
+    const Film film(150, 200, 10);
+    const ColourModel model = random_model(3);
+    const WeightMap map(film, model);
+    const TrackSettings settings;
+    for (const Window& window : {Window{60.5, 50, 21, 14}, Window{8, 140.25, 30, 26.5},
+                                 Window{100, 75, 90, 120}, Window{4, 4, 1, 1}}) {
+        const double margin = std::max(0.5 * std::sqrt(window.w * window.h), 1.0);
+        const double area = (window.w + 2 * margin) * (window.h + 2 * margin);
+        const i64 step = static_cast<i64>(std::ceil(std::sqrt(area / 4000)));
+        const double s = static_cast<double>(step);
+        const i64 nw = round_to_one(window.w / s), nh = round_to_one(window.h / s);
+        const i64 m = round_to_one(margin / s);
+        const i64 x0 = round_half_up(window.x - s * static_cast<double>(nw + 2 * m) / 2) + step / 2;
+        const i64 y0 = round_half_up(window.y - s * static_cast<double>(nh + 2 * m) / 2) + step / 2;
+        const i64 tx = std::clamp<i64>(round_half_up(0.1 * static_cast<double>(nw)), 1, m);
+        const i64 ty = std::clamp<i64>(round_half_up(0.1 * static_cast<double>(nh)), 1, m);
+        Mean inside, ring, borders[4];
+        ColourModel object = random_model(4), around = object, other_object = object, other_around = object;
+        object.clear_counts();
+        around.clear_counts();
+        for (i64 j = 0; j < nh + 2 * m; ++j)
+            for (i64 i = 0; i < nw + 2 * m; ++i) {
+                const i64 x = x0 + i * step, y = y0 + j * step, u = i - m, v = j - m;
+                const bool in_x = u >= 0 && u < nw, in_y = v >= 0 && v < nh, in = in_x && in_y;
+                const i32 weight = map.at(y, x);
+                (in ? inside : ring).add(weight);
+                if (in_y && std::abs(2 * u + 1) < 2 * tx) borders[0].add(weight);
+                if (in_y && std::abs(2 * (u - nw) + 1) < 2 * tx) borders[1].add(weight);
+                if (in_x && std::abs(2 * v + 1) < 2 * ty) borders[2].add(weight);
+                if (in_x && std::abs(2 * (v - nh) + 1) < 2 * ty) borders[3].add(weight);
+                if (!map.holds(y, x)) continue;
+                const uint16_t id = cells().of(film.frame, y, x);
+                const double a = static_cast<double>(2 * u + 1 - nw) / static_cast<double>(nw);
+                const double b = static_cast<double>(2 * v + 1 - nh) / static_cast<double>(nh);
+                if (!in) around.count(id, 1);
+                if (in && 1 - a * a - b * b > 0)
+                    object.count(id, 1 + static_cast<u32>((1 - a * a - b * b) * 255));
+            }
+        Observer observer(cells(), settings);
+        observer.read(film.frame, window, model);
+        observer.measure(model);
+        CHECK(std::abs(observer.contrast - (inside.value() - ring.value()) / 4096) < 1e-12);
+        for (size_t k = 0; k < 4; ++k)
+            CHECK(std::abs(observer.borders[k] - borders[k].value() / 4096) < 1e-12);
+        observer.count_object(other_object);
+        CHECK(object.likeness() == other_object.likeness());
+        observer.count_ring(other_around);
+        CHECK(around.likeness() == other_around.likeness());
+    }
+}
+
+TEST(selected_pixels_count_by_their_nearness_to_the_centre) {
+    const Film film(30, 40, 11);
+    const Rect rect{8, 5, 31, 22};
+    const TrackSettings settings;
+    std::vector<uint8_t> selected(static_cast<size_t>(rect.area()));
+    ColourModel expected = random_model(5), counted = expected;
+    expected.clear_counts();
+    std::mt19937 random(6);
+    for (i64 y = 0; y < rect.height(); ++y)
+        for (i64 x = 0; x < rect.width(); ++x) {
+            if (random() % 2) continue;
+            selected[static_cast<size_t>(y * rect.width() + x)] = 1;
+            const double u = static_cast<double>(2 * x + 1) / static_cast<double>(rect.width()) - 1;
+            const double v = static_cast<double>(2 * y + 1) / static_cast<double>(rect.height()) - 1;
+            const double near = std::max(1 - u * u - v * v, 0.0);
+            expected.count(cells().of(film.frame, 5 + y, 8 + x), 1 + static_cast<u32>(near * 255 + 1e-9));
+        }
+    Observer(cells(), settings).count_selected(film.frame, rect, selected.data(), counted);
+    CHECK(std::abs(counted.likeness() - expected.likeness()) < 1e-6);
+    counted.start_object();
+    expected.start_object();
+    counted.update_weights();
+    expected.update_weights();
+    CHECK(counted.weights() == expected.weights());
+}
+
+// The place of the highest score of all windows around the last one, by sums over their pixels.
+static Window scanned(const WeightMap& map, const Window& window, bool whole_frame) {
+    const i64 height = map.height, width = map.width;
+    const double side = std::sqrt(window.w * window.h), radius = 1.5 * side;
+    const double span_x = (whole_frame ? static_cast<double>(width) : window.w + 2 * radius) + side;
+    const double span_y = (whole_frame ? static_cast<double>(height) : window.h + 2 * radius) + side;
+    const i64 step = static_cast<i64>(std::ceil(std::sqrt(span_x * span_y / (whole_frame ? 40000 : 12000))));
+    const double s = static_cast<double>(step);
+    const i64 nw = round_to_one(window.w / s), nh = round_to_one(window.h / s);
+    const i64 m = round_to_one(0.5 * side / s),
+              most = whole_frame ? std::max(height, width) : round_to_one(radius / s);
+    const i64 x0 = round_half_up(window.x - s * static_cast<double>(nw) / 2) + step / 2;
+    const i64 y0 = round_half_up(window.y - s * static_cast<double>(nh) / 2) + step / 2;
+    Window best = window;
+    float highest = -1e9f;
+    for (i64 dy = -most; dy <= most; ++dy)
+        for (i64 dx = -most; dx <= most; ++dx) {
+            const Window at{window.x + s * static_cast<double>(dx), window.y + s * static_cast<double>(dy),
+                            window.w, window.h};
+            if (at.x < 0 || at.y < 0 || at.x > static_cast<double>(width) ||
+                at.y > static_cast<double>(height))
+                continue;
+            Mean inside, ring;
+            for (i64 j = -m; j < nh + m; ++j)
+                for (i64 i = -m; i < nw + m; ++i)
+                    (i >= 0 && i < nw && j >= 0 && j < nh ? inside : ring)
+                        .add(map.at(y0 + (dy + j) * step, x0 + (dx + i) * step));
+            const double away = s * s * static_cast<double>(dx * dx + dy * dy) / (side * side);
+            const float score =
+                static_cast<float>((inside.value() - ring.value()) / 4096 - (whole_frame ? 0.0 : 0.2) * away);
+            if (score <= highest) continue;
+            highest = score;
+            best = at;
+        }
+    return best;
+}
+
+TEST(the_scanner_finds_the_window_of_highest_contrast) {
+    const TrackSettings settings;
+    for (unsigned seed = 0; seed < 3; ++seed) {
+        const Film film(44, 60, 20 + seed, 4);
+        ColourModel model = random_model(30 + seed);
+        const WeightMap map(film, model);
+        Scanner scanner(cells(), settings);
+        for (const Window& start : {Window{30, 20.5, 7, 5}, Window{2.25, 41, 6, 8}, Window{55, 3, 9, 4}})
+            for (const bool whole_frame : {false, true}) {
+                Window window = start;
+                scanner.scan(film.frame, whole_frame, nullptr, model, window);
+                const Window expected = scanned(map, start, whole_frame);
+                CHECK(window.x == expected.x && window.y == expected.y);
+                CHECK(window.w == start.w && window.h == start.h);
+            }
+    }
+}
+
+TEST(the_three_best_rivals_are_learned) {
+    TrackSettings settings;
+    settings.distance_cost = 0.02;
+    Film film(70, 90, 14, 70);
+    film.fill(0, 0, 90, 70, {60, 60, 60});
+    struct Twin {
+        i64 x, y;
+        int gaps;  // pixels of the background, which lower its score
+    };
+    const Window object{35, 34, 10, 8};
+    for (const auto& [x, y, gaps] : {Twin{30, 30, 0}, {30, 18, 0}, {30, 42, 4}, {43, 18, 8}, {43, 42, 12}}) {
+        film.fill(x, y, 10, 8, {200, 40, 40});
+        for (int k = 0; k < gaps; ++k) film.fill(x + 1 + k % 8, y + 3 + k / 8, 1, 1, {60, 60, 60});
+    }
+    ColourModel model(cells().size(), settings.share_floor);
+    auto learn = [&](i64 x, i64 y) {
+        for (i64 j = y; j < y + 8; ++j)
+            for (i64 i = x; i < x + 10; ++i) model.count(cells().of(film.frame, j, i), 1);
+    };
+    learn(30, 30);
+    model.start_object();
+    model.clear_counts();
+    learn(0, 0);
+    model.learn_ring(1);
+    model.update_weights();
+    for (const bool alike : {true, false}) {
+        settings.rival_score = alike ? 0.5 : 1.5;
+        ColourModel scanned = model;
+        ShapeFilter shape(settings);
+        shape.start(film.frame, object);
+        shape.respond(film.frame, object);
+        Window window = object;
+        Scanner(cells(), settings).scan(film.frame, false, &shape, scanned, window);
+        CHECK(window.x == object.x && window.y == object.y);
+        const ColourModel before = model;
+        model.clear_counts();
+        if (alike) learn(30, 18), learn(30, 42), learn(43, 18);
+        model.learn_rival(settings.rival_rate);
+        model.update_weights();
+        scanned.update_weights();
+        CHECK(scanned.weights() == model.weights());
+        model = before;
+    }
+}
+
+TEST(refining_moves_half_way_to_the_mean_of_positive_weights_in_the_ellipse) {
+    const TrackSettings settings;
+    const Film film(120, 150, 12);
+    const ColourModel model = random_model(7);
+    const WeightMap map(film, model);
+    for (const Window& start :
+         {Window{60, 50, 21, 14}, Window{75.5, 60.25, 80, 60}, Window{3, 115, 20, 20}}) {
+        const i64 step = static_cast<i64>(std::ceil(std::sqrt(start.w * start.h / 1000)));
+        const double s = static_cast<double>(step);
+        const i64 nx = round_to_one(start.w / s), ny = round_to_one(start.h / s);
+        const double left = std::floor(start.x - s * static_cast<double>(nx) / 2 + 0.5);
+        const double top = std::floor(start.y - s * static_cast<double>(ny) / 2 + 0.5);
+        double total = 0, sx = 0, sy = 0;
+        for (i64 j = 0; j < ny; ++j)
+            for (i64 i = 0; i < nx; ++i) {
+                const double u = (static_cast<double>(i) + 0.5) / static_cast<double>(nx) * 2 - 1;
+                const double v = (static_cast<double>(j) + 0.5) / static_cast<double>(ny) * 2 - 1;
+                const i64 x = static_cast<i64>(left) + i * step + step / 2;
+                const i64 y = static_cast<i64>(top) + j * step + step / 2;
+                if (u * u + v * v > 1 + 1e-12) continue;
+                const double w = std::max(map.at(y, x), 0);
+                total += w, sx += w * u * static_cast<double>(nx), sy += w * v * static_cast<double>(ny);
+            }
+        Window window = start;
+        Scanner(cells(), settings).refine(film.frame, model, window);
+        CHECK(std::abs(window.x - start.x - sx / total * s / 4) <= 1.0 / 128 + 1e-9);
+        CHECK(std::abs(window.y - start.y - sy / total * s / 4) <= 1.0 / 128 + 1e-9);
+    }
+    ColourModel empty(cells().size(), 6e-4);  // all weights are 0
+    empty.update_weights();
+    Window window{60, 50, 21, 14};
+    Scanner(cells(), settings).refine(film.frame, empty, window);
+    CHECK(window.x == 60 && window.y == 50);
+}
+
+TEST(a_window_is_the_pixels_nearest_to_it_in_the_frame) {
+    CHECK(snap(1.0 / 128) == 1.0 / 64 && snap(-1.0 / 128) == 0 && snap(3.01) == 3.015625);
+    CHECK(round_half_up(2.5) == 3 && round_half_up(-2.5) == -2 && round_to_one(0.2) == 1);
+    const Rect inside = Window{10.5, 8, 5, 4}.pixels(20, 30);
+    CHECK(inside.left == 8 && inside.right == 13 && inside.top == 6 && inside.bottom == 10);
+    const Rect corner = Window{0.5, 19.5, 9, 7}.pixels(20, 30);
+    CHECK(corner.left == 0 && corner.right == 5 && corner.top == 16 && corner.bottom == 20);
+    const Rect outside = Window{40, -9, 2, 2}.pixels(20, 30);
+    CHECK(outside.left == 29 && outside.right == 30 && outside.top == 0 && outside.bottom == 1);
+    Window window{10, 10, 4, 9};
+    CHECK(window.mean_side() == 6);
+    window.move(20, 30, 2.26, -3.01);
+    CHECK(window.x == 12.265625 && window.y == 6.984375);
+    window.move(20, 30, 99, 99);
+    CHECK(window.x == 29.5 && window.y == 19.5);
+    window.move(20, 30, -99, -99);
+    CHECK(window.x == 0.5 && window.y == 0.5);
+}
