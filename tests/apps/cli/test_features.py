@@ -61,6 +61,6 @@ def test_a_name_with_a_comma_is_quoted(tmp_path, name):
         csv.writer(out).writerows([["age", name, "x"], *([i, i * i, 7 - i] for i in range(9))])
     columns = join_names([name, "age"])
     assert split_names(columns) == [name, "age"]
-    code, stdout, stderr = run("cluster", file, "-b", 2, "--columns", columns, "--json")
+    code, stdout, stderr = run("cluster", file, "-b", 90, "--columns", columns, "--json")
     assert (code, stderr) == (0, "")
     assert json.loads(stdout)["columns"] == [name, "age"]
