@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable
 
@@ -31,6 +32,36 @@ def format_bandwidth(bandwidth: Iterable[float]) -> str:
     """
     values = [f"{size:.4g}" for size in bandwidth]
     return values[0] if len(set(values)) == 1 else ", ".join(values)
+
+
+def join_names(names: Iterable[str]) -> str:
+    """Join names by commas; a name with a comma is in double quotes, as in a CSV file.
+
+    Examples
+    --------
+    >>> from meanshiftpp._support.text import join_names
+    >>> print(join_names(["speed, km/h", "age"]))
+    "speed, km/h",age
+    """
+    return ",".join(
+        '"' + name.replace('"', '""') + '"' if {",", '"'} & {*name} else name for name in names
+    )
+
+
+def split_names(text: str) -> list[str]:
+    """Split names at commas; the inverse of `join_names`, and ValueError for an open quote.
+
+    Examples
+    --------
+    >>> from meanshiftpp._support.text import split_names
+    >>> split_names('"speed, km/h", age')
+    ['speed, km/h', 'age']
+    """
+    try:
+        rows = list(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
+    return [name.strip() for row in rows for name in row]
 
 
 def printable(text: str) -> str:

@@ -2,6 +2,7 @@
 
 const quoted = (text) => `'${text.replace(/\\/g, "\\\\").replace(/'/g, "\\'")}'`;
 const shell = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'"'"'`)}'`);
+const inCsv = (name) => (/[",]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
 const float = (value) => (Number.isInteger(value) ? value.toFixed(1) : String(value));
 const list = (items) => `[${items.join(", ")}]`;
 
@@ -27,7 +28,7 @@ export const pythonCall = {
     const selection = isEvery ? "" : `, ${list(columns.map(quoted))}`, sizes = bandwidth.map(float);
     return {
       python: `from meanshiftpp import MeanShiftPP\nfrom meanshiftpp.stream import open_points\n\npoints = open_points(${quoted(name)}${selection}).read()\nlabels = MeanShiftPP(${list(sizes)}).fit_predict(points)`,
-      cli: `meanshiftpp cluster ${shell(name)} --columns ${shell(columns.join(","))} -b ${sizes.join(",")} -o labels.csv`,
+      cli: `meanshiftpp cluster ${shell(name)} --columns ${shell(columns.map(inCsv).join(","))} -b ${sizes.join(",")} -o labels.csv`,
     };
   },
 };

@@ -350,7 +350,9 @@ def test_errors_are_one_line_and_exit_with_1(tmp_path, points):
     assert not [p for p in tmp_path.iterdir() if p.name.startswith((".", "o."))]
 
 
-@pytest.mark.parametrize("columns", ["", " ", "east,,north", "east,", "east,east", "east, east"])
+@pytest.mark.parametrize(
+    "columns", ["", " ", "east,,north", "east,", "east,east", "east, east", '"east']
+)
 def test_empty_or_repeated_columns_are_a_usage_error(tmp_path, points, columns):
     for command in ("cluster", "grid build -o g -b 1", "sweep"):
         for name in ("points.csv", "points.npy"):

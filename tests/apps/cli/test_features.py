@@ -1,10 +1,13 @@
 """Columns of a table that are not features: left out with a message, or used with a warning."""
 
+import csv
 import json
 
 import numpy as np
 import pytest
 from tests.apps.cli.command_line import run
+
+from meanshiftpp._support.text import join_names, split_names
 
 
 @pytest.fixture
@@ -49,3 +52,15 @@ def test_a_grid_determines_the_columns(customers, tmp_path):
     code, stdout, stderr = run("cluster", few, "--grid", grid, "--json")
     assert (code, stderr) == (0, "")
     assert json.loads(stdout)["columns"] == ["spent", "id"]
+
+
+@pytest.mark.parametrize("name", ["speed, km/h", 'the "fast", x', "a,b"])
+def test_a_name_with_a_comma_is_quoted(tmp_path, name):
+    file = tmp_path / "cars.csv"
+    with file.open("w", newline="") as out:
+        csv.writer(out).writerows([["age", name, "x"], *([i, i * i, 7 - i] for i in range(9))])
+    columns = join_names([name, "age"])
+    assert split_names(columns) == [name, "age"]
+    code, stdout, stderr = run("cluster", file, "-b", 90, "--columns", columns, "--json")
+    assert (code, stderr) == (0, "")
+    assert json.loads(stdout)["columns"] == [name, "age"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meanshiftpp._support.extras import need
-from meanshiftpp._support.text import pluralize
+from meanshiftpp._support.text import pluralize, split_names
 from meanshiftpp.apps.cli.console import first_columns, print_stderr, row_progress
 from meanshiftpp.apps.cli.row_options import Rows
 from meanshiftpp.errors import InvalidInputError
@@ -63,7 +63,8 @@ Columns = Annotated[
     str | None,
     typer.Option(
         metavar="A,B,...",
-        help="Columns to use. Default: all numeric columns except identifiers and constants.",
+        help="Columns to use; quote a name with a comma, as in a CSV file. Default: all numeric "
+        "columns except identifiers and constants.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -257,11 +258,15 @@ def check_columns(
 
 
 def _parse_columns(text: str) -> list[str]:
-    """Parse names separated by commas."""
-    names = [name.strip() for name in text.split(",")]
-    if not all(names) or len({*names}) < len(names):
+    """Parse distinct names separated by commas."""
+    try:
+        names = split_names(text)
+    except ValueError:
+        names = []
+    if not (names and all(names)) or len({*names}) < len(names):
         raise typer.BadParameter(
-            f"expected distinct names of columns, such as x,y; got {text!r}",
+            "expected distinct names of columns, such as x,y, or '\"x, m\",y' if a name has a "
+            f"comma; got {text!r}",
             param_hint="'--columns'",
         )
     return names

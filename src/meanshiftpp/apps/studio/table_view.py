@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
+from meanshiftpp._support.text import join_names
 from meanshiftpp.apps.studio.session import Job, Reply, Request, Source
 from meanshiftpp.apps.studio.table_tree import Cuts
 from meanshiftpp.apps.studio.wire import narrow, pack
@@ -344,5 +345,5 @@ def _code(
         f"points = open_points({source.name!r}{selection}).read()\n"
         f"labels = MeanShiftPP({parameters}).fit_predict(points)"
     )
-    command = ["meanshiftpp", "cluster", source.name, "--columns", ",".join(columns)]
+    command = ["meanshiftpp", "cluster", source.name, "--columns", join_names(columns)]
     return {"python": python, "cli": shlex.join([*command, *options, "-o", "labels.csv"])}
