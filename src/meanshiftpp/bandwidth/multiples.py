@@ -145,11 +145,12 @@ def _as_bandwidths(
 
 def _common_step(sizes: NDArray[np.float64]) -> float:
     """Return the largest fraction of the smallest size that divides all sizes, or a quarter."""
-    for divisions in range(1, MAX_DIVISIONS + 1):
-        multiples = sizes * (divisions / sizes[0])
-        if np.allclose(multiples, np.rint(multiples), rtol=1e-9, atol=0):
-            return float(sizes[0]) / divisions
-    return float(sizes[0]) / DIVISIONS
+    divisions = np.arange(1, MAX_DIVISIONS + 1)
+    multiples = sizes * (divisions / sizes[0])[:, None]
+    whole = np.rint(multiples)
+    divides_all = (np.abs(multiples - whole) <= 1e-9 * whole).all(axis=1)
+    chosen = divisions[divides_all][0] if divides_all.any() else DIVISIONS
+    return float(sizes[0] / chosen)
 
 
 def _nearest_whole(sizes: NDArray[np.float64]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The searches of several grids on threads."""
+"""The searches of several grids, on threads if they take longer than starting these."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Search
 
+FEW_CELLS = 1 << 14  # of all grids together, whose searches take about two milliseconds
+
 
 def search_all(grids: list[Grid], search: Search, n_threads: int) -> list[Modes]:
     """Search each grid on one thread, or on all if it has more than a thread's share of cells."""
-    share = sum(map(len, grids)) / n_threads
+    n_cells = sum(map(len, grids))
+    if n_cells <= FEW_CELLS:
+        return [search.modes(grid, n_threads=n_threads) for grid in grids]
+    share = n_cells / n_threads
     results = {
         i: search.modes(grid, n_threads=n_threads)
         for i, grid in enumerate(grids)
