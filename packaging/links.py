@@ -8,6 +8,7 @@ import re
 import sys
 import urllib.error
 import urllib.request
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -51,9 +52,9 @@ def main() -> int:
     for link, result in results.items():
         if result != "ok":
             print(f"{result}: {link} in {places[link]}")
-    broken = sum(result == "broken" for result in results.values())
-    ok = sum(result == "ok" for result in results.values())
-    print(f"{len(results)} links: {ok} ok, {broken} broken, {len(results) - ok - broken} not checked")
+    counts = Counter(results.values())
+    ok, broken = counts["ok"], counts["broken"]
+    print(f"{ok} links ok, {broken} broken, {len(results) - ok - broken} not checked")
     return int(broken > 0)
 
 
