@@ -69,6 +69,7 @@ docs: $(VENV)/installed-docs  ## build docs/_build/html; warnings are errors
 WHEEL_PYTHONS ?= 3.11 3.12
 TEST_PYTHONS ?= 3.11 3.12 3.13
 UV := $(VENV)/bin/uv
+wheel wheel-test: export PATH := $(PATH)$(shell printf ':%s' ~/.pyenv/versions/*/bin)
 wheel: $(VENV)/installed-release  ## build an sdist and wheels in dist/, and test them; WHEEL_PYTHONS="3.11 3.12" TEST_PYTHONS=...
 	rm -rf dist build/wheels
 	$(PY) -m build --sdist
@@ -89,6 +90,18 @@ wheel-test:  # the wheels of dist/, each in a new environment
 .PHONY: wheel-aarch64
 wheel-aarch64: $(VENV)/installed-release  ## cross-compile a wheel for 64-bit ARM, and compare its results in emulation
 	packaging/aarch64/wheel.sh $(UV) $(PYTHON) build/aarch64 tests/laws/test_recorded.py
+
+.PHONY: sdist-test
+sdist-test:  ## build the sdist of dist/ in a new Debian root with only Python and a compiler; needs root, debootstrap
+	packaging/clean-root.sh dist/*.tar.gz build/clean-root
+
+.PHONY: cross
+cross: $(VENV)/installed-cross  ## compile the kernel for Windows and macOS, without linking
+	packaging/cross.sh $(PY) build/cross
+
+.PHONY: links
+links:  ## check the external links of the pages
+	$(PYTHON) packaging/links.py
 
 AUDIT_ENV := build/audit-env
 # The licences that dependencies may have; pip-licenses compares parts of names.
@@ -167,8 +180,9 @@ $(VENV)/pip: | $(VENV)/bin/python  # dependency groups need pip 25.1
 	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
 	@touch $@
 
-$(VENV)/installed-build: pyproject.toml $(VENV)/pip
-	$(PY) -m pip install --quiet --group build
+# These groups are tools that do not import the package.
+$(patsubst %,$(VENV)/installed-%,build release audit lowest cross): $(VENV)/installed-%: pyproject.toml $(VENV)/pip
+	$(PY) -m pip install --quiet --group $*
 	@touch $@
 
 $(VENV)/modules-$(MODULES): | $(VENV)/bin/python
