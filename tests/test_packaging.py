@@ -4,15 +4,18 @@ import ast
 import importlib
 import re
 import tarfile
+import tomllib
 from importlib import metadata, resources
 from pathlib import Path
 
 import pytest
+from tests.test_architecture import THIRD_PARTY
 
 import meanshiftpp
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "meanshiftpp"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 def test_version_is_defined_once():
@@ -28,10 +31,32 @@ def test_conda_recipe_is_of_this_release():
     recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8")
     version = re.search(r'^  version: "(.+)"$', recipe, re.MULTILINE)[1]
     assert version == meanshiftpp.__version__
-    requirements = [each.partition(";")[0] for each in metadata.requires("meanshiftpp")]
-    for requirement in ("numpy", "scikit-learn"):
-        floor = next(each for each in requirements if re.match(rf"{requirement}\W", each))
+    for floor in PROJECT["dependencies"]:
         assert f"- {floor.replace('>=', ' >=')}\n" in recipe
+
+
+def test_every_package_that_is_imported_directly_is_declared():
+    names = {"joblib": "joblib", "numpy": "numpy", "sklearn": "scikit-learn", "scipy": "scipy"}
+    declared = {re.match(r"[\w-]+", each)[0] for each in PROJECT["dependencies"]}
+    assert declared == set(names.values())
+    optional = {"fastapi", "pyarrow", "pyspark", "rich", "starlette", "typer", "uvicorn"}
+    assert set().union(*THIRD_PARTY.values()) - optional < set(names)
+
+
+def test_every_needed_extra_is_declared():
+    """`need(module, extra)` prints the command that installs the extra."""
+    named = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "need":
+                named.add(ast.literal_eval(node.args[1]))
+    assert {"image", "io", "maps"} < named
+    assert named <= PROJECT["optional-dependencies"].keys()
+
+
+def test_source_folder_holds_only_the_parts_of_the_package():
+    parts = {path.name for path in (ROOT / "src").iterdir()} - {"__pycache__"}
+    assert parts == {"bindings", "kernel", "meanshiftpp", "web"}
 
 
 def test_description_links_to_this_version():

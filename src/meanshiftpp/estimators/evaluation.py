@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp._support.checks import Weights
 from meanshiftpp._support.devices import to_host
-from meanshiftpp._support.extras import need
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.profile import profile_of_points
@@ -134,4 +134,4 @@ def _table(
     if weight is None:
         size = [*columns][1]  # or cluster_size, next to a feature of that name
         columns[size] = columns[size].astype(np.int64)
-    return need(module, module).DataFrame(columns) if module in _FRAMES else columns
+    return sys.modules[module].DataFrame(columns) if module in _FRAMES else columns
