@@ -30,7 +30,7 @@ EXCEPTIONS = {
     ("estimators.condensed", "plot.tree"),  # CondensedTree.plot
     ("apps.cli.app", ""),  # the version
     ("apps.studio.server", ""),
-    ("apps.cli.metres", "geo"),
+    ("apps.cli.shared.metres", "geo"),
 }
 
 # Packages that a layer imports directly, besides the standard library and NumPy; the others go

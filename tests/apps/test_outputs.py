@@ -20,10 +20,10 @@ import shapely
 from tests.apps.cli.command_line import run
 
 from meanshiftpp import Grid, seek
-from meanshiftpp.apps.cli.cluster_profile import write_centers
-from meanshiftpp.apps.cli.segment_measure import Measurements
+from meanshiftpp.apps.cli.cluster.profile import write_centers
+from meanshiftpp.apps.cli.segment.measure import Measurements
 from meanshiftpp.apps.cli.sweep import _draw
-from meanshiftpp.apps.cli.track_run import Found, _table
+from meanshiftpp.apps.cli.track.run import Found, _table
 from meanshiftpp.bandwidth.sweep import sweep
 from meanshiftpp.core.profile import profile_of_grid
 from meanshiftpp.errors import FileAccessError

@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow.csv
 import pyarrow.parquet  # noqa: F401 - loaded before the forks
 
-from meanshiftpp.apps.cli import cluster_run  # noqa: F401 - loaded before the forks
 from meanshiftpp.apps.cli.app import app
+from meanshiftpp.apps.cli.cluster import run  # noqa: F401 - loaded before the forks
 from meanshiftpp.io import sources, table_formats
 
 ROWS = 20_000

@@ -26,7 +26,8 @@ from PIL import Image
 from tests.fuzz.mutations import mutate_bytes, mutate_json, mutate_npz, mutate_text
 
 from meanshiftpp import Grid, seek
-from meanshiftpp.apps.cli import options, track
+from meanshiftpp.apps.cli.shared import options
+from meanshiftpp.apps.cli.track.command import _parse_window
 from meanshiftpp.apps.studio.image_view import ImageView
 from meanshiftpp.apps.studio.server import Studio
 from meanshiftpp.apps.studio.session import Job, Session, Source
@@ -133,7 +134,7 @@ OPTIONS: list[Callable[[str], Any]] = [
     options.parse_strictness,
     options.parse_size,
     options._parse_columns,
-    track._parse_window,
+    _parse_window,
 ]
 
 

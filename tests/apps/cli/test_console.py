@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from meanshiftpp._support.text import pluralize
-from meanshiftpp.apps.cli.console import (
+from meanshiftpp.apps.cli.shared.console import (
     OPTIONS,
     duration,
     error_text,
@@ -97,7 +97,7 @@ def test_the_hook_is_removed_after_the_command():
 )
 def test_the_options_of_python_for_warnings_take_precedence(options, message):
     code = (
-        "import warnings; from meanshiftpp.apps.cli.console import report_errors\n"
+        "import warnings; from meanshiftpp.apps.cli.shared.console import report_errors\n"
         "with report_errors(): warnings.warn('dark')"
     )
     run = subprocess.run(

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from meanshiftpp import Grid
 from meanshiftpp.apps.cli.app import app
-from meanshiftpp.apps.cli.command import convert
+from meanshiftpp.apps.cli.commands import convert
 
 HEAVY = {"pandas", "sklearn", "scipy", "joblib", "matplotlib", "pydantic", "rich.console"}
 TABLE = "x,y\n0.5,1\n0.25,1\n9,9\n"

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from meanshiftpp.apps.cli.command import MainGroup
+from meanshiftpp.apps.cli.commands import MainGroup
 
 app = typer.Typer(
     cls=MainGroup,

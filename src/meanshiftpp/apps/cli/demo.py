@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from meanshiftpp.apps.cli.console import report_errors
+from meanshiftpp.apps.cli.shared.console import report_errors
 
 
 def demo(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from meanshiftpp._support.text import pluralize
-from meanshiftpp.apps.cli.command import Command, Group
-from meanshiftpp.apps.cli.console import print_table, report_errors, spinner
-from meanshiftpp.apps.cli.options import (
+from meanshiftpp.apps.cli.commands import Command, Group
+from meanshiftpp.apps.cli.shared.console import print_table, report_errors, spinner
+from meanshiftpp.apps.cli.shared.options import (
     AsJson,
     CheckpointFile,
     Columns,
@@ -27,7 +27,13 @@ from meanshiftpp.apps.cli.options import (
     parse_bandwidth,
     parse_periods,
 )
-from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, Weight, WhereOption
+from meanshiftpp.apps.cli.shared.row_options import (
+    MissingOption,
+    MissingRows,
+    Rows,
+    Weight,
+    WhereOption,
+)
 
 if TYPE_CHECKING:
     from meanshiftpp.core.grid import Grid

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.apps.cli.console import print_stderr, report_errors
+from meanshiftpp.apps.cli.shared.console import print_stderr, report_errors
 
 DEFAULT_MAX_UPLOAD = 2048  # MB
 

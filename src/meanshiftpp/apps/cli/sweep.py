@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meanshiftpp._support.text import pluralize
-from meanshiftpp.apps.cli.console import duration, print_stderr, report_errors, spinner
-from meanshiftpp.apps.cli.options import (
+from meanshiftpp.apps.cli.shared.console import duration, print_stderr, report_errors, spinner
+from meanshiftpp.apps.cli.shared.options import (
     AsJson,
     Columns,
     Resolution,
@@ -23,7 +23,13 @@ from meanshiftpp.apps.cli.options import (
     open_source,
     parse_positive_numbers,
 )
-from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, Weight, WhereOption
+from meanshiftpp.apps.cli.shared.row_options import (
+    MissingOption,
+    MissingRows,
+    Rows,
+    Weight,
+    WhereOption,
+)
 
 if TYPE_CHECKING:
     from meanshiftpp.bandwidth.sweep import Sweep

@@ -103,7 +103,7 @@ def test_the_automatic_bandwidth_of_a_sample_is_printed(tmp_path, points, whole,
     assert code == 0
     assert json.loads(text)["bandwidth"] == select_bandwidth(points).tolist()
     assert "bandwidth chosen from 60,000 points: -b " in stderr
-    monkeypatch.setattr("meanshiftpp.apps.cli.cluster_run.SAMPLE", 3000)
+    monkeypatch.setattr("meanshiftpp.apps.cli.cluster.run.SAMPLE", 3000)
     monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 500)
     picture = tmp_path / "p.png"
     options = ("--stream", "--json", "--no-join", "--plot", picture)
@@ -115,7 +115,7 @@ def test_the_automatic_bandwidth_of_a_sample_is_printed(tmp_path, points, whole,
 
 
 def test_a_stream_joins_by_the_tree_of_a_sample(tmp_path, points, whole, monkeypatch):
-    monkeypatch.setattr("meanshiftpp.apps.cli.cluster_run.SAMPLE", 3000)
+    monkeypatch.setattr("meanshiftpp.apps.cli.cluster.run.SAMPLE", 3000)
     monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 500)
     out, picture = tmp_path / "out.npy", tmp_path / "p.png"
     options = ("--stream", "--json", "--plot", picture, "-o", out)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from meanshiftpp import Tracker
 from meanshiftpp.apps.cli.app import app
-from meanshiftpp.apps.cli.track_run import parse_start
+from meanshiftpp.apps.cli.track.run import parse_start
 from meanshiftpp.tracking.marks import FOLLOWED
 from meanshiftpp.video.frames import read_frames, write_frames
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from meanshiftpp.apps.cli.segment_files import Job, Style, Task
+from meanshiftpp.apps.cli.segment.files import Job, Style, Task
 from meanshiftpp.errors import InvalidInputError
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from meanshiftpp._support.text import pluralize
-from meanshiftpp.apps.cli.console import duration, print_stderr, progress
+from meanshiftpp.apps.cli.shared.console import duration, print_stderr, progress
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.tracking.windows import Window, header, row
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from meanshiftpp._support.text import format_bandwidth, pluralize
-from meanshiftpp.apps.cli.console import duration, print_table
+from meanshiftpp.apps.cli.shared.console import duration, print_table
 
 if TYPE_CHECKING:
     from meanshiftpp.apps.significance import Candidate, Valley

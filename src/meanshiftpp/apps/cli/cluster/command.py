@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from meanshiftpp.apps.cli.cluster_profile import Centers, check_centers
-from meanshiftpp.apps.cli.cluster_summary import Summary, print_summary
-from meanshiftpp.apps.cli.console import print_stderr, report_errors
-from meanshiftpp.apps.cli.metres import hint_metres, in_metres, to_degrees
-from meanshiftpp.apps.cli.options import (
+from meanshiftpp.apps.cli.cluster.profile import Centers, check_centers
+from meanshiftpp.apps.cli.cluster.summary import Summary, print_summary
+from meanshiftpp.apps.cli.shared.console import print_stderr, report_errors
+from meanshiftpp.apps.cli.shared.metres import hint_metres, in_metres, to_degrees
+from meanshiftpp.apps.cli.shared.options import (
     MAP_FORMATS,
     AsJson,
     Bandwidth,
@@ -37,7 +37,13 @@ from meanshiftpp.apps.cli.options import (
     parse_size,
     parse_strictness,
 )
-from meanshiftpp.apps.cli.row_options import MissingOption, MissingRows, Rows, Weight, WhereOption
+from meanshiftpp.apps.cli.shared.row_options import (
+    MissingOption,
+    MissingRows,
+    Rows,
+    Weight,
+    WhereOption,
+)
 
 
 def cluster(
@@ -141,7 +147,7 @@ def cluster(
         _check_options_of_grid({**determined, "--no-stream": stream is False})
     with report_errors():
         from meanshiftpp._support.files import check_no_overwrite
-        from meanshiftpp.apps.cli.cluster_run import Clustering
+        from meanshiftpp.apps.cli.cluster.run import Clustering
         from meanshiftpp.core.recipe import Recipe, min_weight_for
         from meanshiftpp.io.streams import check_output
 
@@ -155,7 +161,7 @@ def cluster(
         check_no_overwrite([output, centers, plot, checkpoint], inputs)
         map_output = None
         if output and is_map(output):
-            from meanshiftpp.apps.cli.cluster_maps import MapOutput
+            from meanshiftpp.apps.cli.cluster.maps import MapOutput
 
             map_output = MapOutput(output, source, hulls=hulls, geographic=metric)
         elif output:

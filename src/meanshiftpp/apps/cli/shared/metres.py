@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from meanshiftpp.apps.cli.console import print_stderr
+from meanshiftpp.apps.cli.shared.console import print_stderr
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import typer
 from meanshiftpp.errors import FileAccessError
 
 if TYPE_CHECKING:
-    from meanshiftpp.apps.cli.segment_measure import Measurements
+    from meanshiftpp.apps.cli.segment.measure import Measurements
     from meanshiftpp.images.levels import ValueRange
 
 

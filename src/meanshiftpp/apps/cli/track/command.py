@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from meanshiftpp.apps.cli.console import print_stderr, print_table, report_errors
-from meanshiftpp.apps.cli.options import AsJson, parse_bandwidth
-from meanshiftpp.apps.cli.track_run import (
+from meanshiftpp.apps.cli.shared.console import print_stderr, print_table, report_errors
+from meanshiftpp.apps.cli.shared.options import AsJson, parse_bandwidth
+from meanshiftpp.apps.cli.track.run import (
     Outputs,
     Summary,
     frames_from,

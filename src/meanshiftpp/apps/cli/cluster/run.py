@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.text import format_bandwidth, pluralize
-from meanshiftpp.apps.cli.cluster_profile import profile_of, write_centers
-from meanshiftpp.apps.cli.cluster_summary import Summary
-from meanshiftpp.apps.cli.console import print_stderr, row_progress, spinner
-from meanshiftpp.apps.cli.options import build_grid_with_progress, check_columns
+from meanshiftpp.apps.cli.cluster.profile import profile_of, write_centers
+from meanshiftpp.apps.cli.cluster.summary import Summary
+from meanshiftpp.apps.cli.shared.console import print_stderr, row_progress, spinner
+from meanshiftpp.apps.cli.shared.options import build_grid_with_progress, check_columns
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.gridfile import columns_of
@@ -36,7 +36,7 @@ from meanshiftpp.io.sources import Source
 from meanshiftpp.io.streams import write_labels
 
 if TYPE_CHECKING:
-    from meanshiftpp.apps.cli.cluster_maps import MapOutput
+    from meanshiftpp.apps.cli.cluster.maps import MapOutput
 
 # Points, the weight of all points of which they are a sample, and their weights.
 WeightedSample = tuple[NDArray[Any], float, NDArray[Any] | None]

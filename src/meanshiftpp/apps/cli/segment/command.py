@@ -16,13 +16,13 @@ import typer
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import known_suffix
 from meanshiftpp._support.text import pluralize
-from meanshiftpp.apps.cli.console import OPTIONS, duration, print_stderr, report_errors
-from meanshiftpp.apps.cli.metres import to_metres
-from meanshiftpp.apps.cli.options import AsJson, Threads
-from meanshiftpp.apps.cli.segment_files import Style, Task, plan_jobs
-from meanshiftpp.apps.cli.segment_maps import Metres
-from meanshiftpp.apps.cli.segment_measure import Measurements
-from meanshiftpp.apps.cli.segment_run import Report, Result, run_jobs
+from meanshiftpp.apps.cli.segment.files import Style, Task, plan_jobs
+from meanshiftpp.apps.cli.segment.maps import Metres
+from meanshiftpp.apps.cli.segment.measure import Measurements
+from meanshiftpp.apps.cli.segment.run import Report, Result, run_jobs
+from meanshiftpp.apps.cli.shared.console import OPTIONS, duration, print_stderr, report_errors
+from meanshiftpp.apps.cli.shared.metres import to_metres
+from meanshiftpp.apps.cli.shared.options import AsJson, Threads
 
 COLORS_SHOWN = 5
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from meanshiftpp.apps.cli.console import error_text, progress, warning_text
-from meanshiftpp.apps.cli.options import MAP_FORMATS, is_map
-from meanshiftpp.apps.cli.segment_files import Job, Style, Task, media_files
-from meanshiftpp.apps.cli.segment_maps import in_pixels, write_map
+from meanshiftpp.apps.cli.segment.files import Job, Style, Task, media_files
+from meanshiftpp.apps.cli.segment.maps import in_pixels, write_map
+from meanshiftpp.apps.cli.shared.console import error_text, progress, warning_text
+from meanshiftpp.apps.cli.shared.options import MAP_FORMATS, is_map
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MeanShiftPPError
 
 if TYPE_CHECKING:

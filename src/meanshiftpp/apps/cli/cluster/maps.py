@@ -12,8 +12,8 @@ import numpy as np
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_no_overwrite, check_writable, scratch_folder
 from meanshiftpp._support.text import pluralize
-from meanshiftpp.apps.cli.cluster_summary import Summary
-from meanshiftpp.apps.cli.console import print_stderr
+from meanshiftpp.apps.cli.cluster.summary import Summary
+from meanshiftpp.apps.cli.shared.console import print_stderr
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.hulls import ClusterMap
 from meanshiftpp.io.rasters import RasterSource

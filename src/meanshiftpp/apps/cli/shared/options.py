@@ -13,8 +13,8 @@ import typer
 
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize, split_names
-from meanshiftpp.apps.cli.console import first_columns, print_stderr, row_progress
-from meanshiftpp.apps.cli.row_options import Rows
+from meanshiftpp.apps.cli.shared.console import first_columns, print_stderr, row_progress
+from meanshiftpp.apps.cli.shared.row_options import Rows
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def _with_features(source: Source) -> Source:
 
     if not isinstance(source, TableSource):
         return source
-    from meanshiftpp.apps.cli.features import use_features  # imports NumPy
+    from meanshiftpp.apps.cli.shared.features import use_features  # imports NumPy
 
     return use_features(source)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meanshiftpp.apps.cli.console import first_columns, print_stderr
+from meanshiftpp.apps.cli.shared.console import first_columns, print_stderr
 from meanshiftpp.io.features import Kind, kinds_of_columns, leave_out
 from meanshiftpp.io.tables import TableSource
 

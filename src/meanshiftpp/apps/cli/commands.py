@@ -19,7 +19,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-# Each command is the function, or the group, of this name in the module of this name.
+# Each command is the function, or the group, of this name in the module of this name, or in the
+# module `command` of the package of this name.
 COMMANDS = {
     "cluster": "Find the clusters of the points in FILE.",
     "segment": "Segment photographs and videos into regions.",
@@ -29,6 +30,7 @@ COMMANDS = {
     "demo": "Draw results for points, a photograph and a video.",
     "grid": "Build, merge and inspect grids.",
 }
+_PACKAGES = {"cluster", "segment", "track"}
 _PATH_FLAGS = ("exists", "writable", "resolve_path", "allow_dash", "path_type")
 _PATH_LIMITS = ("file_okay", "dir_okay", "readable")
 
@@ -79,7 +81,8 @@ class _Commands(Mapping[str, Any]):
 def _load_command(name: str) -> Any:
     if name not in COMMANDS:
         raise KeyError(name)
-    command = getattr(import_module(f"meanshiftpp.apps.cli.{name}"), name)
+    module = f"{name}.command" if name in _PACKAGES else name
+    command = getattr(import_module(f"meanshiftpp.apps.cli.{module}"), name)
     if isinstance(command, typer.Typer):
         return get_command(command)
     only = typer.Typer(add_completion=False, rich_markup_mode=None)

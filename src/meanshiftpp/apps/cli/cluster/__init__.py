@@ -1,0 +1,1 @@
+"""`meanshiftpp cluster`: the options, the clustering, its summary and its files."""

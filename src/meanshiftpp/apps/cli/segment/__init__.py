@@ -1,0 +1,1 @@
+"""`meanshiftpp segment`: the options, the files to segment, and their results."""

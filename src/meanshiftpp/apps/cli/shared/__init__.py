@@ -1,0 +1,1 @@
+"""The parts that several commands share: options and the output on the console."""

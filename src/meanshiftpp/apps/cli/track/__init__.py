@@ -1,0 +1,1 @@
+"""`meanshiftpp track`: the options, and the trackers of a video."""
