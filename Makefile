@@ -115,7 +115,7 @@ audit: $(VENV)/installed-audit  ## write an SBOM of the extra all to dist/, chec
 		--output-file dist/meanshiftpp.cdx.json $(AUDIT_ENV)/bin/python
 	$(VENV)/bin/pip-licenses --python $(AUDIT_ENV)/bin/python --from=mixed --format=plain \
 		--partial-match --allow-only="$(LICENCES)" > build/licences.txt
-	$(VENV)/bin/pip-audit --path $(AUDIT_ENV)/lib/python*/site-packages
+	$(VENV)/bin/pip-audit --strict --path $(AUDIT_ENV)/lib/python*/site-packages
 
 WEB := build/web
 .PHONY: web web-test
