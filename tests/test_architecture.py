@@ -22,9 +22,8 @@ RULE = (
 KERNEL_RULE = "base < cells < bin < seek < query < tree < image < track"
 LAYERS, KERNEL_LAYERS = RULE.split(" < "), KERNEL_RULE.split(" < ")
 
-# Modules below every layer, and those that no layer imports: the oracle, and the public modules
-# in the package's root, which only re-export names of the layers.
-BELOW = {"errors", "_kernel"}
+BELOW = {"errors", "_kernel"}  # every layer may import them
+REEXPORTS = {"clips", "dask", "draw", "picture", "spark", "stream"}  # public modules of the root
 EXCEPTIONS = {
     ("bandwidth.sweep", "plot.sweep"),  # Sweep.plot
     ("estimators.condensed", "plot.tree"),  # CondensedTree.plot
@@ -113,6 +112,14 @@ def test_imports_go_one_way(path):
     assert others <= allowed, f"{module} may not import {others - allowed}"
 
 
+@pytest.mark.parametrize("module", sorted(REEXPORTS))
+def test_public_modules_only_re_export_names(module):
+    docstring, *rest = ast.parse((PACKAGE / f"{module}.py").read_text("utf-8")).body
+    assert isinstance(docstring, ast.Expr)
+    assert {type(node) for node in rest} == {ast.ImportFrom, ast.Assign}
+    assert [node.targets[0].id for node in rest if isinstance(node, ast.Assign)] == ["__all__"]
+
+
 def test_every_exception_is_needed():
     used = {(module_name(path), other) for path in MODULES for other in own_imports(path)}
     assert used >= EXCEPTIONS
@@ -183,7 +190,15 @@ def test_no_module_replaces_a_public_function():
         "    if isinstance(getattr(meanshiftpp, name), types.ModuleType): print(name)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(run.stdout.split()) == {"errors", "geo", "plot", "reference", "video"}
+    modules = {path.stem for path in PACKAGE.glob("*.py")} | {"plot", "reference", "video"}
+    assert set(run.stdout.split()) == modules - {"__init__", "__main__", "dask", "spark"}
+
+
+@pytest.mark.parametrize("name", sorted(REEXPORTS))
+def test_public_modules_load_on_first_use(name):
+    pytest.importorskip({"dask": "dask", "spark": "pyspark"}.get(name, "numpy"))
+    assert name in dir(meanshiftpp)
+    assert meanshiftpp.__getattr__(name).__name__ == f"meanshiftpp.{name}"
 
 
 def test_an_unknown_name_is_an_attribute_error():

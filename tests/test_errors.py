@@ -114,16 +114,19 @@ def test_bad_parameter_has_a_name_an_expectation_and_a_value():
 def test_named_replaces_the_name_and_keeps_the_attributes():
     error = InvalidInputError.for_parameter("bandwidth", "positive", "x", "use a number")
     assert str(error) == "bandwidth must be positive, got 'x'; use a number"
-    option = error.named("--bandwidth")
+    option = error.named({"bandwidth": "--bandwidth"})
     assert str(option) == "--bandwidth must be positive, got 'x'; use a number"
     assert option.parameter == "bandwidth"
     assert (option.expected, option.got) == ("positive", "x")
-    assert str(option.named("Bandwidth")) == "Bandwidth must be positive, got 'x'; use a number"
+    assert (
+        str(option.named({"bandwidth": "Bandwidth"}))
+        == "Bandwidth must be positive, got 'x'; use a number"
+    )
 
 
 def test_named_returns_an_error_without_a_parameter_unchanged():
     error = InvalidInputError("is NaN", row=4, column=1)
-    assert error.named("--bandwidth") is error
+    assert error.named({"bandwidth": "--bandwidth"}) is error
 
 
 def test_named_keeps_the_advice_after_at():
@@ -131,7 +134,7 @@ def test_named_keeps_the_advice_after_at():
         "b.csv:"
     )
     assert str(error) == "b.csv: bandwidth must be positive, got -1; use a number"
-    assert str(error.named("--bandwidth")).endswith("got -1; use a number")
+    assert str(error.named({"bandwidth": "--bandwidth"})).endswith("got -1; use a number")
 
 
 # -- pickling --------------------------------------------------------------------------------------
@@ -140,7 +143,9 @@ ERRORS = {
     "value": InvalidInputError("is NaN", row=4, column=1),
     "moved": InvalidInputError("is NaN", row=4, column=1).at("b.csv, row 5"),
     "parameter": InvalidInputError.for_parameter("tol", "a number", [1, "x"], "use 0.001"),
-    "option": InvalidInputError.for_parameter("tol", "a number", None, "use 0.001").named("--tol"),
+    "option": InvalidInputError.for_parameter("tol", "a number", None, "use 0.001").named(
+        {"tol": "--tol"}
+    ),
     "text": InvalidInputError("an empty grid has no modes"),
 }
 
@@ -152,7 +157,8 @@ def test_pickling_keeps_all_attributes(error, protocol):
     assert type(again) is InvalidInputError
     assert attributes(again) == attributes(error)
     assert attributes(copy.copy(error)) == attributes(error)
-    assert str(again.named("--x")) == str(error.named("--x"))
+    names = {"bandwidth": "--x"}
+    assert str(again.named(names)) == str(error.named(names))
     assert str(again.at("here")) == str(error.at("here"))
 
 

@@ -13,14 +13,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meanshiftpp import errors, geo, plot, reference, video
+    from meanshiftpp import clips, draw, errors, geo, picture, plot, reference, stream, video
     from meanshiftpp.bandwidth.choice import select_bandwidth
     from meanshiftpp.bandwidth.sweep import Sweep, sweep
     from meanshiftpp.core.grid import Grid
     from meanshiftpp.core.modes import Modes
-    from meanshiftpp.core.recipe import seek
+    from meanshiftpp.core.recipe import fine_bandwidth, seek
     from meanshiftpp.estimators.cluster import MeanShiftPP
-    from meanshiftpp.estimators.density import GridDensity
+    from meanshiftpp.estimators.density import GridDensity, density_bandwidth
     from meanshiftpp.images.segmentation import (
         Hierarchy,
         Palette,
@@ -41,6 +41,8 @@ _HOME = {
     "Palette": "images.segmentation",
     "Sweep": "bandwidth.sweep",
     "Tracker": "tracking.tracker",
+    "density_bandwidth": "estimators.density",
+    "fine_bandwidth": "core.recipe",
     "hierarchy": "images.segmentation",
     "palette": "images.segmentation",
     "quantize": "images.segmentation",
@@ -50,6 +52,7 @@ _HOME = {
     "sweep": "bandwidth.sweep",
     "update_trackers": "tracking.tracker",
 }
+_NEED_EXTRAS = {"dask", "spark"}  # modules that a star import must not load
 __all__ = [
     "Grid",
     "GridDensity",
@@ -59,16 +62,22 @@ __all__ = [
     "Palette",
     "Sweep",
     "Tracker",
+    "clips",
+    "density_bandwidth",
+    "draw",
     "errors",
+    "fine_bandwidth",
     "geo",
     "hierarchy",
     "palette",
+    "picture",
     "plot",
     "quantize",
     "reference",
     "seek",
     "segment",
     "select_bandwidth",
+    "stream",
     "sweep",
     "update_trackers",
     "video",
@@ -78,7 +87,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in _HOME:
         value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    elif name in __all__:
+    elif name in __all__ or name in _NEED_EXTRAS:
         value = import_module(f"{__name__}.{name}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -88,4 +97,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_NEED_EXTRAS})

@@ -14,6 +14,8 @@ also carries these as attributes, so that every front end can word them for its 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from typing import Self
 
 
@@ -41,6 +43,8 @@ class InvalidInputError(MeanShiftPPError, ValueError):
         The message without the place of the value.
     place : str or None
         The place of the bad value, or the quoted path of the bad file, as the message states it.
+    source : str or None
+        The name of the file or chunk that the bad value is in, if it is in one.
     row, column : int or None
         Position of the bad value in `X`, counted from 0.
     parameter : str or None
@@ -81,6 +85,7 @@ class InvalidInputError(MeanShiftPPError, ValueError):
         super().__init__(f"{place} {message}" if place else message)
         self.problem = message
         self.place = place
+        self.source: str | None = None
         self.row = row
         self.column = column
         self.parameter = parameter
@@ -90,8 +95,11 @@ class InvalidInputError(MeanShiftPPError, ValueError):
 
     @classmethod
     def for_parameter(cls, parameter: str, expected: str, got: object, advice: str = "") -> Self:
-        """Return an error about a parameter: "PARAMETER must be EXPECTED, got GOT; ADVICE"."""
-        return cls._of_parameter(parameter, parameter, expected, got, advice)
+        """Return an error about a parameter: "PARAMETER must be EXPECTED, got GOT; ADVICE".
+
+        Advice that mentions another parameter has its name in braces: "use {detail} instead".
+        """
+        return cls._of_parameter({}, parameter, expected, got, advice)
 
     @classmethod
     def for_file(cls, path: str | os.PathLike[str], problem: str) -> Self:
@@ -109,20 +117,22 @@ class InvalidInputError(MeanShiftPPError, ValueError):
             expected=self.expected,
             got=self.got,
         )
-        copy._advice = self._advice
+        copy._advice, copy.source = self._advice, self.source
         return copy
 
-    def named(self, name: str) -> InvalidInputError:
-        """Return a copy that calls the parameter by a front end's name: an option, a control."""
+    def named(self, names: Mapping[str, str]) -> InvalidInputError:
+        """Return a copy that calls parameters by a front end's names: options, controls."""
         if self.parameter is None or self.expected is None:
             return self
-        return self._of_parameter(name, self.parameter, self.expected, self.got, self._advice)
+        return self._of_parameter(names, self.parameter, self.expected, self.got, self._advice)
 
     @classmethod
     def _of_parameter(
-        cls, name: str, parameter: str, expected: str, got: object, advice: str
+        cls, names: Mapping[str, str], parameter: str, expected: str, got: object, advice: str
     ) -> Self:
-        message = f"{name} must be {expected}, got {got!r}" + (f"; {advice}" if advice else "")
+        message = f"{names.get(parameter, parameter)} must be {expected}, got {got!r}"
+        if advice:
+            message += "; " + re.sub(r"{(\w+)}", lambda word: names.get(word[1], word[1]), advice)
         error = cls(message, parameter=parameter, expected=expected, got=got)
         error._advice = advice
         return error
@@ -144,6 +154,13 @@ class GridMismatchError(MeanShiftPPError, ValueError):
 class GridFileError(MeanShiftPPError, ValueError):
     """A file that is not a grid, is damaged, or was written by a newer release.
 
+    Attributes
+    ----------
+    place : str or None
+        The quoted path of the file, as the message states it.
+    problem : str
+        The message without the place.
+
     Examples
     --------
     >>> from pathlib import Path
@@ -152,8 +169,26 @@ class GridFileError(MeanShiftPPError, ValueError):
     >>> Grid.load("notes.grid")
     Traceback (most recent call last):
     ...
-    meanshiftpp.errors.GridFileError: notes.grid is not a grid file
+    meanshiftpp.errors.GridFileError: 'notes.grid' is not a grid file; pass one that meanshiftpp...
     """
+
+    place: str | None = None
+    problem = ""
+
+    @classmethod
+    def for_file(cls, path: object, problem: str) -> Self:
+        """Return an error about a file: "'PATH' PROBLEM"."""
+        return cls._with_place(repr(str(path)), problem)
+
+    def at(self, place: str) -> GridFileError:
+        """Return a copy that states the file in the words of a front end."""
+        return self._with_place(place, self.problem) if self.place else self
+
+    @classmethod
+    def _with_place(cls, place: str, problem: str) -> Self:
+        error = cls(f"{place} {problem}")
+        error.place, error.problem = place, problem
+        return error
 
 
 class FileAccessError(MeanShiftPPError, OSError):

@@ -174,8 +174,10 @@ def test_every_flipped_byte_raises_or_is_harmless(saved):
 def test_inconsistent_files_raise(saved, changes):
     _, path = saved
     rewrite(path, **changes)
-    with pytest.raises(GridFileError, match="damaged"):
+    with pytest.raises(GridFileError, match=r"damaged: .*; build it again") as raised:
         Grid.load(path)
+    assert raised.value.place == repr(str(path))
+    assert str(raised.value.at("'here'")).startswith("'here' is damaged")
 
 
 def test_impossible_content_raises(saved):

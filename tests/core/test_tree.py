@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -315,3 +317,11 @@ def test_joined_modes_can_be_pickled_and_dropped():
 def test_critical_values_exist_for_every_number_of_features():
     assert critical_values(1).tolist() == list(CRITICAL[1])
     assert critical_values(60).tolist() == list(CRITICAL[max(CRITICAL)])
+
+
+def test_the_page_of_the_method_lists_the_critical_values():
+    page = (Path(__file__).parents[2] / "docs" / "method.md").read_text("utf-8")
+    number = r" ([\d.]+) \|"
+    rows = re.findall(rf"^\| (\d) (?:or more )?\|{4 * number}$", page, re.MULTILINE)
+    listed = {int(n): tuple(map(float, values)) for n, *values in rows}
+    assert listed == CRITICAL

@@ -82,7 +82,7 @@ def test_a_tree_is_equal_after_reading(tree):
 def test_a_damaged_tree_raises(changes):
     tree = Tree.of_points(X)
     assert len(tree.splits) == 1
-    with pytest.raises(GridFileError, match=r"^model has no valid tree"):
+    with pytest.raises(GridFileError, match=r"^'model' has no valid tree"):
         treefile.from_bytes(damaged(tree, **changes), "model")
 
 

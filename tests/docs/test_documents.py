@@ -131,7 +131,7 @@ def test_examples_of_docstrings_run(name, tmp_path, monkeypatch):
 
 def public_names() -> Iterator[tuple[str, object]]:
     """Yield every public class and function of the package and of its public modules."""
-    for name in meanshiftpp.__all__:
+    for name in [*meanshiftpp.__all__, "dask", "spark"]:
         value = getattr(meanshiftpp, name)
         if not inspect.ismodule(value):
             yield f"meanshiftpp.{name}", value
@@ -156,6 +156,13 @@ def test_every_public_name_is_documented_with_an_example():
     assert len(names) > 30
     assert [name for name in names if ">>> " not in (inspect.getdoc(names[name]) or "")] == []
     assert [name for name in names if not is_in_api_page(name)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_prose_is_wrapped_at_100_columns(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    prose = [line for line in text.splitlines() if not line.startswith(("|", "![", "<"))]
+    assert [line for line in prose if len(line) > 100] == []
 
 
 # Links

@@ -320,6 +320,15 @@ def test_labels_and_predictions_are_lazy():
     np.testing.assert_array_equal(model.predict(X), one.predict(X))  # data in memory is not lazy
 
 
+def test_methods_for_points_in_memory_compute_no_collection():
+    lazy = da.from_array(X, chunks=1000)
+    model = MeanShiftPP(bandwidth=1.0).fit(lazy)
+    for method in (model.score, model.describe, model.membership_vector):
+        with pytest.raises(InvalidInputError, match=r"points in memory.*pass X.compute\(\)"):
+            method(lazy)
+    assert model.membership_vector(X[:5]).shape == (5, len(model.cluster_weights_))
+
+
 def test_pickled_model_predicts_and_has_no_labels():
     model = MeanShiftPP(bandwidth=1.0).fit(da.from_array(X, chunks=1000))
     copy = pickle.loads(pickle.dumps(model))

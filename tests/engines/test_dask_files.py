@@ -110,3 +110,13 @@ def test_error_states_the_place_in_the_frame(tmp_path):
     assert find_scan(frame) is not None
     with pytest.raises(InvalidInputError, match=r"X.partitions\[1\], row 8, column 'y' is NaN"):
         DaskMeanShiftPP(bandwidth=50.0).fit(frame)
+
+
+def test_defect_of_a_task_is_not_hidden_by_a_second_read(tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("a defect")
+
+    frame = dd.read_parquet(write(tmp_path, table(0)))
+    monkeypatch.setattr(estimator.tasks, "bin_parts", broken)
+    with pytest.raises(RuntimeError, match="a defect"):
+        DaskMeanShiftPP(bandwidth=50.0).fit(frame)

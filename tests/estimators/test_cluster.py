@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -262,8 +263,18 @@ def test_bad_chunk_leaves_the_model_intact(blobs):
         model.partial_fit([[1.0, np.nan]])
     with pytest.raises(GridMismatchError):
         model.set_params(bandwidth=2).partial_fit(blobs)
+    with pytest.raises(InvalidInputError):
+        model.fit(pd.DataFrame([[1.0, 2.0, np.nan]], columns=["a", "b", "c"]))
     assert model.labels_ is labels
     assert model.grid_.total == len(blobs)
+    assert np.array_equal(model.predict(blobs), labels)
+
+
+def test_failed_first_fit_leaves_the_model_unfitted():
+    model = MeanShiftPP(1)
+    with pytest.raises(InvalidInputError):
+        model.fit([[1.0, np.nan]])
+    assert not hasattr(model, "n_features_in_")
 
 
 # -- the automatic bandwidth ----------------------------------------------------------------------
@@ -278,6 +289,14 @@ def test_bandwidth_without_joining_is_that_of_select_bandwidth(blobs):
     assert np.array_equal(model.bandwidth_, select_bandwidth(blobs))
     assert np.array_equal(weighted.bandwidth_, repeated.bandwidth_)
     assert not np.array_equal(weighted.bandwidth_, model.bandwidth_)
+
+
+@pytest.mark.parametrize("join", [True, False])
+def test_automatic_bandwidth_is_at_most_a_third_of_the_period(join):
+    X = np.random.default_rng(0).normal(20, 30, 400).cumsum()[:, None]
+    model = MeanShiftPP(periodic=360, join=join).fit(X)
+    assert model.bandwidth_ <= 120
+    assert model.cluster_weights_.sum() == len(X)
 
 
 def test_automatic_bandwidth_finds_the_separate_species():

@@ -18,6 +18,7 @@ METHODS = [
     lambda X: MeanShiftPP(1.0).partial_fit(X),
     lambda X: GridDensity(1.0).fit(X=X),
     lambda X: MeanShiftPP(1.0).fit(type(X)(GOOD)).predict(X),
+    lambda X: MeanShiftPP(1.0).fit(type(X)(GOOD)).membership_vector(X),
     lambda X: GridDensity(1.0).fit(type(X)(GOOD)).score_samples(X),
 ]
 

@@ -296,7 +296,7 @@ def test_a_checkpoint_of_another_run_is_an_error_with_the_difference(tmp_path, X
     with pytest.raises(GridFileError, match="is not a checkpoint and was left unchanged"):
         build_grid(open_points(path), 0.5, checkpoint=saved)
     saved.write_text("text")
-    with pytest.raises(GridFileError, match=r"is not a checkpoint$"):
+    with pytest.raises(GridFileError, match=r"' is not a checkpoint; name another file$"):
         build_grid(open_points(path), 0.5, checkpoint=saved)
 
 

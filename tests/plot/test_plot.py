@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.image import imread
 
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.plot import PALETTE, clusters
@@ -26,6 +27,8 @@ def mixture(n: int, d: int, k: int = 4) -> tuple[np.ndarray, np.ndarray]:
 
 def png(figure: Figure, tmp_path) -> bytes:
     figure.savefig(tmp_path / "figure.png", dpi=40)
+    pixels = imread(tmp_path / "figure.png")
+    assert (pixels != pixels[0, 0]).any(), "the figure is blank"
     return (tmp_path / "figure.png").read_bytes()
 
 
@@ -177,5 +180,5 @@ def test_pyplot_is_not_imported():
     ("X", "labels"), [(np.ones(3), [0, 0, 0]), (np.ones((3, 2)), [0, 0]), (np.ones((0, 2)), [])]
 )
 def test_mismatched_shapes_raise(X, labels):
-    with pytest.raises(InvalidInputError, match="got shapes"):
+    with pytest.raises(InvalidInputError, match=r"(X|labels) must have shape .*, got \("):
         clusters(X, labels)

@@ -1,4 +1,4 @@
-// Finding cells: the cell of a grid that each query cell is, or is drawn to.
+// Finds each query cell in a grid, or else the heaviest cell in its window.
 #pragma once
 
 #include "kernel/query/neighbours.hpp"

@@ -22,9 +22,9 @@ struct Rules {
     double strictness;
     CriticalValues critical;
 
-    static constexpr double kDip = 0.32192809488736235;  // a valley is at least log2 1.25 deep
-    static constexpr double kInner = 0.2;                // of the height of the part that it divides,
-    static constexpr double kDeep = 2.0;                 // or as deep as log2 4
+    static constexpr double kDip = 0.32192809488736235;  // least depth of a valley: log2 of 1.25
+    static constexpr double kInner = 0.2;                // least depth, as a share of the part's height
+    static constexpr double kDeep = 2.0;                 // depth that always suffices: log2 of 4
     static constexpr double kLineDimension = 1.2;
     static constexpr double kLongFront = 1.1, kLongestFront = 0.7;  // factors for 6 and 18 windows
 

@@ -69,7 +69,7 @@ def as_bandwidth(bandwidth: float | ArrayLike | None, n_features: int) -> NDArra
     check_features(n_features)
     if type(bandwidth) is float and 0 < bandwidth < math.inf:
         return np.full(n_features, bandwidth)
-    expected = f"one number or {n_features}, one per feature"
+    expected = "one number" + (f" or {n_features}, one per feature" if n_features > 1 else "")
     if bandwidth is None:
         advice = "select_bandwidth(X) chooses one"
         raise InvalidInputError.for_parameter("bandwidth", expected, None, advice)
@@ -85,6 +85,15 @@ def as_bandwidth(bandwidth: float | ArrayLike | None, n_features: int) -> NDArra
     if not all(0 < size < math.inf for size in h.ravel().tolist()):
         raise InvalidInputError.for_parameter("bandwidth", "positive and finite", bandwidth)
     return h if h.ndim else np.full(n_features, h)
+
+
+def feature_count(bandwidth: float | ArrayLike | None) -> int:
+    """Return the number of features that a bandwidth is for, 1 for a number."""
+    try:
+        return int(np.size(bandwidth))  # type: ignore[arg-type]  # None is reported by as_bandwidth
+    except ValueError:  # rows of different lengths
+        expected = "one number, or one per feature"
+        raise InvalidInputError.for_parameter("bandwidth", expected, bandwidth) from None
 
 
 def as_resolution(resolution: int) -> int:
@@ -109,11 +118,12 @@ def as_periods(periodic: Periodic, n_features: int) -> list[float]:
 
 
 def divide_periods(
-    cell_size: NDArray[np.float64], periodic: Periodic, window: int
+    cell_size: NDArray[np.float64], periodic: Periodic, window: int, bandwidths_in_window: int = 3
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the nearest cell size that divides each period, and the cells in each period.
 
     A period must hold at least `window` cells, because a window must not contain a cell twice.
+    `bandwidths_in_window` is the width of the window in the unit of the caller's parameter.
     """
     cell_size, cells_per_period = cell_size.copy(), np.zeros(len(cell_size), np.int64)
     if periodic is None:
@@ -124,16 +134,20 @@ def divide_periods(
         cells = float(np.rint(length / cell_size[j]))
         if cells < window:
             raise InvalidInputError(
-                f"a period must hold at least a window of {window} cells, but the period "
-                f"{length:g} of feature {j} holds {cells:g} of size {cell_size[j]:g}; "
-                f"use a bandwidth of at most {length / 3:g} for that feature",
+                f"has a period of {length:g}, which must hold at least a window of {window} cells, "
+                f"got {cells:g} of size {cell_size[j]:g}; "
+                f"use a bandwidth of at most {length / bandwidths_in_window:g} for it",
+                place=f"feature {j}",
                 column=j,
                 parameter="periodic",
             )
         if cells >= MAX_CELL:
             raise InvalidInputError(
-                f"the period {length:g} of feature {j} holds {cells:g} cells of size "
-                f"{cell_size[j]:g}, too many to number; use a larger bandwidth"
+                f"has a period of {length:g}, which holds {cells:g} cells of size "
+                f"{cell_size[j]:g}, too many to number; use a larger bandwidth",
+                place=f"feature {j}",
+                column=j,
+                parameter="periodic",
             )
         cells_per_period[j], cell_size[j] = int(cells), length / cells
     return cell_size, cells_per_period

@@ -1,4 +1,4 @@
-"""Temporary files and folders whose owner can be found out: it holds a lock while it runs.
+"""Temporary files, locked while their process runs, so that leftovers can be recognised.
 
 A process that is killed cannot remove its temporary files, but the system releases its locks.
 An entry that has a name of this module, belongs to this user and can be locked is a leftover, and

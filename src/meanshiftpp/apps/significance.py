@@ -1,4 +1,4 @@
-"""Why clusters are apart, and what to try if there is only one: shared by the command and the page.
+"""The valleys between clusters, and the candidates if there is only one cluster.
 
 The numbers of clusters are those of the labels that the user sees, not those of the tree.
 """

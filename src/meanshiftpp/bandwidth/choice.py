@@ -6,8 +6,8 @@
     rule        the same for a normal density: one formula, no search
 
 All methods work on cells, never on pairs of points. For large data, the spread and the multiple of
-the reference (see `spread`) come from a sample of the rows; the reference depends on the number of
-all points.
+the reference (see `core.scale`) come from a sample of the rows; the reference depends on the number
+of all points.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from meanshiftpp.errors import InvalidInputError
 
 SAMPLE_ROWS = 1 << 16
 CELLS_PER_POINT = 1 / 3  # of default bandwidths; below, most cells hold single points
-FREE_CELLS = 1 << 14  # any default bandwidth may have so many
-MOST_CELLS = 1 << 20  # and none has more: a search of so many takes about a second
+FREE_CELLS = 1 << 14  # cells that a default bandwidth may always have
+MOST_CELLS = 1 << 20  # most cells of a default bandwidth: a search takes about a second
 
 
 def default_limit(total: float, max_cells: int) -> float:

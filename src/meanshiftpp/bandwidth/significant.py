@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meanshiftpp._support.checks import Weights, as_periods, as_points, as_weights
+from meanshiftpp._support.checks import Periodic, Weights, as_periods, as_points, as_weights
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.core.grid import PAPER_WINDOW, Grid
 from meanshiftpp.core.recipe import Recipe, Search
@@ -25,12 +25,12 @@ from meanshiftpp.core.tree import SAMPLE_ROWS, Tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Basins", "complete_recipe", "recipe_of_tree", "shared_counts"]
+__all__ = ["Basins", "complete_recipe", "recipe_of_tree", "shared_counts", "within_periods"]
 
 STEP = 2**-0.5
 CANDIDATES = tuple((0.65 * STEP ** np.arange(13)).tolist())  # in references for the gradient
-FOLLOWED = 0.99  # least share of the rows in a basin that is mostly of their own cluster,
-LEAST_FOLLOWED = 0.8  # and of the rows of each cluster
+FOLLOWED = 0.99  # least share of all rows that lie in a basin of their own cluster
+LEAST_FOLLOWED = 0.8  # least such share within each cluster
 TOL = 1e-9  # basins that still creep together would be one in larger data
 MAX_BASINS = 0.5  # per row: finer basins are single points
 
@@ -56,7 +56,7 @@ def complete_recipe(
         bandwidth = bandwidth_from_sample(
             X, total, sample_weight=sample_weight, n_threads=n_threads
         )
-        return replace(recipe, bandwidth=bandwidth)
+        return replace(recipe, bandwidth=within_periods(bandwidth, recipe.periodic))
     points = as_points(X)
     weights = None if sample_weight is None else as_weights(sample_weight, points)
     sample = sample_points(points, weights, SAMPLE_ROWS, n_threads=n_threads)
@@ -73,10 +73,14 @@ def complete_recipe(
 
 def recipe_of_tree(recipe: Recipe, tree: Tree, basins: Basins) -> Recipe:
     """Return the recipe with a tree, and the bandwidth that follows it by basins of its sample."""
-    bandwidth = bandwidth_of_tree(tree, basins)
-    periods = np.array(as_periods(recipe.periodic, len(bandwidth)))
-    fitting = np.where(periods > 0, np.minimum(bandwidth, periods / PAPER_WINDOW), bandwidth)
-    return replace(recipe, bandwidth=fitting, tree=tree)
+    bandwidth = within_periods(bandwidth_of_tree(tree, basins), recipe.periodic)
+    return replace(recipe, bandwidth=bandwidth, tree=tree)
+
+
+def within_periods(bandwidth: NDArray[np.float64], periodic: Periodic) -> NDArray[np.float64]:
+    """Return a chosen bandwidth, reduced to a third of the period where a window is longer."""
+    periods = np.array(as_periods(periodic, len(bandwidth)))
+    return np.where(periods > 0, np.minimum(bandwidth, periods / PAPER_WINDOW), bandwidth)
 
 
 def _all_rows(total: float, weights: Weights | None) -> float:
@@ -145,9 +149,9 @@ def bandwidth_of_tree(tree: Tree, basins: Basins) -> NDArray[np.float64]:
 def agreement(
     basins: NDArray[np.integer], clusters: NDArray[np.integer], counts: NDArray[np.integer]
 ) -> tuple[float, float]:
-    """Return the share of rows in a basin that is mostly of their own cluster, in all and at least.
+    """Return the share of rows whose basin belongs mostly to their cluster.
 
-    The second number is that of the cluster in which the share is smallest.
+    The first number is the share of all rows, the second that of the worst cluster.
     """
     numbers, cluster = np.unique(clusters, return_inverse=True)
     table = shared_counts(basins, cluster.ravel(), counts)

@@ -24,6 +24,7 @@ from meanshiftpp._support.checks import (
     as_bandwidth,
     as_points,
     as_weights,
+    as_whole,
     thread_count,
 )
 from meanshiftpp._support.text import pluralize
@@ -337,6 +338,7 @@ def sweep(
     [2, 2, 1]
     """
     search = Search.checked(resolution, tol, max_iter)
+    max_cells = as_whole(max_cells, "max_cells", 1)
     result = compute_sweep(
         X,
         bandwidths,

@@ -1,8 +1,8 @@
 """The centre of a joined cluster: where its rows are densest, seen through wide windows.
 
-A cluster of several modes is not where its heaviest mode is: in a smooth hill, noise decides which
-of them that is. A mean shift whose window holds half of the rows finds the top. In a ring or a
-crescent, that would leave the curve; there the heaviest mode is denser, and stays.
+The heaviest mode is a poor centre: on a smooth hill, noise decides which mode is heaviest. A mean
+shift whose window holds half of the rows finds the top. In a ring or a crescent, that would leave
+the curve; there the heaviest mode is denser, and stays.
 """
 
 from __future__ import annotations

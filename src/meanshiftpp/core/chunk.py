@@ -58,7 +58,7 @@ class Chunk:
     --------
     >>> import numpy as np
     >>> from meanshiftpp import Grid
-    >>> from meanshiftpp.core.chunk import Chunk
+    >>> from meanshiftpp.stream import Chunk
     >>> bad = Chunk(np.array([[1.0], [np.nan]]), source="b.csv", first=70, columns=("height",))
     >>> Grid.from_chunks([np.zeros((3, 1)), bad], bandwidth=1)
     Traceback (most recent call last):
@@ -121,6 +121,7 @@ def relocate_errors(
             relocated = error.at(place(error.row, error.column))
             relocated.row = first + error.row
             relocated.got = value(error.row, error.column)
+            relocated.source = source or None
             raise relocated from error
         if source:
             raise error.at(f"{source}:") from error

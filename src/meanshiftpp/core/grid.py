@@ -29,6 +29,7 @@ from meanshiftpp._support.checks import (
     as_weights,
     as_whole,
     divide_periods,
+    feature_count,
     has_periods,
     is_number,
     thread_count,
@@ -134,9 +135,9 @@ class Grid:
         sample_weight : array-like of shape (n_samples,), optional
             A whole number w counts exactly like w repetitions. Real weights are rounded to a
             multiple of a power of two near ``2**-31`` of their sum, to one multiple at least.
-        periodic : sequence of n_features periods, each a number or None, optional
-            The period of each feature in its own unit: 360 for a longitude in degrees. The
-            bandwidth is changed to the nearest value that divides the period.
+        periodic : float or sequence of n_features periods, each a number or None, optional
+            The period of all features or of each, in their unit: 360 for a longitude in degrees.
+            The bandwidth is changed to the nearest value that divides the period.
         n_threads : int, optional
             By default every core this process may use. The result does not depend on it.
         device : str, optional
@@ -177,8 +178,8 @@ class Grid:
         ----------
         chunks : iterable
             Arrays of shape (n, n_features), Arrow batches or tables and data frames of numbers,
-            pairs (X, weights), or `meanshiftpp.core.chunk.Chunk` objects. One is held at a time;
-            an empty chunk is skipped. Real weights are rounded chunk by chunk.
+            pairs (X, weights), or `meanshiftpp.stream.Chunk` objects. One is held at a time; an
+            empty chunk is skipped. Real weights are rounded chunk by chunk.
         bandwidth : float or array-like of shape (n_features,)
             The size of a cell, one for all features or one for each.
         periodic : optional
@@ -231,9 +232,8 @@ class Grid:
         >>> Grid.empty(0.5, n_features=3)
         Grid(0 cells, 3 features, weight 0, bandwidth 0.5)
         """
-        d = np.size(np.asarray(bandwidth)) if n_features is None else n_features
-        if d < 1:
-            raise InvalidInputError(f"a grid has at least one feature, got {d}")
+        d = feature_count(bandwidth) if n_features is None else n_features
+        d = as_whole(d, "n_features", 1)
         cell_size, cells_per_period = divide_periods(
             as_bandwidth(bandwidth, d), periodic, PAPER_WINDOW
         )
@@ -427,7 +427,7 @@ class Grid:
         >>> Grid.from_points([[0.1], [0.7], [1.2]], bandwidth=0.25).coarsen(4)
         Grid(2 cells, 1 feature, weight 3, bandwidth 1)
         """
-        k = as_whole(k, "the factor of coarsen", 1, 2**31 - 1)
+        k = as_whole(k, "k", 1, 2**31 - 1)
         cells_per_period = divide_cells(self.cells_per_period, k)
         with np.errstate(over="ignore"):
             bandwidth = self.bandwidth * k

@@ -23,6 +23,10 @@ from meanshiftpp.errors import GridFileError, InvalidInputError
 
 _FORMAT, _VERSION = "meanshiftpp grid", 1
 _ZIP = b"PK\x03\x04"  # the first bytes of an archive
+_ADVICE = {
+    "grid file": "pass one that meanshiftpp wrote",
+    "checkpoint": "name another file",
+}
 _FILE_NAMES = {"cells_per_period": "period"}  # fields with another name in the file
 _FIELD_NAMES = {name: field for field, name in _FILE_NAMES.items()}
 _TYPES = {
@@ -65,7 +69,7 @@ def read(
     """Read and validate a grid file; return its fields and its note. `kind` names it in errors."""
     fields = _read_archive(path, kind)
     if str(fields.get("format")) != _FORMAT or "version" not in fields:
-        raise GridFileError(f"{path} is not a {kind}")
+        raise GridFileError.for_file(path, f"is not a {kind}; {_ADVICE[kind]}")
     return _checked(fields, path), str(fields["note"]) if "note" in fields else None
 
 
@@ -87,7 +91,7 @@ def _read_archive(
     check_readable(path)
     with Path(path).open("rb") as file:
         if file.read(len(_ZIP)) != _ZIP:
-            raise GridFileError(f"{path} is not a {kind}")
+            raise GridFileError.for_file(path, f"is not a {kind}; {_ADVICE[kind]}")
         file.seek(0)
         return _arrays(file, path, kind, only)
 
@@ -100,18 +104,20 @@ def _arrays(
             names = [name for name in archive.files if not only or name in only]
             return {name: np.asarray(archive[name]) for name in names}  # a damaged one is bytes
     except Exception as error:  # a damaged archive can raise many kinds of exceptions
-        raise GridFileError(f"{path} is not a {kind}, or is damaged") from error
+        problem = f"is not a {kind}, or is damaged; {_ADVICE[kind]}"
+        raise GridFileError.for_file(path, problem) from error
 
 
 def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
     """Validate the fields of a file and return those of a grid."""
     version = fields["version"]
     if version.shape != () or version.dtype.kind not in "iu" or version < 1:
-        raise GridFileError(f"{path} is damaged: its version is {version!r}")
+        raise _damaged(path, f"its version is {version!r}")
     if int(version) > _VERSION:
-        raise GridFileError(
-            f"{path} has format version {int(version)}, this release reads up to "
-            f"{_VERSION}; upgrade meanshiftpp"
+        raise GridFileError.for_file(
+            path,
+            f"has format version {int(version)}, this release reads up to {_VERSION}; "
+            "upgrade meanshiftpp",
         )
     try:
         grid = {name: _typed(fields, name, dtype) for name, dtype in _TYPES.items()}
@@ -124,7 +130,7 @@ def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
             raise ValueError(f"it has {grid['cells'].shape[1]} features")
         as_bandwidth(grid["bandwidth"], grid["cells"].shape[1])
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise GridFileError(f"{path} is damaged: {error}") from error
+        raise _damaged(path, str(error)) from error
     _check_content(grid["cells"], grid["counts"], grid["sums"], grid["period"], path)
     _check_weights(grid["counts"], unit, whole, path)
     content: dict[str, Any] = {_FIELD_NAMES.get(name, name): grid[name] for name in grid}
@@ -147,7 +153,7 @@ def _check_content(
 ) -> None:
     shapes = sums.shape, counts.shape, cells_per_period.shape
     if shapes != (cells.shape, cells.shape[:1], cells.shape[1:]):
-        raise GridFileError(f"{path} is damaged: the shapes of its arrays do not match")
+        raise _damaged(path, "the shapes of its arrays do not match")
     full = counts << np.uint64(OFFSET_BITS)
     valid = (
         (counts >= 1).all()
@@ -159,14 +165,18 @@ def _check_content(
         and ((cells_per_period == 0) | ((cells >= 0) & (cells < cells_per_period))).all()
     )
     if not valid or not _strictly_rising(cells):
-        raise GridFileError(f"{path} is damaged: it holds impossible counts, sums or cells")
+        raise _damaged(path, "it holds impossible counts, sums or cells")
 
 
 def _check_weights(counts: NDArray[np.uint64], unit: float, whole: bool, path: object) -> None:
     """Check that the unit is a power of two, 1 for whole weights, and that weights are finite."""
     finite = math.isfinite(float(counts.sum(dtype=np.float64)) * unit)
     if math.frexp(unit)[0] != 0.5 or not finite or (whole and unit != 1):
-        raise GridFileError(f"{path} is damaged: it holds impossible weights of unit {unit:g}")
+        raise _damaged(path, f"it holds impossible weights of unit {unit:g}")
+
+
+def _damaged(path: object, problem: str) -> GridFileError:
+    return GridFileError.for_file(path, f"is damaged: {problem}; build it again from the data")
 
 
 def _strictly_rising(cells: NDArray[np.int64]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp._support.checks import as_points, has_periods, thread_count
+from meanshiftpp._support.checks import as_not_negative, as_points, has_periods, thread_count
 from meanshiftpp._support.devices import current_device, device_of, module_of, on_gpu, to_host
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import backend_of, gpu_of
@@ -91,7 +91,7 @@ class Modes:
 
     def keep(self, min_weight: float) -> Modes:
         """Drop the modes lighter than `min_weight`: their cells get the label -1."""
-        k = int((self.weights >= min_weight).sum())
+        k = int((self.weights >= as_not_negative(min_weight, "min_weight")).sum())
         labels = self.cell_labels.copy()
         labels[labels >= k] = -1
         return replace(
@@ -103,7 +103,7 @@ class Modes:
         )
 
     def united(self, clusters: NDArray[np.integer]) -> tuple[Modes, NDArray[np.integer]]:
-        """Unite modes to clusters, heaviest first, each where its heaviest mode is.
+        """Merge modes into clusters, heaviest first, each at the place of its heaviest mode.
 
         `clusters` has a number for each mode, the same for those that belong together; negative
         numbers are noise, of label -1. Return the united modes, and the number of each.
@@ -148,7 +148,8 @@ class Modes:
     def shares(self, X: ArrayLike, *, n_threads: int | None = None) -> NDArray[np.float64]:
         """Return for each point and mode the share of the window's weight that leads to that mode.
 
-        The shares of a point sum to 1, or are all 0 if its window is empty or only noise.
+        The shares of a point sum to 1, or are all 0 if its window is empty or only noise. The
+        result is a dense matrix, and the time grows with the number of modes times that of points.
         """
         modes, threads = self.to("cpu"), thread_count(n_threads)
         grid, points = modes.grid, to_host(as_points(X))

@@ -31,6 +31,7 @@ from meanshiftpp._support.checks import (
     as_whole,
     check_window_fits,
     divide_periods,
+    feature_count,
     thread_count,
 )
 from meanshiftpp._support.devices import current_device, module_of
@@ -105,8 +106,8 @@ class Recipe:
         searches grids needs none.
     resolution : int
         Cells from the centre of the window to its border: a cell is 3 / (2 r + 1) bandwidths.
-    periodic : sequence of n_features periods, each a number or None
-        Period of each feature in data units.
+    periodic : float or sequence of n_features periods, each a number or None
+        Period of all features or of each, in data units.
     tol : float
         Stop after a step in which all points together moved less than this, in bandwidths.
     max_iter : int
@@ -340,11 +341,12 @@ def fine_bandwidth(bandwidth: float | ArrayLike, resolution: int) -> NDArray[np.
 
     Examples
     --------
-    >>> from meanshiftpp.core.recipe import fine_bandwidth
+    >>> from meanshiftpp import fine_bandwidth
     >>> fine_bandwidth([3.0, 0.6], resolution=4)
     array([1. , 0.2])
     """
-    return fine_cell_size(np.asarray(bandwidth, np.float64), as_resolution(resolution))
+    checked = as_bandwidth(bandwidth, feature_count(bandwidth)).reshape(np.shape(bandwidth))
+    return fine_cell_size(checked, as_resolution(resolution))
 
 
 def fine_cell_size(bandwidth: NDArray[np.float64], reach: int) -> NDArray[np.float64]:

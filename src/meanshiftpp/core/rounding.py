@@ -17,8 +17,8 @@ def without_spikes(
 
     Values of rounded features are spread over the interval that was rounded to them; otherwise
     every value would look like a cluster. Every copy of a row is then a row of the sample. Other
-    rows that count more than once are not that many observations: their counts are divided, so that
-    all together are worth what equal counts of the same relative error are.
+    rows that count more than once are not that many observations: their counts are scaled down to
+    their effective sample size (Kish).
     """
     wraps = period > 0
     low, high = np.where(wraps, [[-np.inf], [np.inf]], limits)
@@ -40,7 +40,8 @@ def without_spikes(
 def _rounding_step(column: NDArray[np.float64], sample: Sample) -> float:
     """Return the distance between the values of a rounded feature, 0 if it is not rounded.
 
-    A rounded feature has few values for the number of different rows, or of one feature, of rows.
+    A feature is rounded if it has at most half as many values as there are distinct rows, or rows
+    if it is the only feature.
     """
     values = np.unique(column)
     rows = len(sample.rows) if sample.rows.shape[1] > 1 else sample.counts.sum()

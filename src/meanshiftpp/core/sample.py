@@ -1,4 +1,4 @@
-"""Samples that do not depend on the order of the rows: of points by a hash, of grids by cells.
+"""Draw samples that do not depend on the row order: points by hash, grids by cell.
 
 A sample stands for the data as if that many rows had been observed. It has about `limit` rows, and
 all rows if there are no more than that.

@@ -144,9 +144,9 @@ class Tree:
         """Grow the tree of points; of a sample, if there are many.
 
         Features are measured in one common unit. If their spreads differ, a second tree is grown
-        in units of each feature's spread, rounded to powers of four of the largest, so that tables
-        of different units need no scaler. It must be stricter, because two looks find more by
-        chance than one. The tree with more clusters is returned; of equals, the clearer one.
+        in units of each feature's spread, rounded to powers of four of the largest, for tables of
+        different units. It must be stricter, because two looks find more by chance than one. The
+        tree with more clusters is returned; of equals, the clearer one.
         """
         points = as_points(X)
         weights = None if sample_weight is None else as_weights(sample_weight, points)
@@ -290,7 +290,7 @@ class Tree:
         return tree
 
     def looser(self, counts: Sequence[int], *, n_threads: int | None = None) -> list[Tree]:
-        """Return the strictest trees with more clusters, at least so many each.
+        """Return, for each count, the strictest tree with at least that many clusters.
 
         There may be fewer trees than counts: one may have enough clusters for several, and the
         loosest may not have enough.

@@ -54,8 +54,8 @@ def to_bytes(tree: Tree) -> bytes:
     return file.getvalue()
 
 
-def from_bytes(data: bytes, place: object = "the tree") -> Tree:
-    """Return the tree of `to_bytes`; `place` names the origin of the bytes in errors."""
+def from_bytes(data: bytes, path: object = "tree") -> Tree:
+    """Return the tree of `to_bytes`; `path` names the file of the bytes in errors."""
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             content = {name: archive[name] for name in archive.files}
@@ -71,7 +71,7 @@ def from_bytes(data: bytes, place: object = "the tree") -> Tree:
         sample = Sample(*(arrays.pop(name) for name in Sample._fields))
         splits = _splits(content, len(sample.rows), arrays["labels"])
     except Exception as error:  # a damaged archive can raise many kinds of exceptions
-        raise GridFileError(f"{place} has no valid tree: {error}") from error
+        raise GridFileError.for_file(path, f"has no valid tree: {error}") from error
     return Tree(sample=sample, splits=splits, strictness=strictness, window=window, **arrays)
 
 

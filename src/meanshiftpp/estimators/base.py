@@ -73,7 +73,24 @@ def parameters_checked(fit: Callable[..., Any]) -> Callable[..., Any]:
         _LAST[type(self)] = values, kinds
         return fitted
 
-    return columns_named(fit_once_checked)
+    return columns_named(_input_restored(fit_once_checked))
+
+
+def _input_restored(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Restore the number and names of the features if a fit fails, which has checked them first."""
+
+    @functools.wraps(fit)
+    def restoring(self: Any, *args: Any, **options: Any) -> Any:
+        before = {name: vars(self)[name] for name in _OF_INPUT if name in vars(self)}
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            for name in _OF_INPUT:
+                vars(self).pop(name, None)
+            vars(self).update(before)
+            raise
+
+    return restoring
 
 
 def columns_named(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,6 +117,7 @@ def _column_names(X: Any) -> list[Any]:
     return list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
 
 
+_OF_INPUT = ("n_features_in_", "feature_names_in_")  # set while checking the points
 _SCALARS = {bool, int, float, type(None)}
 _LAST: dict[type, tuple[list[Any], list[type]]] = {}  # the parameters that were found valid
 

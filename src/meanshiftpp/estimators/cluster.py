@@ -20,7 +20,7 @@ from meanshiftpp._support.checks import Periodic, Weights, as_not_negative, as_w
 from meanshiftpp._support.devices import module_of, on_gpu, to_host
 from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.bandwidth.choice import select_bandwidth
-from meanshiftpp.bandwidth.significant import complete_recipe
+from meanshiftpp.bandwidth.significant import complete_recipe, within_periods
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, min_weight_for
@@ -48,26 +48,26 @@ __all__ = ["MeanShiftPP"]
 class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
     """Cluster by mode seeking on a grid, without choosing the number of clusters.
 
-    Without parameters, the clusters are the significant ones: parts of the data that are divided
-    by valleys deeper than noise makes them, at any scale. With a bandwidth, every mode is a
-    cluster, as in the paper.
+    Without parameters, the clusters are the significant ones: parts of the data separated by
+    valleys deeper than chance produces, at any scale. With a bandwidth, every mode is a cluster, as
+    in the paper.
 
     Parameters
     ----------
     bandwidth : float or array-like of shape (n_features,), default=None
-        Size of a grid cell, one for all features or one for each. A point moves to the mean of
-        the 3 x 3 x ... cells around it, so the window is three bandwidths wide. ``None`` takes the
-        largest bandwidth whose basins follow the significant clusters; with ``join=False``, that
-        of `select_bandwidth`.
+        A third of the window's width, one for all features or one for each: a point moves to the
+        mean of the points in the window around its cell. ``None`` takes the largest bandwidth
+        whose basins follow the significant clusters; with ``join=False``, that of
+        `select_bandwidth`.
     resolution : int, default=1
         Cells from the centre of the window to its border. 1 is the paper's. At r, a cell is
         3 / (2 r + 1) bandwidths and the window 2 r + 1 cells wide: still three bandwidths, but
         better centred on its points, so the result depends less on the origin of the cells. At
         4, a fit takes 2 to 13 times as long.
-    periodic : sequence of n_features periods, each a number or None, default=None
-        The period of each feature: 360 for a longitude in degrees, 1 for a hue. The bandwidth is
-        changed to the nearest value that divides the period, and centres are between 0 and the
-        period.
+    periodic : float or sequence of n_features periods, each a number or None, default=None
+        The period of all features or of each: 360 for a longitude in degrees, 1 for a hue. The
+        bandwidth is changed to the nearest value that divides the period, and centres are between 0
+        and the period.
     tol : float, default=1e-3
         Stop after a step in which all points together moved less than this, in bandwidths.
     max_iter : int, default=10_000
@@ -311,7 +311,7 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
         return 1.0 - self.probabilities_
 
     def explain(self, label: int | None = None) -> str:
-        """Explain why a cluster is one of its own: the valleys around it, one per line.
+        """Return the valleys that separate a cluster from the others, one per line.
 
         Parameters
         ----------
@@ -381,6 +381,7 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
             return ordered_by_size(tree.labels[self._rows])
         return ordered_by_size(self._of_cells(tree.label_cells(modes.grid), -1))
 
+    @columns_named
     def membership_vector(self, X: Any) -> NDArray[np.float64]:
         """Return for each point and cluster the share of the window's weight in that cluster.
 
@@ -431,7 +432,7 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
         recipe, n_threads = self._recipe(self.bandwidth), threads_of(self.n_jobs)
         if self.bandwidth is None and not recipe.join:
             bandwidth = select_bandwidth(X, sample_weight=weight, n_threads=n_threads)
-            return replace(recipe, bandwidth=bandwidth)
+            return replace(recipe, bandwidth=within_periods(bandwidth, self.periodic))
         total = weight.total if weight else len(X)
         return complete_recipe(recipe, X, total, weight, n_threads=n_threads)
 

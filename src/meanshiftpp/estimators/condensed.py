@@ -103,7 +103,7 @@ class CondensedTree:
         return own[0] if own else max(others, default=1.0)
 
     def explain(self, label: int, n_threads: int | None = None) -> str:
-        """Return why a cluster is one of its own: each valley around it, in one line."""
+        """Return the valleys that separate a cluster from the others, one per line."""
         clusters, tree = self._modes.clusters.tolist(), self._tree
         sides = [(split, {split.cluster, tree.across(split)}) for split in tree.splits]
         around = [(split, pair) for split, pair in sides if clusters[label] in pair]

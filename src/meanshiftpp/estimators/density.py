@@ -22,13 +22,15 @@ from meanshiftpp._support.checks import (
     Weights,
     as_bandwidth,
     as_periods,
+    as_points,
     as_whole,
     check_window_fits,
     divide_periods,
     has_periods,
+    is_number,
     thread_count,
 )
-from meanshiftpp._support.devices import as_array, device_of, module_of
+from meanshiftpp._support.devices import device_of, module_of
 from meanshiftpp.backends import backend_of
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.scale import (
@@ -73,9 +75,9 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         estimator, a histogram. A higher resolution makes the estimate smoother and less dependent
         on the origin of the cells, and keeps more cells. ``None`` is 16, 8 and 4 for one, two and
         three features, 2 for four and five, and 1 for more.
-    periodic : sequence of n_features periods, each a number or None, default=None
-        The period of each feature in its own unit: 360 for an angle in degrees. The cell size is
-        changed to the nearest value that divides the period.
+    periodic : float or sequence of n_features periods, each a number or None, default=None
+        The period of all features or of each, in their unit: 360 for an angle in degrees. The cell
+        size is changed to the nearest value that divides the period.
     smoothness : float, default=1.0
         Assumed smoothness of the density, as exponent of its Hölder condition, above 0 and up to
         1. Used only if `bandwidth` is ``None``.
@@ -167,6 +169,10 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         >>> np.exp(GridDensity.from_grid(a + b).score_samples([[0.0]])).round(6)
         array([0.333333])
         """
+        if not isinstance(grid, Grid):
+            raise InvalidInputError.for_parameter(
+                "grid", "a Grid", grid, "GridDensity().fit(X) takes points"
+            )
         if len(grid) == 0:
             raise InvalidInputError("an empty grid has no density: bin some points first")
         model = cls(resolution=resolution)
@@ -335,7 +341,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
     def _empty(self, window: NDArray[np.float64]) -> Grid:
         """Return the empty grid whose cells make up windows of this width."""
         cells = 2 * _resolution_for(self.resolution, len(window)) + 1
-        return Grid.of_cells(*divide_periods(window / cells, self.periodic, cells))
+        return Grid.of_cells(*divide_periods(window / cells, self.periodic, cells, 1))
 
     def _binned(self, X: NDArray[Any], empty: Grid, weight: Weights | None) -> Grid:
         return empty.bin(X, sample_weight=weight, n_threads=threads_of(self.n_jobs))[0]
@@ -389,14 +395,20 @@ def density_bandwidth(
     Examples
     --------
     >>> import numpy as np
-    >>> from meanshiftpp.estimators.density import density_bandwidth
+    >>> from meanshiftpp import density_bandwidth
     >>> X = np.random.default_rng(0).normal(0, [1, 10], (10_000, 2))
     >>> density_bandwidth(X).round(2)
     array([0.75, 7.5 ])
     >>> density_bandwidth(X, resolution=0).round(2)
     array([0.35, 3.49])
     """
-    points, weight = _weighted(as_array(X), sample_weight)
+    if not is_number(smoothness) or not 0 < smoothness <= 1:
+        raise InvalidInputError.for_parameter(
+            "smoothness", "a number above 0 and up to 1", smoothness
+        )
+    if resolution is not None:
+        resolution = as_whole(resolution, "resolution", 0, MAX_REACH)
+    points, weight = _weighted(as_points(X), sample_weight)
     values = weight.values if weight else None
     scale = scale_of_points(points, values, outlier_limits(points, values))
     d, n = points.shape[1], max(scale.total, 1.0)

@@ -67,6 +67,13 @@ class Picture:
         The position on Earth: the tags of a GeoTIFF, for `write_labels`.
     spacing : Spacing or None
         The axes and the size of a pixel in a .tif, for `write_labels`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.picture import Picture
+    >>> Picture(np.zeros((2, 3, 3), np.uint8)).shape
+    (2, 3)
     """
 
     values: NDArray[Any]
@@ -128,7 +135,14 @@ def read(path: str | os.PathLike[str]) -> Picture:
 
 
 def write(path: str | os.PathLike[str], rgb: NDArray[np.uint8]) -> None:
-    """Write RGB or RGBA bytes; transparent pixels become white in a format without alpha."""
+    """Write RGB or RGBA bytes; transparent pixels become white in a format without alpha.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp import picture
+    >>> picture.write("blue.png", np.full((2, 3, 3), [0, 0, 200], np.uint8))
+    """
     suffix = known_suffix(path, PICTURE_FORMATS)
     image = need("PIL.Image", "image").fromarray(np.ascontiguousarray(rgb))
     if image.mode == "RGBA" and suffix in _NO_ALPHA:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._support.checks import as_positive, as_whole, thread_count
+from meanshiftpp._support.checks import as_not_negative, as_positive, as_whole, thread_count
 from meanshiftpp._support.devices import module_of, on_gpu
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.core.modes import Modes
@@ -173,6 +173,7 @@ def hierarchy(
             "regions=False"
         )
     first_label = _checked_start_label(start_label)
+    max_level = as_not_negative(max_level, "max_level")
     pixels = read_pixels(image, space, mask, channel_axis, n_threads, value_range)
     smallest = None if min_size is None else as_whole(min_size, "min_size", 1)
     tree, colours = merge_regions(

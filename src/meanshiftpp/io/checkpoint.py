@@ -59,9 +59,8 @@ class Checkpoint:
             columns, files = list(note["columns"]), [list(file) for file in note["files"]]
             unit, rows_used = str(note["unit"]), str(note.get("rows_used", ""))
         except (ValueError, TypeError, KeyError):
-            raise GridFileError(
-                f"{path} is not a checkpoint and was left unchanged; name another file"
-            ) from None
+            problem = "is not a checkpoint and was left unchanged; name another file"
+            raise GridFileError.for_file(path, problem) from None
         grid = Grid(**fields)
         difference = _data_difference(columns, files, source) or _grid_difference(grid, start)
         if unit != source.unit:
@@ -70,7 +69,7 @@ class Checkpoint:
             difference = difference or "it has other weights or uses other rows"
         if difference:
             raise GridMismatchError(
-                f"the checkpoint {path} is of another run: {difference}; "
+                f"the checkpoint {str(path)!r} is of another run: {difference}; "
                 "name another file, or remove it to start from the beginning"
             )
         return cls(grid, position, rows)

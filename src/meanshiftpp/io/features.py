@@ -132,7 +132,7 @@ def _collect(columns: Sequence[str], chunks: Iterable[Chunk]) -> dict[str, _Evid
 
 
 def leave_out(columns: Sequence[str], kinds: dict[str, Kind]) -> list[str]:
-    """Return the columns to leave out: all that are not features, as long as others remain."""
+    """Return the columns to leave out: constants and identifiers, unless none would be left."""
     useless = [name for name in columns if kinds.get(name) in (Kind.constant, Kind.empty)]
     names = [name for name in columns if kinds.get(name) is Kind.identifier]
     if len(useless) + len(names) < len(columns):

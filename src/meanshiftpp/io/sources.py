@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -237,9 +237,16 @@ class Source(ABC):
         problem = f"must have {expected}, got none; choose another column of weights"
         return InvalidInputError.for_file(self.name, problem)
 
-    def locating_errors(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def locating_errors(self) -> Iterator[None]:
         """Return a context that rewords errors about `read`: X[4, 1] becomes a place in a file."""
-        return relocate_errors(self._place, value=self._value)
+        try:
+            with relocate_errors(self._place, value=self._value):
+                yield
+        except InvalidInputError as error:
+            if error.row is not None and error.source is None:
+                error.source = self._chunk_at(error.row)[0].source
+            raise
 
     def _place(self, row: int, column: int) -> str:
         chunk, row = self._chunk_at(row)

@@ -12,15 +12,16 @@ all points at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp._support.checks import Periodic
+from meanshiftpp._support.checks import Periodic, as_not_negative
 from meanshiftpp._support.files import (
     atomic_path,
     check_no_overwrite,
@@ -105,7 +106,7 @@ def open_points(
            [3.5, 4. ]])
     """
     _check_columns(columns)
-    all_paths = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    all_paths = _as_paths(paths)
     files = [file for path in all_paths for file in _files(Path(path))]
     if not files:
         raise InvalidInputError("expected at least one file, got none")
@@ -179,11 +180,12 @@ def build_grid(
     >>> build_grid(open_points("points.npy"), bandwidth=0.5)
     Grid(2 cells, 2 features, weight 3, bandwidth 0.5)
     """
+    _check_source(source)
     return add_points(
         source,
         Grid.empty(bandwidth, len(source.columns), periodic=periodic),
         checkpoint=checkpoint,
-        every=every,
+        every=as_not_negative(every, "every"),
         n_threads=n_threads,
         progress=progress,
     )
@@ -268,6 +270,7 @@ def write_labels(
     >>> Path("out.csv").read_text().split()
     ['town,x,label', 'A,0.1,0', 'B,7.0,1', 'C,0.2,0']
     """
+    _check_source(source)
     if not callable(labels):
         labels = _as_labels(labels)
     check_output(path, source)
@@ -330,11 +333,29 @@ def check_output(
         source.check_fits(Path(path))
 
 
-def _check_columns(columns: Sequence[str] | None) -> None:
-    names = None if columns is None else list(columns)
-    if names is not None and not 0 < len(set(names)) == len(names):
+def _as_paths(paths: Any) -> list[str | os.PathLike[str]]:
+    if isinstance(paths, str | os.PathLike):
+        return [paths]
+    given = list(paths) if isinstance(paths, Iterable) else [paths]
+    if not all(isinstance(path, str | os.PathLike) for path in given):
+        raise InvalidInputError.for_parameter("paths", "a path or a sequence of paths", paths)
+    return given
+
+
+def _check_source(source: object) -> None:
+    if not isinstance(source, Source):
+        expected = "a source of points, as open_points returns it"
+        got = type(source).__name__  # points themselves may be many
+        raise InvalidInputError.for_parameter("source", expected, got)
+
+
+def _check_columns(columns: object) -> None:
+    if columns is None:
+        return
+    names = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else []
+    if not all(isinstance(name, str) for name in names) or not 0 < len(set(names)) == len(names):
         raise InvalidInputError.for_parameter(
-            "columns", "distinct names, at least one, or None for all numeric columns", names
+            "columns", "distinct names, at least one, or None for all numeric columns", columns
         )
 
 

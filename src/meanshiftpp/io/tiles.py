@@ -63,7 +63,7 @@ def scene_regions(
             "regions",
             f"left out for a scene of more than {WHOLE_PIXELS:,} pixels, which is cut in tiles",
             options.regions,
-            "use detail instead",
+            "use {detail} instead",
         )
     with scratch_folder(near) as folder, _label_file(folder / "labels.tif", scene) as file:
         tiles = _Tiles(scene, options, file, advance)

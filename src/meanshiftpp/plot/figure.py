@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meanshiftpp._support.checks import as_periods
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.periods import nearest_copies
@@ -95,10 +96,12 @@ def clusters(
     2
     """
     matplotlib = need("matplotlib", "plot")
+    points = np.asarray(X)
+    as_periods(periodic, points.shape[-1] if points.ndim else 0)
     if centers is not None:
         centers = nearest_copies(centers, X, periodic)
     sizes: dict[str, Any] = {"noise": noise, "is_weighted": weighted}
-    scene = build_scene(np.asarray(X), np.asarray(labels), centers, weights, columns, **sizes)
+    scene = build_scene(points, np.asarray(labels), centers, weights, columns, **sizes)
     layouts = {1: _line_figure, 2: _plane_figure}
     with matplotlib.rc_context({**STYLE, "font.family": font_families()}):
         figure = layouts.get(scene.X.shape[1], _triangle_figure)(scene)

@@ -47,10 +47,11 @@ def build_scene(
     is_weighted: bool = False,
 ) -> Scene:
     """Prepare the arguments of `clusters` for drawing."""
-    if X.ndim != 2 or labels.shape != X.shape[:1] or X.size == 0:
+    if X.ndim != 2 or X.size == 0:
+        raise InvalidInputError(f"X must have shape (n, d), at least one point, got {X.shape}")
+    if labels.shape != X.shape[:1]:
         raise InvalidInputError(
-            "expected at least one point: X of shape (n, d) and labels of shape (n,), "
-            f"got shapes {X.shape} and {labels.shape}"
+            f"labels must have shape ({len(X)},), one for each point of X, got {labels.shape}"
         )
     k = max(int(labels.max()) + 1, 0 if centers is None else len(np.asarray(centers)))
     labels = np.where(labels < 0, k, labels).astype(np.intp)

@@ -5,10 +5,10 @@ This module imports nothing, because the help of the command line shows the colu
 
 from __future__ import annotations
 
-__all__ = ["COLUMNS", "Window", "header", "overlap", "row"]
+__all__ = ["COLUMNS", "Window", "overlap", "row"]
 
 Window = tuple[int, int, int, int]  # x, y, width, height
-COLUMNS = "frame,x,y,w,h,ok,score"
+COLUMNS = "id,frame,x,y,w,h,ok,score"
 
 
 def overlap(a: Window, b: Window) -> float:
@@ -26,28 +26,15 @@ def overlap(a: Window, b: Window) -> float:
     return intersection / (a[2] * a[3] + b[2] * b[3] - intersection)
 
 
-def header(n_objects: int) -> str:
-    """Return the first line of a table: `COLUMNS`, and the number of the object if there are more.
-
-    Examples
-    --------
-    >>> from meanshiftpp.tracking.windows import header
-    >>> header(2)
-    'id,frame,x,y,w,h,ok,score'
-    """
-    return COLUMNS if n_objects == 1 else f"id,{COLUMNS}"
-
-
-def row(frame: int, window: Window, ok: bool, score: float, number: int | None = None) -> str:
-    """Format the result in a frame as a line of the table, with the number of the object if given.
+def row(number: int, frame: int, window: Window, ok: bool, score: float) -> str:
+    """Format the result of an object in a frame as a line of the table.
 
     Examples
     --------
     >>> from meanshiftpp.tracking.windows import COLUMNS, row
-    >>> for line in (COLUMNS, row(7, (130, 90, 48, 54), True, 0.8)):
+    >>> for line in (COLUMNS, row(0, 7, (130, 90, 48, 54), True, 0.8)):
     ...     print(line)
-    frame,x,y,w,h,ok,score
-    7,130,90,48,54,1,0.8000
+    id,frame,x,y,w,h,ok,score
+    0,7,130,90,48,54,1,0.8000
     """
-    line = f"{frame},{','.join(map(str, window))},{ok:d},{score:.4f}"
-    return line if number is None else f"{number},{line}"
+    return f"{number},{frame},{','.join(map(str, window))},{ok:d},{score:.4f}"

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.checks import as_positive
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import atomic_path, check_readable, known_suffix
 from meanshiftpp.errors import FileAccessError, InvalidInputError
@@ -304,9 +305,11 @@ def _encoder(av: Any, container: Any, fps: float | Fraction, size: tuple[int, in
             "writing a video needs an H.264 encoder, and this build of PyAV has none; "
             "install the wheel: pip install av"
         )
+    if not isinstance(fps, Fraction):
+        fps = as_positive(fps, "fps")
     rate = Fraction(fps).limit_denominator(1001)
     if rate <= 0:
-        raise InvalidInputError.for_parameter("fps", "above 0", fps)
+        raise InvalidInputError.for_parameter("fps", "a positive number", fps)
     stream = container.add_stream(name, rate=rate)
     stream.width, stream.height = (length + length % 2 for length in size)
     stream.pix_fmt = "yuv420p"

@@ -92,7 +92,7 @@ class VideoSegmenter:
             raise InvalidInputError.for_parameter("memory", "at least 1 frame", memory)
         if not isinstance(regions, bool):
             raise InvalidInputError.for_parameter(
-                "regions", "True or False for videos", regions, advice="use `detail` instead"
+                "regions", "True or False for videos", regions, advice="use {detail} instead"
             )
         as_positive(detail, "detail")
         for name, value in (("bandwidth", bandwidth), ("spatial", spatial)):

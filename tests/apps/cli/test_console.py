@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 import warnings
@@ -9,6 +10,7 @@ import warnings
 import pytest
 import typer
 
+from meanshiftpp import MeanShiftPP, Tracker, hierarchy, palette, quantize, segment, sweep
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.shared.console import (
     OPTIONS,
@@ -17,6 +19,7 @@ from meanshiftpp.apps.cli.shared.console import (
     report_errors,
 )
 from meanshiftpp.errors import FileAccessError, InvalidInputError
+from meanshiftpp.stream import open_points
 
 
 def fail(error: Exception, warning: str = "") -> None:
@@ -40,6 +43,10 @@ def test_an_error_names_the_option_of_a_parameter(capsys, parameter, option):
         (InvalidInputError("is NaN", row=4, column=1), "X[4, 1] is NaN"),
         (InvalidInputError("is NaN", place="b.csv, row 7"), "b.csv, row 7 is NaN"),
         (InvalidInputError.for_parameter("labels", "int32", 1), "labels must be int32, got 1"),
+        (
+            InvalidInputError.for_parameter("regions", "left out", 5, "use {detail} instead"),
+            "--regions must be left out, got 5; use --detail instead",
+        ),
         (FileAccessError("cannot read 'a.npy'"), "cannot read 'a.npy'"),
         (MemoryError(), "out of memory"),
         (MemoryError("cannot allocate 9 TB"), "cannot allocate 9 TB"),
@@ -61,6 +68,19 @@ def test_every_option_exists():
     groups = commands.pop("grid").commands.values()
     options = {name for c in (*commands.values(), *groups) for p in c.params for name in p.opts}
     assert {*OPTIONS.values()} <= options
+
+
+def test_every_parameter_with_an_option_is_named_by_it():
+    from typer.main import get_command
+
+    from meanshiftpp.apps.cli.app import app
+
+    public = (MeanShiftPP, segment, hierarchy, sweep, quantize, palette, Tracker, open_points)
+    parameters = {name for each in public for name in inspect.signature(each).parameters}
+    commands = [get_command(app).commands[name] for name in ("cluster", "sweep", "segment")]
+    options = {param.name for command in commands for param in command.params}
+    assert {"bandwidth", "regions", "strictness"} <= parameters & options
+    assert parameters & options <= OPTIONS.keys()
 
 
 def test_a_bug_keeps_its_traceback():

@@ -141,3 +141,14 @@ def test_labels_lie_upon_their_image():
     for name, value in (transform | {"units": ("um", "um")}).items():
         setattr(layer, name, value)
     assert placement(layer) == {"scale": layer.scale, **transform, "units": ("um", "um")}
+
+
+def test_the_controls_work_with_the_layers_of_napari():
+    reason = "DID NOT RUN: napari is not installed; the other tests use a stand-in for its viewer"
+    components = pytest.importorskip("napari.components", reason=reason)
+    viewer = components.ViewerModel()
+    viewer.add_image(nuclei(12, 200)[0], name="field", scale=(0.25, 0.25))
+    SegmentControls(viewer).run()
+    regions = viewer.layers["field regions"]
+    assert regions.data.max() >= 12
+    assert tuple(regions.scale) == (0.25, 0.25)

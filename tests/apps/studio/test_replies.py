@@ -259,10 +259,10 @@ def test_windows_and_clusters_equal_those_of_the_tracker(tab, tmp_path):
             ok, box = True, tracker.window
         else:
             ok, box = tracker.update(frame)
-        rows.append(f"{number},{','.join(map(str, box))},{ok:d},{tracker.score:.4f}")
+        rows.append(f"0,{number},{','.join(map(str, box))},{ok:d},{tracker.score:.4f}")
     start = {"view": "video", "frame": 2, "window": window, "clusters": [0]}
     _, _, data = tab.export(kind="csv", **start)
-    assert data.decode().splitlines() == ["frame,x,y,w,h,ok,score", *rows]
+    assert data.decode().splitlines() == ["id,frame,x,y,w,h,ok,score", *rows]
 
 
 def test_a_truncated_clip_is_shown_up_to_its_last_frame(tab, tmp_path):

@@ -39,7 +39,7 @@ def error_message(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "Not enough memory: open a smaller file, or increase the bandwidth."
     if isinstance(error, InvalidInputError) and error.parameter in CONTROLS:
-        return str(error.named(CONTROLS[error.parameter]))
+        return str(error.named(CONTROLS))
     if isinstance(error, MeanShiftPPError):
         return str(error)
     log.error("internal error in the studio", exc_info=error)

@@ -24,7 +24,7 @@ from weakref import finalize
 from meanshiftpp._support import leftovers
 from meanshiftpp.apps.studio.page_errors import error_message
 from meanshiftpp.apps.studio.page_warnings import collecting, warning_message
-from meanshiftpp.errors import FileAccessError, InvalidInputError
+from meanshiftpp.errors import FileAccessError, GridFileError, InvalidInputError
 
 __all__ = [
     "Cancelled",
@@ -327,7 +327,7 @@ class Session:
 
     def error_message(self, error: Exception) -> str:
         """Return the message for the page, where an uploaded file has its display name."""
-        if isinstance(error, InvalidInputError | FileAccessError) and error.place:
+        if isinstance(error, InvalidInputError | FileAccessError | GridFileError) and error.place:
             for path, name in self._display_names.items():
                 if path in error.place:
                     place = error.place.replace(repr(path), repr(name)).replace(path, name)

@@ -25,7 +25,7 @@ from meanshiftpp.apps.studio.wire import jpeg, pack, sampling_step
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.tracking import marks
 from meanshiftpp.tracking.tracker import Tracker
-from meanshiftpp.tracking.windows import Window, header, row
+from meanshiftpp.tracking.windows import COLUMNS, Window, row
 from meanshiftpp.video.frames import Frames, open_video, read_frames, write_frames
 
 __all__ = ["VideoView"]
@@ -178,7 +178,7 @@ class VideoView:
         stem = source.stem("clip")
         if kind == "csv":
             starts = Start.all_of_request(request)
-            lines = _table_lines(self._track(starts, job), len(starts))
+            lines = _table_lines(self._track(starts, job))
             return f"{stem}-windows.csv", "\n".join([*lines, ""]).encode()
         if kind != "mp4":
             raise InvalidInputError(f"a video cannot be exported as {kind!r}: choose mp4 or csv")
@@ -263,12 +263,12 @@ class VideoView:
         yield {"type": "end", "view": "video", "request": request.get("id")}
 
 
-def _table_lines(frames: Iterable[Tracked], n_objects: int) -> Iterator[str]:
-    """Iterate over the lines of a table of windows; several objects have a column of numbers."""
-    yield header(n_objects)
+def _table_lines(frames: Iterable[Tracked]) -> Iterator[str]:
+    """Iterate over the lines of a table of windows."""
+    yield COLUMNS
     for each in frames:
         for k, _, ok, window, score in each.objects:
-            yield row(each.number, window, ok, score, k if n_objects > 1 else None)
+            yield row(k, each.number, window, ok, score)
 
 
 def _frame_number(request: Request) -> int:

@@ -1,4 +1,4 @@
-"""The cases that the kernels do not cover: the host does them, with a copy there and back.
+"""Cases without a CUDA kernel; they run on the host, with two copies.
 
 Binning and merging run on the GPU, except for a few points outside the box of the others. The
 search and the queries number cells by a key and visit each cell of a window; `supports_windows`

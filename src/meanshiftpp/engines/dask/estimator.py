@@ -24,7 +24,7 @@ from meanshiftpp.core.recipe import CheckedRecipe, Recipe
 from meanshiftpp.core.tree import Tree
 from meanshiftpp.engines.dask import tasks
 from meanshiftpp.engines.dask.files import find_scan
-from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 from meanshiftpp.estimators import cluster
 from meanshiftpp.estimators.base import checked_points, parameters_checked, threads_of
 from meanshiftpp.estimators.condensed import ordered_by_size
@@ -52,10 +52,10 @@ class MeanShiftPP(cluster.MeanShiftPP):
     Parameters
     ----------
     bandwidth : float or array-like of shape (n_features,), default=None
-        Size of a grid cell. ``None`` chooses one for each feature from 16,384 rows, and joins the
-        modes by the tree of these rows. Up to that many rows, the result is that of one process;
-        for more rows, the samples differ and borders between clusters may differ slightly. With
-        ``join=False`` the choice is that of `select_bandwidth` for any number of rows.
+        A third of the window's width. ``None`` chooses one for each feature from 16,384 rows, and
+        joins the modes by the tree of these rows. Up to that many rows, the result is that of one
+        process; for more rows, the samples differ and borders between clusters may differ slightly.
+        With ``join=False`` the choice is that of `select_bandwidth` for any number of rows.
     resolution, periodic, tol, max_iter, cluster_all, min_cluster_size, join, strictness
         As in `meanshiftpp.MeanShiftPP`. With a bandwidth, the tree of ``join=True`` is grown from
         the grid: the result is that of one process.
@@ -176,6 +176,12 @@ class MeanShiftPP(cluster.MeanShiftPP):
         _check_in_memory(X, sample_weight)
         return super().describe(X, sample_weight)
 
+    def membership_vector(self, X: Any) -> NDArray[np.float64]:
+        """Return the shares of clusters around points in memory, as `meanshiftpp.MeanShiftPP`."""
+        _check_in_memory(X)
+        shares: NDArray[np.float64] = super().membership_vector(X)
+        return shares
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out points and labels, whose graphs refer to all the data, perhaps on a cluster."""
         state = dict(super().__getstate__())
@@ -240,7 +246,8 @@ def _check_in_memory(*collections: Any) -> None:
     """Raise InvalidInputError for Dask collections."""
     if any(map(dask.is_dask_collection, collections)):
         raise InvalidInputError(
-            "score and describe need points in memory, got a Dask collection; pass X.compute()"
+            "score, describe and membership_vector need points in memory, got a Dask collection; "
+            "pass X.compute()"
         )
 
 
@@ -352,9 +359,10 @@ def _bin_files(X: Any, recipe: CheckedRecipe, n_jobs: int | None) -> Grid | None
     while len(grids) > 1:
         groups = (grids[k : k + SPLIT_EVERY] for k in range(0, len(grids), SPLIT_EVERY))
         grids = [dask.delayed(tasks.add)(group) for group in groups]
+    unreadable = MeanShiftPPError, OSError, ImportError, need("pyarrow", "dask").ArrowException
     try:
         grid: Grid = grids[0].compute()
-    except Exception:  # Dask reads the rows again and reports the error with its place
+    except unreadable:  # Dask reads the rows again and reports the error with its place
         return None
     return grid
 

@@ -32,7 +32,7 @@ def find_scan(X: Any) -> Scan | None:
     """Return the files whose rows are those of a data frame, or None if this is not certain."""
     try:
         return _scan(X)
-    except Exception:  # expressions are internals of Dask
+    except (AttributeError, LookupError, TypeError, ValueError):  # other internals of Dask
         return None
 
 

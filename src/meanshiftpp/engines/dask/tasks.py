@@ -16,9 +16,11 @@ import numpy as np
 
 from meanshiftpp._support.checks import as_points, thread_count
 from meanshiftpp._support.devices import to_host
+from meanshiftpp._support.extras import need
 from meanshiftpp.core.accumulate import GridSum
 from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
 from meanshiftpp.core.scale import SAMPLE_SIZE, sample_indices
+from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,11 +90,12 @@ def bin_parts(
 
     total, n_threads = GridSum(recipe.empty()), task_threads(n_jobs)
     rows = rows_per_chunk(np.dtype(kind).itemsize * len(columns))
+    expected = need("pyarrow", "dask").from_numpy_dtype(np.dtype(kind))
     for path, row_groups in parts:
         with open_parquet(Path(path)) as file:
-            types = {file.schema_arrow.field(name).type.to_pandas_dtype() for name in columns}
-            if types != {np.dtype(kind).type}:
-                raise TypeError(f"{path} has other columns than the data frame")
+            types = {field.name: field.type for field in file.schema_arrow}
+            if any(types.get(name) != expected for name in columns):
+                raise InvalidInputError.for_file(path, "has other columns than the data frame")
             options = {"row_groups": row_groups, "columns": columns, "use_threads": n_threads > 1}
             for batch in file.iter_batches(rows, **options):
                 if batch.num_rows:

@@ -99,9 +99,9 @@ def fit(
     columns : sequence of str
         The columns to cluster by, of any numeric type.
     bandwidth : float or array-like of shape (n_features,), default=None
-        Size of a grid cell. ``None`` chooses one for each feature and joins the modes by the tree
-        of a sample; for that, Spark counts the rows and reads the data once to sample about 16,384
-        of them. Up to that many rows, the result is that of one process.
+        A third of the window's width. ``None`` chooses one for each feature and joins the modes by
+        the tree of a sample; for that, Spark counts the rows and reads the data once to sample
+        about 16,384 of them. Up to that many rows, the result is that of one process.
     weight : str, default=None
         The column of weights. Whole numbers are exact; real numbers are rounded partition by
         partition.
@@ -160,7 +160,7 @@ class MeanShiftPP(
     weightCol : str
         The column of weights.
     bandwidth : float or list of float
-        Size of a grid cell; if not set, it is chosen as in `fit`.
+        A third of the window's width; if not set, it is chosen as in `fit`.
     resolution, periodic, tol, maxIter, minClusterSize, clusterAll, join, strictness
         As resolution, periodic, tol, max_iter, min_cluster_size, cluster_all, join and strictness
         of `meanshiftpp.MeanShiftPP`.
@@ -303,7 +303,7 @@ class _Reader(MLReader):
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         name = f"{MeanShiftPPModel.__module__}.{MeanShiftPPModel.__name__}"
         if metadata["class"] != name:
-            raise GridFileError(f"{path} holds a {metadata['class']}, not a {name}")
+            raise GridFileError.for_file(path, f"holds a {metadata['class']}, not a {name}")
         data = self.sparkSession.read.parquet(f"{path}/data").first().asDict()
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "grid"

@@ -65,7 +65,7 @@ class Parameters(
     """Spark's parameters, which the estimator and the model share."""
 
     bandwidth = Param(
-        Params._dummy(), "bandwidth", "size of a grid cell, one or one per feature", _to_bandwidth
+        Params._dummy(), "bandwidth", "a third of the window, one or one per feature", _to_bandwidth
     )
     resolution = Param(
         Params._dummy(),

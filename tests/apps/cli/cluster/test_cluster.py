@@ -131,6 +131,28 @@ def test_clusters_are_significant_without_a_bandwidth(tmp_path, points, blob):
     assert "3 significant" in run("cluster", tmp_path / "points.npy")[1]
 
 
+@pytest.mark.parametrize("options", [(), ("-b", 0.3)], ids=["joined", "modes"])
+def test_no_cluster_all_labels_sparse_points_as_noise(tmp_path, options):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal([[0], [9]], 1, (2, 400)).ravel(), rng.uniform(-20, 30, 40)])
+    file, out = tmp_path / "noisy.npy", tmp_path / "labels.npy"
+    np.save(file, X[:, None])
+    code, text, _ = run("cluster", file, *options, "--no-cluster-all", "-o", out, "--json")
+    assert code == 0
+    model = MeanShiftPP(*options[1:], cluster_all=False).fit(X[:, None])
+    assert np.array_equal(np.load(out), model.labels_)
+    assert json.loads(text)["noise"] == np.count_nonzero(model.labels_ == -1)
+    assert (model.labels_ == -1).any() == (not options)
+
+
+def test_a_bandwidth_too_large_for_a_period_is_an_error_about_the_column(tmp_path):
+    (tmp_path / "a.csv").write_text("x,lon\n1,2\n3,4\n")
+    code, _, stderr = run("cluster", tmp_path / "a.csv", "-b", "1,400", "--periodic", "-,360")
+    assert code == 1
+    assert stderr.startswith("error: column 'lon' has a period of 360, ")
+    assert "use a bandwidth of at most 120" in stderr
+
+
 def test_modes_are_joined_on_request_with_a_bandwidth(tmp_path, blob):
     out = tmp_path / "labels.npy"
     for options, join in (((), False), (("--join",), True), (("--no-join",), False)):

@@ -99,7 +99,7 @@ def test_tracking_starts_at_a_frame_or_a_time(tmp_path, start):
     assert [int(row["frame"]) for row in rows(table)] == [4, 5, 6, 7, 8]
     summary = json.loads(stdout)
     assert (summary["start"], summary["frames"]) == (4, 5)
-    assert abs(summary["window"][0] - (RED[0] + 16)) <= 1
+    assert abs(summary["objects"][0]["window"][0] - (RED[0] + 16)) <= 1
     assert "from frame 4" in run(tmp_path / "clip.mkv", *option(window), *options[:4])[1]
 
 

@@ -75,7 +75,7 @@ def test_the_table_equals_the_results_of_the_tracker(tmp_path, frames):
         ok, box = tracker.update(frame)
         expected.append([*box, ok, tracker.score])
     table_rows = rows(tmp_path / "boxes.csv")
-    assert list(table_rows[0]) == ["frame", "x", "y", "w", "h", "ok", "score"]
+    assert list(table_rows[0]) == ["id", "frame", "x", "y", "w", "h", "ok", "score"]
     assert [int(row["frame"]) for row in table_rows] == list(range(N))
     for row, (*box, ok, score) in zip(table_rows, expected):
         assert [int(row[name]) for name in "xywh"] == box
@@ -98,9 +98,11 @@ def test_the_window_is_drawn_into_the_video(tmp_path, video):
         str(table),
     )
     table_rows = rows(table)
-    assert summary["window"] == [int(table_rows[-1][name]) for name in "xywh"]
+    (found,) = summary["objects"]
+    assert (found["id"], table_rows[-1]["id"]) == (0, "0")
+    assert found["window"] == [int(table_rows[-1][name]) for name in "xywh"]
     lost = [int(row["frame"]) for row in table_rows if row["ok"] == "0"]
-    assert [n for first, last in summary["lost"] for n in range(first, last + 1)] == lost
+    assert [n for first, last in found["lost"] for n in range(first, last + 1)] == lost
     with read_frames(out) as back:
         assert (back.size, back.fps) == ((320, 240), 12)
         drawn = list(back)

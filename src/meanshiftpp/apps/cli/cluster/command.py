@@ -100,6 +100,14 @@ def cluster(
         int,
         typer.Option(min=1, metavar="N", help="Clusters of fewer points are noise, with label -1."),
     ] = 1,
+    cluster_all: Annotated[
+        bool,
+        typer.Option(
+            "--cluster-all/--no-cluster-all",
+            help="Label every point, or label -1 the points far from all others and, of joined "
+            "clusters, their sparse surroundings.",
+        ),
+    ] = True,
     threads: Threads = None,
     stream: Annotated[
         bool | None,
@@ -123,8 +131,8 @@ def cluster(
     """Find the clusters of the points in FILE.
 
     Prints a short table and writes a label for each row to OUT: 0 is the largest cluster. Without
-    a bandwidth, clusters are apart by a valley that is more than noise. Files that do not fit
-    comfortably into memory are read twice, in chunks.
+    a bandwidth, a cluster is a group that a significant valley separates from the rest. Files that
+    do not fit comfortably into memory are read twice, in chunks.
     """
     metric = in_metres(bandwidth)
     bandwidths = None if bandwidth is None or metric else parse_bandwidth(bandwidth)
@@ -175,6 +183,7 @@ def cluster(
             tol=tol,
             max_iter=max_iter,
             min_weight=min_weight_for(min_cluster_size),
+            cluster_all=cluster_all,
             join=joins,
             strictness=factor,
         )

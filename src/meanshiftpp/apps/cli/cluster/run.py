@@ -9,7 +9,7 @@ modes, from a sample.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -146,7 +146,8 @@ class Clustering:
         """Return the checked recipe; choose a bandwidth if none is given, and print it exactly."""
         recipe, n_features = self._recipe, len(self._source.columns)
         if recipe.bandwidth is not None:
-            return recipe.checked(n_features)
+            with _naming_columns(self._source.columns):
+                return recipe.checked(n_features)
         from meanshiftpp.bandwidth.significant import complete_recipe  # slow to import
 
         with spinner(f"choosing a bandwidth for {self._source.name}"):
@@ -215,7 +216,7 @@ class Clustering:
         modes = self._modes
         figure = clusters(
             self._points,
-            modes.label(self._points, n_threads=self._n_threads),
+            self._recipe.label(modes, self._points, n_threads=self._n_threads),
             centers=summary.centers,
             weights=summary.sizes,
             columns=self._source.columns,
@@ -282,6 +283,17 @@ class Clustering:
 def _plain(weight: float) -> float:
     """Return a whole number as an int: 3 instead of 3.0."""
     return int(weight) if weight == int(weight) else weight
+
+
+@contextmanager
+def _naming_columns(columns: Sequence[str]) -> Iterator[None]:
+    """Word errors about a feature with the name of its column."""
+    try:
+        yield
+    except InvalidInputError as error:
+        if error.column is None:
+            raise
+        raise error.at(f"column {columns[error.column]!r}") from error
 
 
 def _chosen(recipe: Recipe, n_points: int, n_clusters: int | None) -> str:

@@ -5,7 +5,7 @@ Only progress on a terminal imports rich, which takes longer than clustering a s
 
 from __future__ import annotations
 
-import re
+import math
 import shutil
 import sys
 import textwrap
@@ -20,7 +20,6 @@ from meanshiftpp._support.text import printable
 from meanshiftpp._support.warnings import shown_by
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 
-_CSV_PLACE = re.compile(r"\.csv(\.gz)?, row \d+, column ", re.IGNORECASE)
 MIN_VALUE_WIDTH = 20  # characters of a value in a line of a table
 COLUMNS_SHOWN = 8  # in a message
 CONVERGENCE_ADVICE = "use a larger --bandwidth, or raise --max-iter or --tol"
@@ -30,9 +29,11 @@ OPTIONS = {
     "adapt": "--adapt",
     "bandwidth": "--bandwidth",
     "bandwidths": "--bandwidths",
+    "cluster_all": "--cluster-all",
     "columns": "--columns",
     "detail": "--detail",
     "every": "--checkpoint-every",
+    "join": "--join",
     "max_iter": "--max-iter",
     "min_cluster_size": "--min-cluster-size",
     "min_size": "--min-size",
@@ -41,13 +42,16 @@ OPTIONS = {
     "n_jobs": "--threads",
     "n_threads": "--threads",
     "periodic": "--periodic",
+    "regions": "--regions",
     "resolution": "--resolution",
     "sample_weight": "--weight",
     "scale": "--scale",
     "space": "--space",
     "spatial": "--spatial",
     "start": "--start",
+    "strictness": "--strictness",
     "tol": "--tol",
+    "value_range": "--range",
     "weight": "--weight",
     "where": "--where",
     "window": "--window",
@@ -191,12 +195,17 @@ def report_errors(convergence_advice: str = CONVERGENCE_ADVICE) -> Iterator[None
 def error_text(error: MeanShiftPPError | MemoryError) -> str:
     """Return the message of an error, with options in place of Python parameters."""
     if isinstance(error, InvalidInputError) and error.parameter in OPTIONS:
-        return str(error.named(OPTIONS[error.parameter]))
-    if isinstance(error, InvalidInputError) and error.row is not None and error.got != error.got:
+        return str(error.named(OPTIONS))
+    if isinstance(error, InvalidInputError) and error.row is not None and _is_nan(error.got):
         # A .csv has no NaN of its own: most are empty fields.
-        problem = "is empty or NaN" if _CSV_PLACE.search(error.place or "") else error.problem
+        is_csv = (error.source or "").lower().endswith((".csv", ".csv.gz"))
+        problem = "is empty or NaN" if is_csv else error.problem
         return f"{error.place} {problem}; --missing drop or --missing label leaves such rows out"
     return str(error) or "out of memory"
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def warning_text(warning: Warning | str, advice: str) -> str:

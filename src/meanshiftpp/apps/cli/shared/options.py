@@ -38,8 +38,8 @@ Bandwidth = Annotated[
         "--bandwidth",
         "-b",
         metavar="H[,H2,...]",
-        help="Size of a cell, for all columns or for each; 200m or 2km for longitude and latitude. "
-        "Default: chosen from the data.",
+        help="A third of the search window, for all columns or for each; 200m or 2km for longitude "
+        "and latitude. Default: chosen from the data.",
     ),
 ]
 Join = Annotated[

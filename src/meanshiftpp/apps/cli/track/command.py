@@ -73,7 +73,7 @@ def track(
         Path | None,
         typer.Option(
             metavar="CSV",
-            help=f"Output table of the windows: {COLUMNS}; several objects also have an id.",
+            help=f"Output table of the windows: {COLUMNS}.",
         ),
     ] = None,
     show_mask: Annotated[

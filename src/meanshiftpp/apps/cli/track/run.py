@@ -18,7 +18,7 @@ import typer
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.shared.console import duration, print_stderr, progress
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.tracking.windows import Window, header, row
+from meanshiftpp.tracking.windows import COLUMNS, Window, row
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,12 +72,9 @@ class Summary:
     objects: list[Track] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object for --json; a single object has its fields at the top."""
+        """Return the object for --json."""
         found: dict[str, Any] = asdict(self)
-        objects: list[dict[str, Any]] = found.pop("objects")
-        if len(objects) == 1:
-            return found | objects[0]
-        return found | {"objects": [{"id": k} | each for k, each in enumerate(objects)]}
+        return found | {"objects": [{"id": k} | each for k, each in enumerate(found["objects"])]}
 
 
 class Found(NamedTuple):
@@ -147,9 +144,7 @@ def run(
     count = max_frames if rest is None else min(rest, max_frames or rest)
     summary.objects = [Track() for _ in trackers]
     with ExitStack() as stack:
-        write_rows = (
-            stack.enter_context(_table(outputs.csv, len(trackers))) if outputs.csv else None
-        )
+        write_rows = stack.enter_context(_table(outputs.csv)) if outputs.csv else None
         write_frame = (
             stack.enter_context(write_frames(outputs.video, clip.fps, clip.size))
             if outputs.video
@@ -215,17 +210,16 @@ def _drawn(found: Found, trackers: list[Tracker], show_mask: bool) -> NDArray[np
 
 
 @contextmanager
-def _table(path: Path, n_objects: int) -> Iterator[Callable[[Found], None]]:
+def _table(path: Path) -> Iterator[Callable[[Found], None]]:
     """Open the table of windows; yield a function that writes the rows of a frame."""
     from meanshiftpp._support.files import atomic_path
 
     with atomic_path(path) as target, target.open("w", encoding="utf-8") as file:
-        file.write(f"{header(n_objects)}\n")
+        file.write(f"{COLUMNS}\n")
 
         def write_rows(found: Found) -> None:
             for k, (ok, window, score) in enumerate(found.objects):
-                number = k if n_objects > 1 else None
-                file.write(f"{row(found.number, window, ok, score, number)}\n")
+                file.write(f"{row(k, found.number, window, ok, score)}\n")
 
         yield write_rows
 
