@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meanshiftpp.core.grid import Grid
-    from meanshiftpp.io.positions import Position
+    from meanshiftpp.io.maps.positions import Position
     from meanshiftpp.io.sources import Source
 
 SAMPLE = 100_000  # rows that tell the range and the middle of the latitudes
@@ -77,7 +77,7 @@ def hint_metres(columns: Sequence[str], bandwidth: Sequence[float], grid: Grid) 
     """Print how to give metres, if the bandwidth exceeds all longitudes and latitudes."""
     import numpy as np
 
-    from meanshiftpp.io.positions import find_position
+    from meanshiftpp.io.maps.positions import find_position
 
     position = find_position(columns)
     if position is None or not position.is_geographic:
@@ -92,7 +92,7 @@ def hint_metres(columns: Sequence[str], bandwidth: Sequence[float], grid: Grid) 
 
 
 def _find_columns(text: str, columns: Sequence[str]) -> Position:
-    from meanshiftpp.io.positions import find_position
+    from meanshiftpp.io.maps.positions import find_position
 
     position = find_position(columns)
     if position is None:

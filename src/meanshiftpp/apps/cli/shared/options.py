@@ -222,7 +222,7 @@ def _reject_pictures(files: Sequence[Path]) -> None:
 
 
 def _with_features(source: Source) -> Source:
-    from meanshiftpp.io.tables import TableSource
+    from meanshiftpp.io.tables.source import TableSource
 
     if not isinstance(source, TableSource):
         return source

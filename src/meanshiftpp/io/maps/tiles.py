@@ -24,8 +24,8 @@ from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images.bands import SAMPLE, BandAxes
 from meanshiftpp.images.pixels import read_pixels
 from meanshiftpp.images.segmentation import Hierarchy, level_of, merge_regions
-from meanshiftpp.io.rasters import CACHE_MB, allowing_no_georeference
-from meanshiftpp.io.scenes import Scene, WindowLabels
+from meanshiftpp.io.maps.rasters import CACHE_MB, allowing_no_georeference
+from meanshiftpp.io.maps.scenes import Scene, WindowLabels
 
 WHOLE_PIXELS = 1 << 24
 TILE, STRIP = 2048, 256  # side of a tile, and width of a strip across a seam, in pixels
