@@ -130,7 +130,7 @@ OPTIONS: list[Callable[[str], Any]] = [
     options.parse_bandwidth,
     lambda text: options.parse_bandwidth(text, 2),
     options.parse_periods,
-    options.parse_strictness,
+    lambda text: options.parse_positive_numbers(text, "--bandwidths"),
     options.parse_size,
     options._parse_columns,
     _parse_window,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from meanshiftpp.apps.cli.shared.console import print_stderr
+from meanshiftpp.apps.cli.shared.numbers import positive_number
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -143,12 +144,9 @@ def _not_degrees(
 
 def _plain_number(part: str, text: str) -> float:
     try:
-        value = float(part)
+        return positive_number(part)
     except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise _bad_bandwidth(text, "positive numbers")
-    return value
+        raise _bad_bandwidth(text, "positive numbers") from None
 
 
 def _bad_bandwidth(text: str, expected: str) -> typer.BadParameter:
