@@ -142,7 +142,7 @@ def crop(picture: Image.Image) -> Image.Image:
 def tracking() -> None:
     """Save the frames that `meanshiftpp demo` draws, a little smaller."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "meanshiftpp", "demo", "--out", folder]
+        command = [sys.executable, "-m", "meanshiftpp", "demo", "--output", folder]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         frames = np.asarray(Image.open(Path(folder) / "tracking.png"))
     save_jpeg(resize(frames, 1120), "tracking.jpg")

@@ -31,7 +31,7 @@ from benchmarks.calibration.simulation import (
 )
 from benchmarks.common.command_line import add_output_option, command_parser
 from benchmarks.common.reporting import print_tables, progress_bar
-from meanshiftpp.core import critical
+from meanshiftpp.core.tree import critical
 
 SEEDS, QUICK_SEEDS = 120, 6
 DERIVED_FEATURES = (1, 2, 3, 4, 5)  # the last row holds for all higher numbers
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help=f"seeds of the cheapest cases ({SEEDS}); dearer ones have fewer",
     )
     parser.add_argument(
-        "--write", action="store_true", help="write the derived values to core/critical.py"
+        "--write", action="store_true", help="write the derived values to core/tree/critical.py"
     )
     add_output_option(parser)
     options = parser.parse_args(arguments)

@@ -74,7 +74,7 @@ def _rounded(value: float) -> float:
 
 
 def write(table: Table, path: Path) -> None:
-    """Replace the table of `core/critical.py`."""
+    """Replace the table of `core/tree/critical.py`."""
     text = path.read_text(encoding="utf-8")
     rows = "".join(f"    {d}: {table[d]},\n" for d in sorted(table))
     changed, count = _TABLE.subn(rows, text)

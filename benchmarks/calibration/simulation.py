@@ -15,8 +15,7 @@ from joblib import Parallel, delayed
 from rich.progress import Progress
 
 from benchmarks.calibration.cases import Case, Mixture, Points
-from meanshiftpp.core import critical
-from meanshiftpp.core.tree import Tree
+from meanshiftpp.core.tree import Tree, critical
 
 DERIVE, REPORT = 1, 2  # stages
 PROCESSES = 2

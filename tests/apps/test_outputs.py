@@ -30,7 +30,7 @@ from meanshiftpp.errors import FileAccessError
 from meanshiftpp.images import picture
 from meanshiftpp.images.picture import Picture
 from meanshiftpp.io.checkpoint import Checkpoint
-from meanshiftpp.io.vectors import Features, write_features
+from meanshiftpp.io.maps.vectors import Features, write_features
 from meanshiftpp.stream import open_points, write_labels
 from meanshiftpp.video import write_frames
 

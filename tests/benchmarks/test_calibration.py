@@ -12,8 +12,7 @@ from benchmarks.calibration.__main__ import FULL, main
 from benchmarks.calibration.cases import BLOBS, LATTICES, RINGS, SOLIDS, SURFACES, Case, Mixture
 from benchmarks.calibration.rates import Rate
 
-from meanshiftpp.core import critical
-from meanshiftpp.core.tree import Tree
+from meanshiftpp.core.tree import Tree, critical
 
 CURRENT = {1: (1.4, 1.4, 1.0, 2.0), 2: (1.5, 0.9, 1.0, 2.0), 3: (1.5, 0.9, 0.5, 2.0)}
 

@@ -14,8 +14,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from meanshiftpp import Grid, MeanShiftPP, seek
+from meanshiftpp.core.labels import number_by_size
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.estimators.condensed import ordered_by_size, rounded_down
+from meanshiftpp.estimators.condensed import rounded_down
 
 CENTRES = [[0, 0], [5, 0], [20, 5], [22, 8]]
 
@@ -215,7 +216,7 @@ def test_line_in_many_features_is_one_cluster(n_features):
 
 def test_cut_that_joins_nothing_returns_the_labels(blobs, model):
     for cut in ({"persistence": 0}, {"n_clusters": 4}):
-        assert_array_equal(model.cut(**cut), ordered_by_size(model.labels_))
+        assert_array_equal(model.cut(**cut), number_by_size(model.labels_).labels)
 
 
 def test_cut_by_persistence_joins_clusters_and_divides_none(blobs):
@@ -308,3 +309,10 @@ def test_degenerate_data_is_one_cluster(X):
 @pytest.mark.parametrize(("strictness", "printed"), [(0.73459, 0.734), (0.7, 0.7), (12.9, 12.9)])
 def test_strictness_is_rounded_down(strictness, printed):
     assert rounded_down(strictness) == printed <= strictness
+
+
+def test_a_cut_numbers_clusters_from_zero_if_noise_is_the_largest_part():
+    X = make_blobs([200, 180, 180], centers=[[0, 0], [9, 1], [-4, 8]], random_state=3)[0]
+    model = MeanShiftPP(min_cluster_size=190).fit(X)
+    assert (model.labels_ < 0).sum() == 360
+    assert_array_equal(model.cut(persistence=0.0), model.labels_)

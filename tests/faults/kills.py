@@ -25,7 +25,8 @@ import pyarrow.parquet  # noqa: F401 - loaded before the forks
 
 from meanshiftpp.apps.cli.app import app
 from meanshiftpp.apps.cli.cluster import run  # noqa: F401 - loaded before the forks
-from meanshiftpp.io import sources, table_formats
+from meanshiftpp.io import sources
+from meanshiftpp.io.tables import formats
 
 ROWS = 20_000
 OLD = b"the output of an earlier run"
@@ -81,7 +82,7 @@ def command(source: Path, output: Path, checkpoint: Path | None) -> list[str]:
 def kill_runs(count: int, seed: int = 0) -> Result:
     """Kill at least `count` runs, half of them with a checkpoint."""
     sources.MAX_ROWS = sources.MIN_ROWS = 1000  # many chunks, and so many checkpoints
-    table_formats._CSV_BLOCK = table_formats._CSV_HEAD_BLOCK = 1 << 15
+    formats._CSV_BLOCK = formats._CSV_HEAD_BLOCK = 1 << 15
     chance, result = random.Random(seed), Result()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

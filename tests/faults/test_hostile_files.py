@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from meanshiftpp import Grid
-from meanshiftpp.core import treefile
+from meanshiftpp.core.tree import treefile
 from meanshiftpp.errors import GridFileError, InvalidInputError, MeanShiftPPError
 from meanshiftpp.images import picture
 from meanshiftpp.io.checkpoint import Checkpoint

@@ -32,9 +32,8 @@ from meanshiftpp.apps.studio.image_view import ImageView
 from meanshiftpp.apps.studio.server import Studio
 from meanshiftpp.apps.studio.session import Job, Session, Source
 from meanshiftpp.apps.studio.table_view import TableView
-from meanshiftpp.core import treefile
 from meanshiftpp.core.gridfile import columns_of
-from meanshiftpp.core.tree import Tree
+from meanshiftpp.core.tree import Tree, treefile
 from meanshiftpp.errors import MeanShiftPPError
 from meanshiftpp.io.checkpoint import Checkpoint
 
@@ -131,7 +130,7 @@ OPTIONS: list[Callable[[str], Any]] = [
     options.parse_bandwidth,
     lambda text: options.parse_bandwidth(text, 2),
     options.parse_periods,
-    options.parse_strictness,
+    lambda text: options.parse_positive_numbers(text, "--bandwidths"),
     options.parse_size,
     options._parse_columns,
     _parse_window,

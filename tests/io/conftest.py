@@ -10,8 +10,8 @@ import pytest
 def small_chunks(monkeypatch):
     """Limit chunks to 1,000 rows, so that small files have many."""
     monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 1000)
-    monkeypatch.setattr("meanshiftpp.io.table_formats._CSV_BLOCK", 1 << 14)
-    monkeypatch.setattr("meanshiftpp.io.table_formats._CSV_HEAD_BLOCK", 1 << 14)
+    monkeypatch.setattr("meanshiftpp.io.tables.formats._CSV_BLOCK", 1 << 14)
+    monkeypatch.setattr("meanshiftpp.io.tables.formats._CSV_HEAD_BLOCK", 1 << 14)
 
 
 @pytest.fixture(scope="module")

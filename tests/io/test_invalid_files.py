@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.io.tables import TABLES, as_table, write, write_array, zeros
+from tests.io.table_files import TABLES, as_table, write, write_array, zeros
 
 from meanshiftpp import Grid
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MissingExtraError

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from tests.io.tables import TOWNS, as_table, read, write, zeros
+from tests.io.table_files import TOWNS, as_table, read, write, zeros
 
 from meanshiftpp._support.files import atomic_path
 from meanshiftpp.errors import FileAccessError, InvalidInputError

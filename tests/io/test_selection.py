@@ -10,9 +10,9 @@ from tests.helpers import fit_labels
 
 from meanshiftpp import seek
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
-from meanshiftpp.io.features import Kind, kinds_of_columns
 from meanshiftpp.io.selection import Condition, Where
 from meanshiftpp.io.streams import build_grid, open_points, write_labels
+from meanshiftpp.io.tables.column_kinds import Kind, kinds_of_columns
 
 BANDWIDTH = 0.8
 

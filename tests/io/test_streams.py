@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from tests.helpers import fit_labels
-from tests.io.tables import TABLES, TOWNS, as_table, read, write, write_array, zeros
+from tests.io.table_files import TABLES, TOWNS, as_table, read, write, write_array, zeros
 
 from meanshiftpp import Grid, seek
 from meanshiftpp.errors import GridFileError, GridMismatchError, InvalidInputError

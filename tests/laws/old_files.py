@@ -18,8 +18,7 @@ from tests.laws.recorded import digest, grid_of, mixture, modes_of
 
 import meanshiftpp as ms
 import meanshiftpp.stream
-from meanshiftpp.core import treefile
-from meanshiftpp.core.tree import Tree
+from meanshiftpp.core.tree import Tree, treefile
 from meanshiftpp.io.checkpoint import Checkpoint
 from meanshiftpp.io.sources import Source
 

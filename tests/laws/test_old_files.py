@@ -14,7 +14,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from tests.laws.old_files import BANDWIDTH, DATA, POINTS, READ, models, open_stored_points, results
 
 from meanshiftpp import Grid
-from meanshiftpp.core import treefile
+from meanshiftpp.core.tree import treefile
 from meanshiftpp.io.checkpoint import Checkpoint
 from meanshiftpp.stream import build_grid
 

@@ -8,7 +8,7 @@
 
 namespace mspp {
 
-// The critical values of a number of features; src/meanshiftpp/core/critical.py has them.
+// The critical values of a number of features; src/meanshiftpp/core/tree/critical.py has them.
 struct CriticalValues {
     double line;   // factor for parts that are lines: noise cuts them at one window
     double plane;  // factor for parts of two and more dimensions: noise must close a ring of windows

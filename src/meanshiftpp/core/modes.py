@@ -19,6 +19,7 @@ from meanshiftpp.backends import backend_of, gpu_of
 from meanshiftpp.backends.protocol import Gpu
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import PAPER_WINDOW, Grid
+from meanshiftpp.core.labels import number_by_size
 
 _FAR = np.int32(-2)  # label of a cell without occupied cells in its window, until it is resolved
 
@@ -108,24 +109,19 @@ class Modes:
         `clusters` has a number for each mode, the same for those that belong together; negative
         numbers are noise, of label -1. Return the united modes, and the number of each.
         """
-        numbers, first, cluster = np.unique(clusters, return_index=True, return_inverse=True)
-        weights = np.bincount(cluster.ravel(), to_host(self.weights), len(numbers))
-        order = np.lexsort((first, -weights))
-        order = order[numbers[order] >= 0]
-        label = np.full(len(numbers), -1, np.int32)
-        label[order] = np.arange(len(order))
+        numbering = number_by_size(clusters, to_host(self.weights))
         xp = module_of(self.cell_labels)
-        kept = xp.asarray(first[order])
+        kept = xp.asarray(numbering.first)
         united = replace(
             self,
-            cell_labels=xp.asarray(np.append(label[cluster.ravel()], np.int32(-1)))[
+            cell_labels=xp.asarray(np.append(numbering.labels, np.int32(-1)))[
                 self.cell_labels  # -1 stays -1
             ],
             cells=self.cells[kept],
             fractions=self.fractions[kept],
-            weights=xp.asarray(weights[order]),
+            weights=xp.asarray(numbering.sizes),
         )
-        return united, numbers[order]
+        return united, numbering.groups
 
     def strengths(self, n_threads: int | None = None) -> NDArray[np.float64]:
         """Return how dense each cell is, from 0 to 1 for the densest of its cluster.

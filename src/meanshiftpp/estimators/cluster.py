@@ -22,6 +22,7 @@ from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.bandwidth.significant import complete_recipe, within_periods
 from meanshiftpp.core.chunk import Chunk
+from meanshiftpp.core.labels import number_by_size
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, min_weight_for
 from meanshiftpp.core.tree import JoinedModes, Tree
@@ -36,7 +37,7 @@ from meanshiftpp.estimators.base import (
     parameters_checked,
     threads_of,
 )
-from meanshiftpp.estimators.condensed import CondensedTree, ordered_by_size
+from meanshiftpp.estimators.condensed import CondensedTree
 from meanshiftpp.estimators.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -376,10 +377,10 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
         """
         modes = self._joined("cut")
         if (clusters := modes.joined_further(tree)) is not None:
-            return ordered_by_size(np.append(clusters, -1)[to_host(self.labels_)])
+            return number_by_size(np.append(clusters, -1)[to_host(self.labels_)]).labels
         if self._rows is not None:
-            return ordered_by_size(tree.labels[self._rows])
-        return ordered_by_size(self._of_cells(tree.label_cells(modes.grid), -1))
+            return number_by_size(tree.labels[self._rows]).labels
+        return number_by_size(self._of_cells(tree.label_cells(modes.grid), -1)).labels
 
     @columns_named
     def membership_vector(self, X: Any) -> NDArray[np.float64]:

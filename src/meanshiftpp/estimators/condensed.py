@@ -142,20 +142,6 @@ def _candidate_lines(tree: Tree, n_threads: int | None) -> list[str]:
     ] or ["  no strictness gives more clusters"]
 
 
-def ordered_by_size(
-    clusters: NDArray[np.integer], weights: NDArray[Any] | None = None
-) -> NDArray[np.int32]:
-    """Return labels by size, 0 for the largest, of equals the first to appear; -1 stays."""
-    numbers, first, cluster = np.unique(clusters, return_index=True, return_inverse=True)
-    sizes = np.bincount(cluster.ravel(), weights)
-    order = np.lexsort((first, -sizes))
-    label = np.empty(len(numbers), np.int32)
-    label[order] = np.arange(len(order))
-    label[numbers < 0] = -1
-    labels: NDArray[np.int32] = label[cluster.ravel()]
-    return labels
-
-
 def _nodes(modes: JoinedModes) -> tuple[Node, ...]:
     """Return the nodes of a tree, the root first: every split divides a node into two.
 

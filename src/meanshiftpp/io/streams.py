@@ -35,9 +35,10 @@ from meanshiftpp.core.accumulate import GridSum
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io import arrays, clouds, rasters, tables
+from meanshiftpp.io import arrays
 from meanshiftpp.io.checkpoint import Checkpoint
-from meanshiftpp.io.csv_lines import CsvLines
+from meanshiftpp.io.clouds import source as clouds
+from meanshiftpp.io.maps import rasters
 from meanshiftpp.io.rows import Missing, check_missing, written
 from meanshiftpp.io.sources import (
     LabelPoints,
@@ -46,6 +47,8 @@ from meanshiftpp.io.sources import (
     format_names,
     label_column_name,
 )
+from meanshiftpp.io.tables import source as tables
+from meanshiftpp.io.tables.csv_lines import CsvLines
 
 __all__ = ["build_grid", "check_output", "open_points", "write_labels"]
 

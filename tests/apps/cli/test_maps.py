@@ -15,8 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 from tests.apps.cli.command_line import run
 
 from meanshiftpp import geo, picture
-from meanshiftpp.io.rasters import RasterSource
-from meanshiftpp.io.scenes import Scene
+from meanshiftpp.io.maps.rasters import RasterSource
+from meanshiftpp.io.maps.scenes import Scene
 
 TRANSFORM = rasterio.Affine(10, 0, 500_000, 0, -10, 5_000_000)
 
@@ -215,7 +215,7 @@ def test_hotspots_with_a_bandwidth_in_metres(tmp_path, shift):
 
 def test_hulls_do_not_depend_on_streaming(tmp_path, monkeypatch):
     monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 100)
-    monkeypatch.setattr("meanshiftpp.io.table_formats._CSV_BLOCK", 1 << 11)
+    monkeypatch.setattr("meanshiftpp.io.tables.formats._CSV_BLOCK", 1 << 11)
     towns(tmp_path / "a.csv")
     hulls = []
     for option in ("--stream", "--no-stream"):

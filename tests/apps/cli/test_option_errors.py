@@ -32,6 +32,19 @@ def test_a_number_that_an_option_cannot_have_is_stated(file, option, value, expe
     assert f"'{option}': expected {expected}; got {value!r}" in " ".join(stderr.split())
 
 
+@pytest.mark.parametrize("value", ["0", "-2", "inf"])
+def test_a_number_that_is_not_positive_is_stated(file, tmp_path, value):
+    segment = ("segment", file, "-o", tmp_path / "o.png")
+    for command in (("cluster", file, "--strictness"), (*segment, "--detail"), (*segment, "-b")):
+        code, _, stderr = run(*command, value)
+        assert code == 2
+        assert f"expected a positive number; got {value}" in " ".join(stderr.split())
+    code, _, stderr = run(*segment, "--spatial", value)
+    assert code == 2
+    message = "expected a positive number of pixels, or a length such as 200m"
+    assert f"{message}; got {value!r}" in " ".join(stderr.split())
+
+
 def test_a_choice_that_does_not_exist_is_stated(tmp_path):
     code, _, stderr = run("track", tmp_path / "a.mp4", "--adapt", "fast")
     assert code == 2

@@ -62,7 +62,7 @@ def test_cluster_and_sweep_do_not_need_scikit_learn(tmp_path, points, command):
 def test_a_missing_library_is_named(tmp_path):
     done = python(
         "import sys; sys.modules['sklearn'] = None\n"
-        f"sys.argv = ['meanshiftpp', 'demo', '--out', {str(tmp_path)!r}]\n"
+        f"sys.argv = ['meanshiftpp', 'demo', '--output', {str(tmp_path)!r}]\n"
         "from meanshiftpp.__main__ import main; main()"
     )
     assert done.returncode == 1
@@ -80,7 +80,7 @@ def test_demo_prints_tables_and_writes_pictures(tmp_path, monkeypatch):
 
     small = gaussians(120_000)
     monkeypatch.setattr("meanshiftpp.apps.demo.gaussians", lambda: small)
-    code, text, _ = run("demo", "--out", tmp_path / "pictures")
+    code, text, _ = run("demo", "--output", tmp_path / "pictures")
     assert code == 0
     assert "120,000 x 2" in text
     assert "150 x 4" in text
@@ -94,7 +94,7 @@ def test_demo_prints_tables_and_writes_pictures(tmp_path, monkeypatch):
 
 def test_demo_reports_a_folder_that_it_cannot_create(tmp_path):
     (tmp_path / "file").write_text("")
-    code, _, stderr = run("demo", "--out", tmp_path / "file" / "pictures")
+    code, _, stderr = run("demo", "--output", tmp_path / "file" / "pictures")
     assert code == 1
     assert stderr.startswith("error: cannot create the folder")
 

@@ -11,10 +11,13 @@ from meanshiftpp.apps.cli.shared.console import report_errors
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder for the pictures.")] = Path("demo"),
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the pictures."),
+    ] = Path("demo"),
 ) -> None:
     """Cluster a million points and Iris, segment a photograph, track a ball; draw all results."""
     with report_errors():
         from meanshiftpp.apps.demo import run
 
-        run(out)
+        run(output)

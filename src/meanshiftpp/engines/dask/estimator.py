@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from meanshiftpp._support.extras import need
 from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.labels import number_by_size
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import CheckedRecipe, Recipe
 from meanshiftpp.core.tree import Tree
@@ -27,7 +28,6 @@ from meanshiftpp.engines.dask.files import find_scan
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 from meanshiftpp.estimators import cluster
 from meanshiftpp.estimators.base import checked_points, parameters_checked, threads_of
-from meanshiftpp.estimators.condensed import ordered_by_size
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -202,7 +202,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
             of_cells = np.append(clusters, -1)[modes.cell_labels]
         else:
             of_cells = tree.label_cells(modes.grid)
-        cell_labels = ordered_by_size(of_cells, modes.grid.counts)
+        cell_labels = number_by_size(of_cells, modes.grid.counts).labels
         return self._lazy_labels(replace(modes, cell_labels=cell_labels))
 
     def _labelling(self) -> Recipe:

@@ -86,7 +86,7 @@ def bin_parts(
 ) -> Grid:
     """Return the grid of parts of Parquet files, whose columns must have one type."""
     from meanshiftpp.io.sources import rows_per_chunk
-    from meanshiftpp.io.table_formats import open_parquet
+    from meanshiftpp.io.tables.formats import open_parquet
 
     total, n_threads = GridSum(recipe.empty()), task_threads(n_jobs)
     rows = rows_per_chunk(np.dtype(kind).itemsize * len(columns))

@@ -40,7 +40,6 @@ from pyspark.sql import functions as sql
 
 from meanshiftpp._support.checks import Periodic
 from meanshiftpp.bandwidth.significant import complete_recipe
-from meanshiftpp.core import treefile
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import (
@@ -51,7 +50,7 @@ from meanshiftpp.core.recipe import (
     report_convergence,
 )
 from meanshiftpp.core.scale import SAMPLE_SIZE
-from meanshiftpp.core.tree import JoinedModes
+from meanshiftpp.core.tree import JoinedModes, treefile
 from meanshiftpp.engines.spark.files import find_scan
 from meanshiftpp.engines.spark.parameters import Parameters, number_column
 from meanshiftpp.engines.spark.tasks import (

@@ -24,7 +24,7 @@ from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 from meanshiftpp.io.sources import rows_per_chunk
-from meanshiftpp.io.table_formats import open_parquet
+from meanshiftpp.io.tables.formats import open_parquet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

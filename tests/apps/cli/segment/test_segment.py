@@ -352,7 +352,7 @@ def test_without_scikit_image_the_demo_reports_the_missing_package(tmp_path, mon
     for other in ("_cluster_points", "_track_ball"):
         monkeypatch.setattr(f"meanshiftpp.apps.demo.{other}", lambda *_: [])
     monkeypatch.setitem(sys.modules, "skimage.data", None)
-    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path)])
+    result = CliRunner().invoke(app, ["demo", "--output", str(tmp_path)])
     assert result.exit_code == 0
     assert "pip install scikit-image" in result.stdout
     assert not (tmp_path / "photograph.png").exists()

@@ -35,7 +35,6 @@ from meanshiftpp.apps.cli.shared.options import (
     parse_bandwidth,
     parse_periods,
     parse_size,
-    parse_strictness,
 )
 from meanshiftpp.apps.cli.shared.row_options import (
     MissingOption,
@@ -137,7 +136,6 @@ def cluster(
     metric = in_metres(bandwidth)
     bandwidths = None if bandwidth is None or metric else parse_bandwidth(bandwidth)
     periods = parse_periods(periodic)
-    factor = parse_strictness(strictness)
     joins = not (bandwidth or grid) if join is None else join
     if not joins:
         given = {"--strictness": strictness, "--n-clusters": n_clusters, "--explain": explain}
@@ -185,7 +183,7 @@ def cluster(
             min_weight=min_weight_for(min_cluster_size),
             cluster_all=cluster_all,
             join=joins,
-            strictness=factor,
+            strictness=1.0 if strictness is None else strictness,
         )
         work = Clustering(source, recipe, threads, n_clusters)
         if grid:

@@ -15,9 +15,9 @@ from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.cluster.summary import Summary
 from meanshiftpp.apps.cli.shared.console import print_stderr
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.hulls import ClusterMap
-from meanshiftpp.io.rasters import RasterSource
-from meanshiftpp.io.scenes import Scene, check_polygons, write_polygons
+from meanshiftpp.io.maps.hulls import ClusterMap
+from meanshiftpp.io.maps.rasters import RasterSource
+from meanshiftpp.io.maps.scenes import Scene, check_polygons, write_polygons
 from meanshiftpp.io.sources import LabelPoints, Source
 from meanshiftpp.io.streams import Labels, write_labels
 

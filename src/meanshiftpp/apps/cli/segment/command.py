@@ -22,6 +22,7 @@ from meanshiftpp.apps.cli.segment.measure import Measurements
 from meanshiftpp.apps.cli.segment.run import Report, Result, run_jobs
 from meanshiftpp.apps.cli.shared.console import OPTIONS, duration, print_stderr, report_errors
 from meanshiftpp.apps.cli.shared.metres import to_metres
+from meanshiftpp.apps.cli.shared.numbers import check_positive, positive_number
 from meanshiftpp.apps.cli.shared.options import AsJson, Threads
 
 COLORS_SHOWN = 5
@@ -37,27 +38,18 @@ class Space(StrEnum):
     none = "none"
 
 
-def _above_zero(value: float | None) -> float | None:
-    if value is not None and not 0 < value < float("inf"):
-        raise typer.BadParameter(f"expected a number above 0, got {value}")
-    return value
-
-
 def _as_spatial(text: str | None) -> float | None:
     """Convert --spatial to pixels, or to metres on the ground."""
     if text is None:
         return None
     metres = to_metres(text)
     try:
-        size = float(text) if metres is None else Metres(metres)
+        return positive_number(text) if metres is None else Metres(positive_number(metres))
     except ValueError:
-        size = 0.0
-    if not 0 < size < float("inf"):
         raise typer.BadParameter(
-            f"expected a number of pixels above 0, or a length such as 200m; got {text!r}",
+            f"expected a positive number of pixels, or a length such as 200m; got {text!r}",
             param_hint="'--spatial'",
-        )
-    return size
+        ) from None
 
 
 def _as_range(text: str | None) -> Any:
@@ -95,7 +87,7 @@ def segment(
             "--bandwidth",
             "-b",
             metavar="H",
-            callback=_above_zero,
+            callback=check_positive,
             help="Cell size, in units of the colour space.",
         ),
     ] = None,
@@ -123,7 +115,7 @@ def segment(
     detail: Annotated[
         float | None,
         typer.Option(
-            metavar="X", callback=_above_zero, help="Above 1: more regions; below 1: fewer."
+            metavar="X", callback=check_positive, help="Above 1: more regions; below 1: fewer."
         ),
     ] = None,
     regions: Annotated[

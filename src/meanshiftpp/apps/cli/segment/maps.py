@@ -21,8 +21,8 @@ def in_pixels(task: Task, source: Path) -> Task:
     if not isinstance(spatial, Metres):
         return task
     from meanshiftpp._support.files import suffix_of
-    from meanshiftpp.io.rasters import FORMATS, RasterSource
-    from meanshiftpp.io.scenes import Scene
+    from meanshiftpp.io.maps.rasters import FORMATS, RasterSource
+    from meanshiftpp.io.maps.scenes import Scene
 
     if suffix_of(source) not in FORMATS:
         raise InvalidInputError.for_file(
@@ -36,9 +36,9 @@ def write_map(job: Job, task: Task, bar: Any) -> tuple[tuple[int, int], int, flo
     """Segment a raster and write its polygons; return its shape, their number and the seconds."""
     _check_task(task)
     from meanshiftpp._support.files import suffix_of
-    from meanshiftpp.io.rasters import FORMATS, RasterSource
-    from meanshiftpp.io.scenes import Scene, check_polygons, write_polygons
-    from meanshiftpp.io.tiles import RegionOptions, scene_regions, tile_count
+    from meanshiftpp.io.maps.rasters import FORMATS, RasterSource
+    from meanshiftpp.io.maps.scenes import Scene, check_polygons, write_polygons
+    from meanshiftpp.io.maps.tiles import RegionOptions, scene_regions, tile_count
 
     if suffix_of(job.source) not in FORMATS:
         problem = "cannot become polygons, which need a GeoTIFF (.tif) as input"

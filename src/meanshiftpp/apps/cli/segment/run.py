@@ -157,7 +157,7 @@ def _error_text(job: Job, error: MeanShiftPPError | MemoryError) -> str:
 def _warning_text(job: Job, warning: Warning | str) -> str:
     """Word a warning for the command line."""
     from meanshiftpp.images.picture import PictureWarning
-    from meanshiftpp.io.vectors import MapWarning
+    from meanshiftpp.io.maps.vectors import MapWarning
 
     if isinstance(warning, PictureWarning | MapWarning):
         return str(warning)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from meanshiftpp.apps.cli.shared.console import first_columns, print_stderr
-from meanshiftpp.io.features import Kind, kinds_of_columns, leave_out
-from meanshiftpp.io.tables import TableSource
+from meanshiftpp.io.tables.column_kinds import Kind, kinds_of_columns, leave_out
+from meanshiftpp.io.tables.source import TableSource
 
 
 def use_features(source: TableSource) -> TableSource:

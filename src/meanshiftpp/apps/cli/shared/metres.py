@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from meanshiftpp.apps.cli.shared.console import print_stderr
+from meanshiftpp.apps.cli.shared.numbers import positive_number
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meanshiftpp.core.grid import Grid
-    from meanshiftpp.io.positions import Position
+    from meanshiftpp.io.maps.positions import Position
     from meanshiftpp.io.sources import Source
 
 SAMPLE = 100_000  # rows that tell the range and the middle of the latitudes
@@ -77,7 +78,7 @@ def hint_metres(columns: Sequence[str], bandwidth: Sequence[float], grid: Grid) 
     """Print how to give metres, if the bandwidth exceeds all longitudes and latitudes."""
     import numpy as np
 
-    from meanshiftpp.io.positions import find_position
+    from meanshiftpp.io.maps.positions import find_position
 
     position = find_position(columns)
     if position is None or not position.is_geographic:
@@ -92,7 +93,7 @@ def hint_metres(columns: Sequence[str], bandwidth: Sequence[float], grid: Grid) 
 
 
 def _find_columns(text: str, columns: Sequence[str]) -> Position:
-    from meanshiftpp.io.positions import find_position
+    from meanshiftpp.io.maps.positions import find_position
 
     position = find_position(columns)
     if position is None:
@@ -143,12 +144,9 @@ def _not_degrees(
 
 def _plain_number(part: str, text: str) -> float:
     try:
-        value = float(part)
+        return positive_number(part)
     except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise _bad_bandwidth(text, "positive numbers")
-    return value
+        raise _bad_bandwidth(text, "positive numbers") from None
 
 
 def _bad_bandwidth(text: str, expected: str) -> typer.BadParameter:

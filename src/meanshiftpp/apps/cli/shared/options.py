@@ -14,6 +14,7 @@ import typer
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize, split_names
 from meanshiftpp.apps.cli.shared.console import first_columns, print_stderr, row_progress
+from meanshiftpp.apps.cli.shared.numbers import check_positive, positive_number
 from meanshiftpp.apps.cli.shared.row_options import Rows
 from meanshiftpp.errors import InvalidInputError
 
@@ -51,10 +52,11 @@ Join = Annotated[
     ),
 ]
 Strictness = Annotated[
-    str | None,
+    float | None,
     typer.Option(
         "--strictness",
         metavar="S",
+        callback=check_positive,
         help="Factor of the least depth of a valley, for --join: below 1 for more clusters, above "
         "for fewer. Default: 1.",
     ),
@@ -108,11 +110,10 @@ def parse_bandwidth(text: str, n_features: int | None = None) -> float | list[fl
 def parse_positive_numbers(text: str, option: str, n_features: int | None = None) -> list[float]:
     """Parse numbers separated by commas: any number of them, or one or `n_features`."""
     try:
-        values = [float(part) for part in text.split(",")]
+        values = [positive_number(part) for part in text.split(",")]
     except ValueError:
-        values = [math.nan]
-    fits = n_features is None or len(values) in (1, n_features)
-    if not (fits and all(0 < value < math.inf for value in values)):
+        values = []
+    if not values or (n_features is not None and len(values) not in (1, n_features)):
         number = "one or more" if n_features is None else f"one or {n_features}"
         raise typer.BadParameter(
             f"expected {number} positive numbers, such as 0.5 or 0.5,1,2; got {text!r}",
@@ -121,34 +122,18 @@ def parse_positive_numbers(text: str, option: str, n_features: int | None = None
     return values
 
 
-def parse_strictness(text: str | None) -> float:
-    """Parse a strictness, one positive number; 1 by default."""
-    try:
-        value = 1.0 if text is None else float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise typer.BadParameter(
-            f"expected a positive number, such as 0.7 or 2; got {text!r}",
-            param_hint="'--strictness'",
-        )
-    return value
-
-
 def parse_periods(text: str | None) -> list[float | None] | None:
     """Parse periods: `360,-` is a period of 360 in the first column and none in the second."""
     if text is None:
         return None
+    parts = [part.strip() for part in text.split(",")]
     try:
-        periods = [None if part.strip() in ("", "-") else float(part) for part in text.split(",")]
+        return [None if part in ("", "-") else positive_number(part) for part in parts]
     except ValueError:
-        periods = [math.nan]
-    if not all(period is None or 0 < period < math.inf for period in periods):
         raise typer.BadParameter(
             f"expected a positive number or - for each column, such as 360,-; got {text!r}",
             param_hint="'--periodic'",
-        )
-    return periods
+        ) from None
 
 
 def check_periods(text: str | None, columns: Sequence[str]) -> None:
@@ -223,7 +208,7 @@ def _reject_pictures(files: Sequence[Path]) -> None:
 
 
 def _with_features(source: Source) -> Source:
-    from meanshiftpp.io.tables import TableSource
+    from meanshiftpp.io.tables.source import TableSource
 
     if not isinstance(source, TableSource):
         return source

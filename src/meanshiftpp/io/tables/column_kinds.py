@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meanshiftpp.core.chunk import Chunk
-    from meanshiftpp.io.tables import TableSource
+    from meanshiftpp.io.tables.source import TableSource
 
 __all__ = ["Kind", "kind_of", "kinds_of_columns", "leave_out"]
 
@@ -94,7 +94,7 @@ def kind_of(values: NDArray[Any]) -> Kind | None:
     Examples
     --------
     >>> import numpy as np
-    >>> from meanshiftpp.io.features import kind_of
+    >>> from meanshiftpp.io.tables.column_kinds import kind_of
     >>> kind_of(np.arange(100)), kind_of(np.arange(100) / 8)
     (<Kind.identifier: 'whole numbers, all different'>, None)
     """

@@ -1,6 +1,6 @@
 """Read LAZ files with random damage; every one must be read or be an error, and none may abort.
 
-    python -m tests.io.fuzz_laz 500
+    python -m tests.io.clouds.fuzz_laz 500
 
 A child process reads the files, because native code that aborts ends its process. Its address space
 is limited, so that an allocation of gigabytes fails on every machine.
@@ -82,7 +82,14 @@ def fuzz(count: int) -> tuple[dict[str, int], list[str]]:
             write_cloud(Path(name) / f"{kind}.laz", kind)
         first = 0
         while first < count:
-            command = [sys.executable, "-m", "tests.io.fuzz_laz", name, str(first), str(count)]
+            command = [
+                sys.executable,
+                "-m",
+                "tests.io.clouds.fuzz_laz",
+                name,
+                str(first),
+                str(count),
+            ]
             done = subprocess.run(command, capture_output=True, text=True)
             lines = done.stdout.splitlines()
             for line in lines:

@@ -1,7 +1,7 @@
 """Tables: one or more Parquet, CSV and Arrow files with the same columns, through pyarrow.
 
 This module chooses the features, splits rows into chunks, and writes tables with a column of
-labels. `table_formats` reads a single file.
+labels. `formats` reads a single file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from meanshiftpp.io.sources import (
     label_column_name,
     no_rows,
 )
-from meanshiftpp.io.table_formats import Csv, TableFile, open_file
+from meanshiftpp.io.tables.formats import Csv, TableFile, open_file
 
 FORMATS = (".parquet", ".csv", ".arrow", ".feather")
 READABLE = (*FORMATS, ".csv.gz")  # pyarrow decompresses it because of its suffix

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from meanshiftpp import MeanShiftPP
-from meanshiftpp.core.centers import dense_center
+from meanshiftpp.core.tree.centers import dense_center
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meanshiftpp.io import csv_lines
+from meanshiftpp.io.tables import csv_lines
 from meanshiftpp.stream import open_points, write_labels
 
 

@@ -12,7 +12,7 @@ from rasterio.crs import CRS
 
 from meanshiftpp._support.columns import unique_names
 from meanshiftpp.errors import FileAccessError, InvalidInputError
-from meanshiftpp.io.vectors import FORMATS, Features, MapWarning, check_vectors, write_features
+from meanshiftpp.io.maps.vectors import FORMATS, Features, MapWarning, check_vectors, write_features
 
 LOCAL = CRS.from_wkt(
     'PROJCS["mine",GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],'

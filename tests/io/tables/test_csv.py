@@ -8,12 +8,12 @@ import gzip
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.io.tables import read, write, zeros
+from tests.io.table_files import read, write, zeros
 
 from meanshiftpp import Grid
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io import table_formats
 from meanshiftpp.io.streams import build_grid, check_output, open_points, write_labels
+from meanshiftpp.io.tables import formats
 
 
 def test_a_csv_column_with_a_late_real_number_is_real(tmp_path, small_chunks):
@@ -86,7 +86,7 @@ def test_column_that_begins_empty_is_a_feature(tmp_path):
     """Types come from a small block, but a column without values in it needs a larger one."""
     path = tmp_path / "sparse.csv"
     path.write_text("x,y,z\n" + "12.5,,0.25\n" * 150_000 + "1,2.5,3\n")
-    assert path.stat().st_size > 1.5 * table_formats._CSV_HEAD_BLOCK
+    assert path.stat().st_size > 1.5 * formats._CSV_HEAD_BLOCK
     assert open_points(path).columns == ("x", "y", "z")
     with pytest.raises(InvalidInputError, match=r"sparse.csv, row 1, column 'y' is NaN"):
         build_grid(open_points(path), 1)

@@ -10,7 +10,7 @@ import pytest
 laspy = pytest.importorskip("laspy")
 
 from tests.helpers import fit_labels  # noqa: E402
-from tests.io.fuzz_laz import fuzz  # noqa: E402
+from tests.io.clouds.fuzz_laz import fuzz  # noqa: E402
 
 from meanshiftpp import seek  # noqa: E402
 from meanshiftpp.errors import InvalidInputError  # noqa: E402

@@ -32,13 +32,13 @@ from meanshiftpp._support.checks import (
 from meanshiftpp._support.devices import module_of, to_host
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import backend_of
-from meanshiftpp.core.centers import dense_center
-from meanshiftpp.core.critical import critical_values
 from meanshiftpp.core.grid import PAPER_WINDOW, Grid
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.rounding import without_spikes
 from meanshiftpp.core.sample import Sample, hash_rows, sample_grid, sample_points
 from meanshiftpp.core.scale import Scale, check_spread, outlier_limits, scale_of_points
+from meanshiftpp.core.tree.centers import dense_center
+from meanshiftpp.core.tree.critical import critical_values
+from meanshiftpp.core.tree.rounding import without_spikes
 from meanshiftpp.errors import InvalidInputError
 
 SAMPLE_ROWS = 1 << 13  # rows that a tree is grown from

@@ -5,10 +5,9 @@ import io
 import numpy as np
 import pytest
 
-from meanshiftpp.core import treefile
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.recipe import seek
-from meanshiftpp.core.tree import Tree
+from meanshiftpp.core.tree import Tree, treefile
 from meanshiftpp.errors import GridFileError
 
 rng = np.random.default_rng(5)

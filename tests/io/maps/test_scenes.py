@@ -15,10 +15,10 @@ from rasterio.features import rasterize
 
 from meanshiftpp import segment
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.ground import Ground
-from meanshiftpp.io.rasters import RasterSource
-from meanshiftpp.io.scenes import Scene, write_polygons
-from meanshiftpp.io.tiles import RegionOptions, _label_file, scene_regions, tile_count
+from meanshiftpp.io.maps.ground import Ground
+from meanshiftpp.io.maps.rasters import RasterSource
+from meanshiftpp.io.maps.scenes import Scene, write_polygons
+from meanshiftpp.io.maps.tiles import RegionOptions, _label_file, scene_regions, tile_count
 
 UTM = {"crs": "EPSG:32633", "transform": rasterio.Affine(10, 0, 500_000, 0, -10, 5_000_000)}
 ROTATED = {"crs": "EPSG:32633", "transform": rasterio.Affine(8, 5, 5e5, 5, -8, 5e6)}
@@ -48,10 +48,10 @@ def polygons(path: Path, place: Scene, **options: object) -> geopandas.GeoDataFr
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr("meanshiftpp.io.tiles.WHOLE_PIXELS", 1)
-    monkeypatch.setattr("meanshiftpp.io.tiles.TILE", 48)
-    monkeypatch.setattr("meanshiftpp.io.tiles.STRIP", 24)
-    monkeypatch.setattr("meanshiftpp.io.scenes.STRIPE_PIXELS", 1 << 10)
+    monkeypatch.setattr("meanshiftpp.io.maps.tiles.WHOLE_PIXELS", 1)
+    monkeypatch.setattr("meanshiftpp.io.maps.tiles.TILE", 48)
+    monkeypatch.setattr("meanshiftpp.io.maps.tiles.STRIP", 24)
+    monkeypatch.setattr("meanshiftpp.io.maps.scenes.STRIPE_PIXELS", 1 << 10)
 
 
 def test_polygons_are_the_regions_of_segment(tmp_path):
@@ -100,7 +100,7 @@ def test_pixels_without_data_are_in_no_polygon(tmp_path, small_tiles):
 
 
 def test_the_memory_of_tiles_does_not_grow_with_the_scene(tmp_path, monkeypatch, small_tiles):
-    monkeypatch.setattr("meanshiftpp.io.tiles.SAMPLE", 1 << 12)
+    monkeypatch.setattr("meanshiftpp.io.maps.tiles.SAMPLE", 1 << 12)
     monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 1 << 12)
     peaks = []
     for height in (96, 384):
@@ -113,7 +113,7 @@ def test_the_memory_of_tiles_does_not_grow_with_the_scene(tmp_path, monkeypatch,
 
 
 def test_options_reach_the_tiles(tmp_path, monkeypatch, small_tiles):
-    monkeypatch.setattr("meanshiftpp.io.tiles.CLOSE", -1)  # no regions are joined
+    monkeypatch.setattr("meanshiftpp.io.maps.tiles.CLOSE", -1)  # no regions are joined
     place = scene(tmp_path / "a.tif", bands())
     with scene_regions(place, RegionOptions(min_size=48**2), tmp_path / "a.gpkg") as (_, n):
         assert n == 6
@@ -130,7 +130,7 @@ def test_options_reach_the_tiles(tmp_path, monkeypatch, small_tiles):
 @pytest.mark.parametrize("value", [0, np.nan], ids=["no data", "NaN"])
 @pytest.mark.parametrize("pixels", [1, 1 << 24], ids=["tiles", "whole"])
 def test_a_scene_without_data(tmp_path, small_tiles, monkeypatch, value, pixels):
-    monkeypatch.setattr("meanshiftpp.io.tiles.WHOLE_PIXELS", pixels)
+    monkeypatch.setattr("meanshiftpp.io.maps.tiles.WHOLE_PIXELS", pixels)
     place = scene(tmp_path / "a.tif", np.full((2, 60, 70), value, np.float32), nodata=0)
     with (
         pytest.raises(InvalidInputError, match="has no pixel with data"),

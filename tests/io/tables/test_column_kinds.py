@@ -5,8 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from meanshiftpp.io import features, sources, table_formats
-from meanshiftpp.io.features import Kind, kind_of, kinds_of_columns, leave_out
+from meanshiftpp.io import sources
+from meanshiftpp.io.tables import column_kinds, formats
+from meanshiftpp.io.tables.column_kinds import Kind, kind_of, kinds_of_columns, leave_out
 from meanshiftpp.stream import open_points
 
 N = 40
@@ -39,7 +40,7 @@ def test_the_values_of_a_column_show_its_kind(values, kind):
 
 
 def test_a_later_chunk_decides(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_formats, "_CSV_BLOCK", 256)
+    monkeypatch.setattr(formats, "_CSV_BLOCK", 256)
     monkeypatch.setattr(sources, "CHUNK_BYTES", 64)
     rows = [f"{i},{min(i, 380)},{i // 390},{int(i == 399)},7,{i / 7}" for i in range(400)]
     (tmp_path / "t.csv").write_text("id,order,step,last,same,x\n" + "\n".join(rows) + "\n")
@@ -78,7 +79,7 @@ def test_several_small_files_are_one_table(tmp_path):
 
 
 def test_many_rows_decide_about_an_identifier(tmp_path, monkeypatch):
-    monkeypatch.setattr(features, "_MANY", 50)
+    monkeypatch.setattr(column_kinds, "_MANY", 50)
     monkeypatch.setattr(sources, "CHUNK_BYTES", 64)
     columns = {"id": [*range(9000), 1], "flag": [0, 1] * 4500 + [7], "same": [5] * 9000 + [6]}
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from meanshiftpp._support.columns import unique_names
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.ground import Ground
-from meanshiftpp.io.polygons import STRIPE_PIXELS, Piece, Stripe, trace
-from meanshiftpp.io.rasters import RasterSource, reading_raster
-from meanshiftpp.io.vectors import BATCH, Features, check_vectors, write_features
+from meanshiftpp.io.maps.ground import Ground
+from meanshiftpp.io.maps.polygons import STRIPE_PIXELS, Piece, Stripe, trace
+from meanshiftpp.io.maps.rasters import RasterSource, reading_raster
+from meanshiftpp.io.maps.vectors import BATCH, Features, check_vectors, write_features
 
 WindowLabels = Callable[[Any], NDArray[np.int32]]  # of the pixels in a window; negative for none
 

@@ -16,7 +16,7 @@ from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_readable
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.las_checks import check_chunks, check_records
+from meanshiftpp.io.clouds.checks import check_chunks, check_records
 from meanshiftpp.io.sources import (
     LabelWriter,
     Source,

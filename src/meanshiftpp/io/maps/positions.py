@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.io.clouds import CloudSource
+from meanshiftpp.io.clouds.source import CloudSource
 from meanshiftpp.io.sources import Source
 
 # A name, or a part of a name between other characters: pickup_longitude, start.lng, GPS Lat.
@@ -34,7 +34,7 @@ def find_position(columns: Sequence[str]) -> Position | None:
 
     Examples
     --------
-    >>> from meanshiftpp.io.positions import find_position
+    >>> from meanshiftpp.io.maps.positions import find_position
     >>> find_position(["fare", "pickup_latitude", "pickup_longitude"])
     Position(x=2, y=1, is_geographic=True, by_name=True)
     >>> find_position(["x", "y", "z"])

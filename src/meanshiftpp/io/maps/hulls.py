@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from meanshiftpp._support.columns import unique_names
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.ground import square_units
-from meanshiftpp.io.positions import Position, find_position, reference_system
+from meanshiftpp.io.maps.ground import square_units
+from meanshiftpp.io.maps.positions import Position, find_position, reference_system
+from meanshiftpp.io.maps.vectors import Features, check_vectors, write_features
 from meanshiftpp.io.sources import LabelPoints, Source
-from meanshiftpp.io.vectors import Features, check_vectors, write_features
 
 
 @dataclass(frozen=True)

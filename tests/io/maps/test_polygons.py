@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from meanshiftpp.io.polygons import Piece, Stripe, connected_pieces, trace
+from meanshiftpp.io.maps.polygons import Piece, Stripe, connected_pieces, trace
 
 LABELS = arrays(
     np.int32, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=st.integers(-1, 2)

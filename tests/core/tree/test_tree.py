@@ -15,8 +15,8 @@ from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from meanshiftpp import Grid, seek
-from meanshiftpp.core.critical import CRITICAL, critical_values
 from meanshiftpp.core.tree import JoinedModes, Tree
+from meanshiftpp.core.tree.critical import CRITICAL, critical_values
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators.condensed import CondensedTree
 

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import scratch_folder
+from meanshiftpp.core.labels import number_by_size
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images.bands import SAMPLE, BandAxes
 from meanshiftpp.images.pixels import read_pixels
 from meanshiftpp.images.segmentation import Hierarchy, level_of, merge_regions
-from meanshiftpp.io.rasters import CACHE_MB, allowing_no_georeference
-from meanshiftpp.io.scenes import Scene, WindowLabels
+from meanshiftpp.io.maps.rasters import CACHE_MB, allowing_no_georeference
+from meanshiftpp.io.maps.scenes import Scene, WindowLabels
 
 WHOLE_PIXELS = 1 << 24
 TILE, STRIP = 2048, 256  # side of a tile, and width of a strip across a seam, in pixels
@@ -190,13 +191,9 @@ def _labels_by_size(
 
     Region 0 has label -1.
     """
-    groups, group_of = np.unique(group_of, return_inverse=True)
-    total = np.bincount(group_of, sizes)
-    total[0] = np.inf  # region 0 is a group of its own
-    label = np.empty(len(groups), np.int32)
-    label[np.argsort(-total, kind="stable")] = np.arange(len(groups))
-    label[0] = -1
-    return label[group_of], len(groups) - 1
+    numbering = number_by_size(np.append(-1, group_of[1:]), sizes)
+    labels = numbering.labels
+    return np.where(labels < 0, labels, labels + 1), len(numbering.groups)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Maps: rasters, scenes of many tiles, polygons, and places on the ground."""

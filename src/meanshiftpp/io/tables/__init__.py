@@ -1,0 +1,1 @@
+"""Tables: CSV, Parquet and Arrow files as a source of points, and their columns."""
