@@ -320,7 +320,7 @@ def test_critical_values_exist_for_every_number_of_features():
 
 
 def test_the_page_of_the_method_lists_the_critical_values():
-    page = (Path(__file__).parents[2] / "docs" / "method.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "method.md").read_text("utf-8")
     number = r" ([\d.]+) \|"
     rows = re.findall(rf"^\| (\d) (?:or more )?\|{4 * number}$", page, re.MULTILINE)
     listed = {int(n): tuple(map(float, values)) for n, *values in rows}
