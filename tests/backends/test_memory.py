@@ -32,14 +32,30 @@ def used():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
 
+def limit(size):
+    resource.setrlimit(resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
+
+def fill():
+    blocks = []
+    for size in (2**20, 2**16, 2**12):
+        try:
+            while True:
+                blocks.append(bytearray(size))
+        except MemoryError:
+            pass
+    return blocks
+
 def raises(call, spare):
-    resource.setrlimit(resource.RLIMIT_AS, (int(used() + spare * 2**20), resource.RLIM_INFINITY))
+    size = used()
+    limit(size)
+    blocks = fill()  # free blocks of the heap would be spare memory
+    limit(int(size + spare * 2**20))
     try:
         eval(call)
     except MemoryError:
         return True
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+        limit(resource.RLIM_INFINITY)
     return False
 
 for call in sys.argv[1:]:

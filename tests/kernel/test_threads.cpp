@@ -157,7 +157,8 @@ TEST(trackers_share_their_colour_cells) {
     const auto cells = std::make_shared<const ColourCells>(std::array<double, 3>{20, 20, 20});
     each_caller([&] {
         ColourTracker tracker(cells, true);
-        CellFollower follower({64, 64, 64}, true, 0.5, 20);
-        return std::pair(follow(tracker), follow(follower));
+        // 300 KB, too much for the stack of a thread on some systems.
+        const std::unique_ptr<CellFollower> follower(new CellFollower({64, 64, 64}, true, 0.5, 20));
+        return std::pair(follow(tracker), follow(*follower));
     });
 }
