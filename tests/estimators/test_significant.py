@@ -308,3 +308,13 @@ def test_degenerate_data_is_one_cluster(X):
 @pytest.mark.parametrize(("strictness", "printed"), [(0.73459, 0.734), (0.7, 0.7), (12.9, 12.9)])
 def test_strictness_is_rounded_down(strictness, printed):
     assert rounded_down(strictness) == printed <= strictness
+
+
+def test_derived_attributes_are_computed_once_for_each_fit(blobs):
+    X = blobs[0]
+    model = MeanShiftPP().fit(X)
+    names = "condensed_tree_", "probabilities_", "outlier_scores_"
+    first = [getattr(model, name) for name in names]
+    assert all(getattr(model, name) is value for name, value in zip(names, first))
+    assert len(model.fit(X[:300]).probabilities_) == 300
+    assert model.condensed_tree_ is not first[0]
