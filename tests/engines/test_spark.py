@@ -305,7 +305,7 @@ def test_bad_input_raises(session, spark):
         (["q"], 1.0, "no column 'q'"),
         ([], 1.0, "at least one column"),
         (["x"], -1.0, "positive"),
-        (["x"], [1.0, 2.0], "one number or 1"),
+        (["x"], [1.0, 2.0], "one number, got"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
             spark.fit(df, columns, bandwidth)

@@ -57,7 +57,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 def parameters_checked(fit: Callable[..., Any]) -> Callable[..., Any]:
     """Check the parameters before a fit, unless they are those of the last one of its class.
 
-    scikit-learn's check takes as long as the fit of a small table.
+    scikit-learn's check takes as long as the fit of a small table (`small` in benchmarks.speed).
     """
     fit_checked = _fit_context(prefer_skip_nested_validation=True)(fit)
 

@@ -7,6 +7,7 @@ constraints, fitted names that end in an underscore, tables as input, and an aut
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -292,24 +293,32 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
     @property
     def condensed_tree_(self) -> CondensedTree:
         """The splits of joined clusters: `to_pandas`, `plot`."""
-        return CondensedTree(self._joined("condensed_tree_"))
+        modes = self._joined("condensed_tree_")
+        tree: CondensedTree = self._once("condensed_tree_", lambda: CondensedTree(modes))
+        return tree
 
     @property
     def cluster_persistence_(self) -> NDArray[np.float64]:
         """For each cluster, the part of its peak that stands above the saddle, from 0 to 1."""
-        return CondensedTree(self._joined("cluster_persistence_")).persistence()
+        self._joined("cluster_persistence_")
+        return self.condensed_tree_.persistence()
 
     @property
     def probabilities_(self) -> NDArray[np.float64]:
         """How dense the surroundings of each point of `fit` are: 1 at the peak of its cluster."""
-        self._joined("probabilities_")
-        strengths = self._modes.strengths(threads_of(self.n_jobs))
-        return self._of_cells(strengths, 0.0)
+        modes, n_threads = self._joined("probabilities_"), threads_of(self.n_jobs)
+        found: NDArray[np.float64] = self._once(
+            "probabilities_", lambda: self._of_cells(modes.strengths(n_threads), 0.0)
+        )
+        return found
 
     @property
     def outlier_scores_(self) -> NDArray[np.float64]:
         """How sparse the surroundings of each point of `fit` are: one minus `probabilities_`."""
-        return 1.0 - self.probabilities_
+        scores: NDArray[np.float64] = self._once(
+            "outlier_scores_", lambda: 1.0 - self.probabilities_
+        )
+        return scores
 
     def explain(self, label: int | None = None) -> str:
         """Return the valleys that separate a cluster from the others, one per line.
@@ -330,7 +339,7 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
             raise InvalidInputError("explain needs a cluster, got a fit in which all is noise")
         every = label is None
         labels = range(len(modes)) if every else [as_whole(label, "label", 0, len(modes) - 1)]
-        tree, n_threads = CondensedTree(modes), threads_of(self.n_jobs)
+        tree, n_threads = self.condensed_tree_, threads_of(self.n_jobs)
         return "\n".join(tree.explain(label, n_threads) for label in labels)
 
     def cut(
@@ -405,6 +414,16 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
         if not isinstance(self._modes, JoinedModes):
             raise AttributeError(f"{name} needs joined clusters: fit with join=True")
         return self._modes
+
+    def _once(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Return an attribute of the current modes, computed on first access."""
+        modes, derived = vars(self).get("_derived", (None, {}))
+        if modes is not self._modes:
+            derived = {}
+            self._derived = self._modes, derived
+        if name not in derived:
+            derived[name] = compute()
+        return derived[name]
 
     def _of_cells(self, values: NDArray[Any], none: float) -> NDArray[Any]:
         """Return the value of each point's cell; `none` for points outside of all cells."""
