@@ -24,6 +24,7 @@ from meanshiftpp.core.scale import (
     scale_of_grid,
     scale_of_points,
 )
+from meanshiftpp.core.window import cells_per_bandwidth, window_width
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def plan_for_grid(
         )
     check_no_weights(sample_weight)
     # A bandwidth is a third of the window, as in `Modes.bandwidth`.
-    unit = grid.bandwidth * ((2 * resolution + 1) / 3) if resolution > 1 else grid.bandwidth
+    unit = grid.bandwidth * cells_per_bandwidth(resolution)
     if len(grid) == 0 or bandwidths is None:
         multiples = _default_multiples(reference_in_steps(scale_of_grid(grid), unit))
     else:
@@ -106,7 +107,7 @@ def nearest_multiple(grid: Grid, k: int, reach: int = 1) -> int:
     periods = grid.cells_per_period[grid.cells_per_period > 0].tolist()
     if not periods:
         return k
-    largest = min(periods) // (2 * reach + 1)
+    largest = min(periods) // window_width(reach)
     common = math.gcd(*periods)
     divisors = [n for n in range(1, max(1, min(largest, common)) + 1) if common % n == 0]
     return min(divisors, key=lambda n: abs(math.log(n / k)))

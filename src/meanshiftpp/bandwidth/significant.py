@@ -16,11 +16,12 @@ import numpy as np
 
 from meanshiftpp._support.checks import Periodic, Weights, as_periods, as_points, as_weights
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
-from meanshiftpp.core.grid import PAPER_WINDOW, Grid
+from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.recipe import Recipe, Search
 from meanshiftpp.core.sample import Sample, observed_rows, sample_points
 from meanshiftpp.core.scale import gradient_reference, outlier_limits, scale_of_points
 from meanshiftpp.core.tree import SAMPLE_ROWS, Tree
+from meanshiftpp.core.window import PAPER_WINDOW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -51,10 +51,10 @@ from meanshiftpp.core.recipe import (
     DEFAULT_MAX_ITER,
     DEFAULT_TOL,
     Search,
-    fine_cell_size,
     report_convergence,
 )
 from meanshiftpp.core.scale import scale_of_grid
+from meanshiftpp.core.window import fine_cell_size
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:

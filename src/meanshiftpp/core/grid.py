@@ -52,9 +52,8 @@ from meanshiftpp.core.rows import (
     merge_rows,
     rescale,
 )
+from meanshiftpp.core.window import PAPER_WINDOW
 from meanshiftpp.errors import InvalidInputError
-
-PAPER_WINDOW = 3  # cells along each axis of the window in the paper
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,8 +18,9 @@ from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import backend_of, gpu_of
 from meanshiftpp.backends.protocol import Gpu
 from meanshiftpp.core.chunk import Chunk
-from meanshiftpp.core.grid import PAPER_WINDOW, Grid
+from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.labels import number_by_size
+from meanshiftpp.core.window import cells_per_bandwidth
 
 _FAR = np.int32(-2)  # label of a cell without occupied cells in its window, until it is resolved
 
@@ -80,7 +81,7 @@ class Modes:
     @property
     def bandwidth(self) -> NDArray[np.float64]:
         """A third of the window's width: at a resolution of 1, the size of a cell."""
-        return self.grid.bandwidth * ((2 * self.resolution + 1) / PAPER_WINDOW)
+        return self.grid.bandwidth * cells_per_bandwidth(self.resolution)
 
     def __len__(self) -> int:
         return len(self.weights)

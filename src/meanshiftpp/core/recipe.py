@@ -39,8 +39,9 @@ from meanshiftpp._support.text import pluralize
 from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.backends.protocol import Assignment
 from meanshiftpp.core.chunk import Chunk
-from meanshiftpp.core.grid import PAPER_WINDOW, Grid
+from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes, find_modes
+from meanshiftpp.core.window import cells_per_bandwidth, fine_cell_size, window_width
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -89,9 +90,9 @@ class Search(NamedTuple):
             )
         if len(grid) == 0:
             raise InvalidInputError("an empty grid has no modes: bin some points first")
-        window = 2 * self.reach + 1
+        window = window_width(self.reach)
         check_window_fits(grid.cells_per_period, window, "use a smaller bandwidth")
-        tol = self.tol * (window / PAPER_WINDOW)  # from bandwidths to cells
+        tol = self.tol * cells_per_bandwidth(self.reach)
         return find_modes(grid, self.reach, tol, self.max_iter, thread_count(n_threads))
 
 
@@ -141,7 +142,7 @@ class Recipe:
         search = self._search()
         bandwidth = as_bandwidth(self.bandwidth, n_features)
         cell_size, cells_per_period = divide_periods(
-            fine_cell_size(bandwidth, search.reach), self.periodic, 2 * search.reach + 1
+            fine_cell_size(bandwidth, search.reach), self.periodic, window_width(search.reach)
         )
         return CheckedRecipe(
             bandwidth=bandwidth,
@@ -347,8 +348,3 @@ def fine_bandwidth(bandwidth: float | ArrayLike, resolution: int) -> NDArray[np.
     """
     checked = as_bandwidth(bandwidth, feature_count(bandwidth)).reshape(np.shape(bandwidth))
     return fine_cell_size(checked, as_resolution(resolution))
-
-
-def fine_cell_size(bandwidth: NDArray[np.float64], reach: int) -> NDArray[np.float64]:
-    """Return `fine_bandwidth` of checked arguments."""
-    return bandwidth if reach == 1 else PAPER_WINDOW * bandwidth / (2 * reach + 1)

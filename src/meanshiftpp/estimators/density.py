@@ -39,6 +39,7 @@ from meanshiftpp.core.scale import (
     outlier_limits,
     scale_of_points,
 )
+from meanshiftpp.core.window import window_width
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators.base import (
     CONSTRAINTS,
@@ -177,7 +178,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
             raise InvalidInputError("an empty grid has no density: bin some points first")
         model = cls(resolution=resolution)
         model._validate_params()
-        window = 2 * resolution + 1
+        window = window_width(resolution)
         check_window_fits(grid.cells_per_period, window, "use a lower resolution")
         model.bandwidth = grid.bandwidth * window
         if has_periods(grid.cells_per_period):
@@ -350,7 +351,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         """Store all fitted attributes at once, so a failed fit leaves the previous one intact."""
         self.grid_ = grid
         self.resolution_ = _resolution_for(self.resolution, grid.n_features)
-        self.bandwidth_ = grid.bandwidth * (2 * self.resolution_ + 1)
+        self.bandwidth_ = grid.bandwidth * window_width(self.resolution_)
         return self
 
 

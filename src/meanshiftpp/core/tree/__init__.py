@@ -32,13 +32,14 @@ from meanshiftpp._support.checks import (
 from meanshiftpp._support.devices import module_of, to_host
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import backend_of
-from meanshiftpp.core.grid import PAPER_WINDOW, Grid
+from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.sample import Sample, hash_rows, sample_grid, sample_points
 from meanshiftpp.core.scale import Scale, check_spread, outlier_limits, scale_of_points
 from meanshiftpp.core.tree.centers import dense_center
 from meanshiftpp.core.tree.critical import critical_values
 from meanshiftpp.core.tree.rounding import without_spikes
+from meanshiftpp.core.window import cells_per_bandwidth
 from meanshiftpp.errors import InvalidInputError
 
 SAMPLE_ROWS = 1 << 13  # rows that a tree is grown from
@@ -441,17 +442,17 @@ class JoinedModes(Modes):
         """Return the modes with some of them moved to where their cluster is densest."""
         grid, xp = self.grid, module_of(self.cells)
         wrap = grid.cells_per_period
-        cells_per_bandwidth = (2 * self.resolution + 1) / PAPER_WINDOW
+        n_cells = cells_per_bandwidth(self.resolution)
         rows = self.tree.sample.rows / grid.bandwidth
         positions = to_host(self.cells + self.fractions)
         for k in np.flatnonzero(which).tolist():
             own = self.tree.labels == self.clusters[k]
             offsets = rows[own] - positions[k]
             turns = np.where(wrap > 0, np.rint(offsets / np.maximum(wrap, 1)), 0)
-            offsets = (offsets - turns * wrap) / cells_per_bandwidth
+            offsets = (offsets - turns * wrap) / n_cells
             origin = np.zeros(grid.n_features)
             center = dense_center(offsets, self.tree.sample.counts[own], origin)
-            positions[k] += center * cells_per_bandwidth
+            positions[k] += center * n_cells
         cells = np.floor(positions).astype(np.int64)
         fractions = positions - cells
         return replace(self, cells=xp.asarray(cells), fractions=xp.asarray(fractions))
