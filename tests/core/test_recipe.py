@@ -70,7 +70,9 @@ def test_checked_recipe_holds_converted_parameters():
 
 
 def test_period_must_hold_a_window():
-    with pytest.raises(InvalidInputError, match="use a bandwidth of at most 3 for that feature"):
+    with pytest.raises(
+        InvalidInputError, match=r"^feature 0 .*use a bandwidth of at most 3 for it"
+    ):
         Recipe(4.0, periodic=[9, None]).checked(2)
 
 

@@ -125,7 +125,7 @@ def _as_bandwidths(
     except (TypeError, ValueError):
         values = np.empty(())
     if values.ndim not in (1, 2) or values.size == 0 or (values.ndim == 2 and values.shape[1] != d):
-        expected = "numbers" + (f", or rows of {d}, one for each feature" if d > 1 else "")
+        expected = "numbers" + (f", or rows of {d} numbers, one for each feature" if d > 1 else "")
         raise InvalidInputError.for_parameter("bandwidths", expected, bandwidths)
     bad = values[~(np.isfinite(values) & (values > 0))]
     if bad.size:
