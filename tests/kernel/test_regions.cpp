@@ -156,18 +156,20 @@ TEST(regions_merge_in_the_order_of_their_costs) {
 
 namespace {
 
-// The region of each pixel after absorbing the small pieces of an image of one row.
-std::vector<u32> absorbed(const std::vector<i32>& clusters, const std::vector<float>& greys, i64 min_size) {
-    const Shape shape{1, 1, static_cast<i64>(clusters.size())};
+// The region of each pixel after absorbing the small pieces of an image.
+std::vector<u32> absorbed(const std::vector<i32>& clusters, const std::vector<float>& greys, i64 min_size,
+                          i64 height = 1) {
+    const Shape shape{1, height, static_cast<i64>(clusters.size()) / height};
     const Stripes stripes(shape, 1);
     std::vector<float> colours;
     for (const float grey : greys) colours.insert(colours.end(), 3, grey);
     Pieces pieces = connected_pieces(clusters.data(), stripes);
     const Regions regions = Absorber(colours.data(), stripes, pieces).run(min_size);
     std::vector<u32> result;
-    pieces.parts.each_run(0, [&](const Run& run, i64 begin, i64 end) {
-        result.insert(result.end(), static_cast<size_t>(end - begin), regions.of_part[run.region]);
-    });
+    for (i64 row = 0; row < height; ++row)
+        pieces.parts.each_run(row, [&](const Run& run, i64 begin, i64 end) {
+            result.insert(result.end(), static_cast<size_t>(end - begin), regions.of_part[run.region]);
+        });
     return result;
 }
 
@@ -176,6 +178,8 @@ std::vector<u32> absorbed(const std::vector<i32>& clusters, const std::vector<fl
 TEST(a_piece_joins_the_first_of_equally_near_pieces) {
     CHECK((absorbed({0, 0, 1, 2, 2}, {0, 0, 8, 16, 16}, 2) == std::vector<u32>{0, 0, 0, 1, 1}));
     CHECK((absorbed({0, 0, 1, 2, 2}, {0, 0, 9, 16, 16}, 2) == std::vector<u32>{0, 0, 1, 1, 1}));
+    // The piece on the right is listed before the one above, which is the first of the image.
+    CHECK((absorbed({0, 0, 0, 1, 2, 2}, {0, 0, 0, 8, 16, 16}, 2, 2) == std::vector<u32>{0, 0, 0, 0, 1, 1}));
 }
 
 TEST(of_equal_pieces_the_first_is_absorbed_first) {

@@ -56,3 +56,13 @@ def test_an_object_that_returns_in_time_is_not_searched_elsewhere(tracker):
     both[y : y + h, x : x + w] = 200, 40, 40
     pictures = [frame(None)] * 5 + [both] * 3
     assert [tracker.update(picture)[1] for picture in pictures] == [START] * 8
+
+
+@pytest.mark.parametrize(
+    ("shown", "confidence", "ok"), [("-+--", 0.789, False), ("--+-", 0.818, True)]
+)
+def test_confidences_close_to_the_threshold_are_on_their_side_of_it(tracker, shown, confidence, ok):
+    """A frame with the object has log odds of -4, one without it 1.8; the threshold is 0.8."""
+    results = [tracker.update(frame(START if each == "+" else None))[0] for each in shown]
+    assert tracker.confidence == pytest.approx(confidence, abs=1e-3)
+    assert results == [True] * 3 + [ok]
