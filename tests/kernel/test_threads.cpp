@@ -156,9 +156,9 @@ TEST(callers_grow_the_tree_of_the_same_points) {
 TEST(trackers_share_their_colour_cells) {
     const auto cells = std::make_shared<const ColourCells>(std::array<double, 3>{20, 20, 20});
     each_caller([&] {
-        ColourTracker tracker(cells, true);
         // 300 KB, too much for the stack of a thread on some systems.
-        const std::unique_ptr<CellFollower> follower(new CellFollower({64, 64, 64}, true, 0.5, 20));
-        return std::pair(follow(tracker), follow(*follower));
+        const auto tracker = std::make_unique<ColourTracker>(cells, true);
+        CellFollower follower({64, 64, 64}, true, 0.5, 20);
+        return std::pair(follow(*tracker), follow(follower));
     });
 }

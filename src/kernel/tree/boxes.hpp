@@ -71,8 +71,9 @@ class Boxes {
         for (size_t l = 0; l < layers_.size(); ++l) {
             std::vector<u32> above;
             for (size_t k = 0; k < below->size(); k += kWidth) {
+                const size_t end = std::min<size_t>(k + kWidth, below->size());
                 const auto first = below->begin() + static_cast<i64>(k),
-                           last = below->begin() + static_cast<i64>(std::min(k + kWidth, below->size()));
+                           last = below->begin() + static_cast<i64>(end);
                 above.push_back(std::all_of(first, last, [&](u32 v) { return v == *first; }) ? *first
                                                                                              : kMixed);
             }
