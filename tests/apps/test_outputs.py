@@ -81,7 +81,7 @@ def write_plot(path: Path, folder: Path) -> None:
 
 def write_windows(path: Path, folder: Path) -> None:
     frame = np.zeros((8, 8, 3), np.uint8)
-    with _table(path, 1) as write_rows:
+    with _table(path) as write_rows:
         for number in range(100):
             write_rows(Found(number, frame, [(True, (1, 2, 3, 4), 0.5)]))
 
