@@ -63,7 +63,7 @@ def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
     yield "bandwidth", format_bandwidth(summary.bandwidth)
     weight = "" if summary.grid_weight is None else f", of a grid of weight {summary.grid_weight:,}"
     yield "cells", f"{summary.cells:,}{weight}"
-    yield "iterations", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
+    yield "steps", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
     yield "clusters", _format_clusters(summary)
     yield from _cluster_rows(summary)
     if summary.noise:
