@@ -22,6 +22,10 @@ COVERAGE_ENV := build/coverage-env
 
 KERNEL_TESTS := build/kernel-tests
 
+.PHONY: help
+help:  ## list the targets
+	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
 .PHONY: demo test test-kernel lint format bench paper docs wheel sanitize test-lowest coverage mutants clean
 
 demo: $(VENV)/installed-demo  ## cluster points and Iris, segment a photograph, track a ball, write pictures to demo/

@@ -15,8 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from meanshiftpp import Grid, MeanShiftPP, seek
 from meanshiftpp.core.labels import number_by_size
+from meanshiftpp.core.tree.valleys import rounded_down
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.estimators.condensed import rounded_down
 
 CENTRES = [[0, 0], [5, 0], [20, 5], [22, 8]]
 

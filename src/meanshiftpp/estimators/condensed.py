@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.tree import JoinedModes, Split, Tree
+from meanshiftpp.core.tree.valleys import NO_VALLEY, describe, looser_trees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,7 +109,7 @@ class CondensedTree:
         around = [(split, pair) for split, pair in sides if clusters[label] in pair]
         title = f"cluster {label}, of weight {float(self._modes.weights[label]):,.0f}:"
         if not around:
-            return "\n".join([f"{title} no significant valley", *_candidate_lines(tree, n_threads)])
+            return "\n".join([f"{title} {NO_VALLEY}", *_candidate_lines(tree, n_threads)])
         label_of = {number: k for k, number in enumerate(clusters)}
         lines = [title]
         for split, pair in around:
@@ -119,26 +119,12 @@ class CondensedTree:
         return "\n".join(lines)
 
 
-def describe(split: Split, tree: Tree) -> str:
-    """Return the facts of a split of a tree in one line."""
-    share, needed = 100 * split.window / tree.n_rows, split.critical * tree.strictness
-    return (
-        f"{2**split.depth:.3g} times less dense than the lower peak, z = {split.z:.1f} "
-        f"(at least {needed:.1f} needed), windows of {share:.2g} % of the rows"
-    )
-
-
-def rounded_down(strictness: float) -> float:
-    """Round to three decimals, so that the number as printed is loose enough."""
-    return math.floor(strictness * 1000) / 1000
-
-
 def _candidate_lines(tree: Tree, n_threads: int | None) -> list[str]:
     return [
-        f"  strictness={rounded_down(looser.strictness)} gives "
+        f"  strictness={strictness} gives "
         f"{pluralize(looser.n_clusters, 'cluster')}; their weakest valley: "
         f"{describe(looser.weakest, tree)}"
-        for looser in tree.looser((2, 3), n_threads=n_threads)
+        for strictness, looser in looser_trees(tree, n_threads)
     ] or ["  no strictness gives more clusters"]
 
 

@@ -19,6 +19,7 @@ from meanshiftpp._support.checks import as_periods
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.periods import nearest_copies
+from meanshiftpp.core.tree.valleys import NO_VALLEY
 from meanshiftpp.plot.axes import label_axes, left_margin
 from meanshiftpp.plot.panels import draw_histogram, draw_modes, draw_points, draw_sizes
 from meanshiftpp.plot.scene import Scene, build_scene
@@ -207,7 +208,7 @@ def _summary(scene: Scene) -> str:
 
 
 def _no_valley(tree: CondensedTree | None) -> str:
-    return "; no significant valley" if tree is not None and len(tree) == 1 else ""
+    return f"; {NO_VALLEY}" if tree is not None and len(tree) == 1 else ""
 
 
 def _left_out(scene: Scene) -> str:

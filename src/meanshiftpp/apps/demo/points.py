@@ -90,7 +90,7 @@ def _rows(clustering: Clustering) -> Iterator[tuple[str, str]]:
     yield "points x features", f"{n:,} x {clustering.X.shape[1]}"
     yield "bandwidth", f"{model.bandwidth_[0]:g}"
     yield "occupied cells", f"{len(model.grid_):,}"
-    yield "iterations", f"{model.n_iter_}"
+    yield "steps", f"{model.n_iter_}"
     yield "clusters", f"{len(sizes):,}"
     yield "of 0.5% or more", f"{np.sum(sizes >= 0.005 * n):,}"
     yield "largest", "  ".join(f"{size:,.0f}" for size in sizes[:3])

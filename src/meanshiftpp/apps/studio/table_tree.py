@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp.apps.significance import COUNTS, Candidate, describe_candidates
 from meanshiftpp.bandwidth.significant import Basins, recipe_of_tree, shared_counts
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.core.tree import JoinedModes, Tree
+from meanshiftpp.core.tree.valleys import COUNTS, Candidate, describe_candidates
 
 __all__ = ["Cuts", "link_trees"]
 

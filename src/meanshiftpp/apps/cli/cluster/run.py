@@ -258,7 +258,7 @@ class Clustering:
         return summary
 
     def _describe_tree(self, modes: JoinedModes, summary: Summary) -> None:
-        from meanshiftpp.apps.significance import candidates, valleys  # slow to import
+        from meanshiftpp.core.tree.valleys import candidates, valleys  # slow to import
 
         summary.valleys = valleys(modes)
         if self._n_clusters is None:

@@ -11,7 +11,7 @@ from meanshiftpp._support.text import format_bandwidth, pluralize
 from meanshiftpp.apps.cli.shared.console import duration, print_table
 
 if TYPE_CHECKING:
-    from meanshiftpp.apps.significance import Candidate, Valley
+    from meanshiftpp.core.tree.valleys import Candidate, Valley
 
 CLUSTERS_SHOWN = 5
 FEATURES_SHOWN = 8
@@ -63,7 +63,7 @@ def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
     yield "bandwidth", format_bandwidth(summary.bandwidth)
     weight = "" if summary.grid_weight is None else f", of a grid of weight {summary.grid_weight:,}"
     yield "cells", f"{summary.cells:,}{weight}"
-    yield "iterations", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
+    yield "steps", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
     yield "clusters", _format_clusters(summary)
     yield from _cluster_rows(summary)
     if summary.noise:
@@ -95,7 +95,7 @@ def _format_clusters(summary: Summary) -> str:
 
 def _format_candidates(candidates: list[Candidate]) -> str:
     """Return the sentence about one cluster, and the options to try."""
-    from meanshiftpp.apps.significance import describe_candidates  # imports NumPy
+    from meanshiftpp.core.tree.valleys import describe_candidates  # imports NumPy
 
     sentence = describe_candidates(candidates, "--strictness")
     return f"{sentence}; meanshiftpp sweep shows the clusters at many bandwidths"

@@ -216,18 +216,18 @@ def _find_palette(job: Job, photo: Picture, task: Task) -> Result:
     from meanshiftpp.images.segmentation import palette
 
     start = perf_counter()
-    colors = palette(photo.values, **{**task.options, **_layout(photo, task)})
+    found = palette(photo.values, **{**task.options, **_layout(photo, task)})
     seconds = perf_counter() - start
-    colours = draw.as_rgb(colors.colors[None], limits=_limits(photo, task))[0]
+    rgb = draw.as_rgb(found.colors[None], limits=_limits(photo, task))[0]
     if job.target.suffix.lower() in PALETTE_FORMATS:
-        write_palette(job.target, colours, colors.shares, job.source.stem)
+        write_palette(job.target, rgb, found.shares, job.source.stem)
     else:
-        picture.write(job.target, draw.palette_strip(colours, colors.shares))
-    result = _result(job, job.target, photo.shape, "colors", len(colors), seconds)
+        picture.write(job.target, draw.palette_strip(rgb, found.shares))
+    result = _result(job, job.target, photo.shape, "colors", len(found), seconds)
     result.palette = [
-        {"color": f"#{bytes(colour).hex()}", "values": values, "share": share}
-        for colour, values, share in zip(
-            colours.tolist(), colors.colors.tolist(), colors.shares.tolist(), strict=True
+        {"color": f"#{bytes(color).hex()}", "values": values, "share": share}
+        for color, values, share in zip(
+            rgb.tolist(), found.colors.tolist(), found.shares.tolist(), strict=True
         )
     ]
     return result

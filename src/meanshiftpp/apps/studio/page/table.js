@@ -179,7 +179,7 @@ export function tableView(host) {
   function status() {
     if (!shown || !points) return "";
     const drawn = points.drawn < points.rows && !points.pixels ? ` (${points.drawn.toLocaleString("en")} drawn)` : "";
-    return `${plural(points.rows, "point")}${drawn}, ${plural(shown.cells, "occupied cell")}, ${plural(shown.iterations, "iteration")}${shown.converged ? "" : ", not converged"}`;
+    return `${plural(points.rows, "point")}${drawn}, ${plural(shown.cells, "occupied cell")}, ${plural(shown.iterations, "step")}${shown.converged ? "" : ", not converged"}`;
   }
   return { opened, status, state, jobEnded, redraw: plot.draw };
 }

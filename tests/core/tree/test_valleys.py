@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from meanshiftpp.apps.significance import candidates, describe_candidates, valleys
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.recipe import seek
 from meanshiftpp.core.tree import Tree
+from meanshiftpp.core.tree.valleys import candidates, describe_candidates, valleys
 
 rng = np.random.default_rng(8)
 PARTS = [(0.0, 100), (9.0, 400), (25.0, 200)]

@@ -1,15 +1,17 @@
-"""The valleys between clusters, and the candidates if there is only one cluster.
+"""The valleys between clusters, and the candidates if there is only one cluster, in words.
 
-The numbers of clusters are those of the labels that the user sees, not those of the tree.
+`explain`, the command line and the studio share them. The numbers of clusters are those of the
+labels that the user sees, not those of the tree.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.tree import JoinedModes, Split, Tree
-from meanshiftpp.estimators.condensed import describe, rounded_down
 
 COUNTS = (2, 3, 4)  # of the clusters of candidates
 NO_VALLEY = "no significant valley"
@@ -80,6 +82,15 @@ class Candidate:
         )
 
 
+def describe(split: Split, tree: Tree) -> str:
+    """Return the facts of a split of a tree in one line."""
+    share, needed = 100 * split.window / tree.n_rows, split.critical * tree.strictness
+    return (
+        f"{2**split.depth:.3g} times less dense than the lower peak, z = {split.z:.1f} "
+        f"(at least {needed:.1f} needed), windows of {share:.2g} % of the rows"
+    )
+
+
 def valleys(modes: JoinedModes) -> list[Valley]:
     """Return the valleys between clusters, the clearest first."""
     labels = {number: label for label, number in enumerate(modes.clusters.tolist())}
@@ -90,9 +101,20 @@ def valleys(modes: JoinedModes) -> list[Valley]:
 def candidates(tree: Tree, n_threads: int | None = None) -> list[Candidate]:
     """Return the strictness at which a tree of one cluster has two, three and four, if any has."""
     return [
-        Candidate.of_tree(looser, rounded_down(looser.strictness))
-        for looser in tree.looser(COUNTS, n_threads=n_threads)
+        Candidate.of_tree(looser, strictness)
+        for strictness, looser in looser_trees(tree, n_threads)
     ]
+
+
+def looser_trees(tree: Tree, n_threads: int | None = None) -> Iterator[tuple[float, Tree]]:
+    """Iterate over the looser trees of a tree of one cluster, each with a strictness to pass."""
+    for looser in tree.looser(COUNTS, n_threads=n_threads):
+        yield rounded_down(looser.strictness), looser
+
+
+def rounded_down(strictness: float) -> float:
+    """Round to three decimals, so that the number as printed is loose enough."""
+    return math.floor(strictness * 1000) / 1000
 
 
 def describe_candidates(found: list[Candidate], strictness: str = "a strictness of") -> str:
