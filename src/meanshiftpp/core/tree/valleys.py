@@ -1,4 +1,4 @@
-"""The valleys between clusters, and the candidates if there is only one cluster, in words.
+"""The valleys between clusters, and the candidates if there is only one cluster.
 
 `explain`, the command line and the studio share them. The numbers of clusters are those of the
 labels that the user sees, not those of the tree.
