@@ -4,6 +4,7 @@ A link that its host answers with 404 or 410 is an error, and so is a link to a 
 repository. Hosts that cannot be reached, or that reject scripts, are listed as not checked.
 """
 
+import http.client
 import re
 import sys
 import urllib.error
@@ -40,7 +41,7 @@ def check(link: str) -> str:
             return "ok"
     except urllib.error.HTTPError as error:
         return "broken" if error.code in (404, 410) else f"status {error.code}"
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         return f"unreachable: {error}"
 
 

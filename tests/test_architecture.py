@@ -1,6 +1,7 @@
 """The direction of dependencies: a folder imports from the folders before it, not after it."""
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -197,8 +198,18 @@ def test_no_module_replaces_a_public_function():
 @pytest.mark.parametrize("name", sorted(REEXPORTS))
 def test_public_modules_load_on_first_use(name):
     pytest.importorskip({"dask": "dask", "spark": "pyspark"}.get(name, "numpy"))
-    assert name in dir(meanshiftpp)
     assert meanshiftpp.__getattr__(name).__name__ == f"meanshiftpp.{name}"
+
+
+def test_help_lists_the_members_without_the_extras(monkeypatch):
+    for name in ("dask", "pyspark"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in ("dask", "spark"):
+        monkeypatch.delitem(sys.modules, f"meanshiftpp.{name}", raising=False)
+        monkeypatch.delitem(vars(meanshiftpp), name, raising=False)
+    members = dict(inspect.getmembers(meanshiftpp))
+    assert "stream" in members
+    assert "spark" not in members
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -1,4 +1,7 @@
-"""Every public function checks its arguments: a value of a wrong type raises InvalidInputError."""
+"""Functions on arrays check their arguments: a value of a wrong type raises InvalidInputError.
+
+Functions of files and of pictures are tested in their own folders.
+"""
 
 from __future__ import annotations
 

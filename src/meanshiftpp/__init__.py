@@ -52,7 +52,7 @@ _HOME = {
     "sweep": "bandwidth.sweep",
     "update_trackers": "tracking.tracker",
 }
-_NEED_EXTRAS = {"dask", "spark"}  # modules that a star import must not load
+_NEED_EXTRAS = {"dask", "spark"}  # modules that `import *` and `help` must not load
 __all__ = [
     "Grid",
     "GridDensity",
@@ -97,4 +97,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_NEED_EXTRAS})
+    return sorted({*globals(), *__all__})

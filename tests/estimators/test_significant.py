@@ -316,13 +316,3 @@ def test_a_cut_numbers_clusters_from_zero_if_noise_is_the_largest_part():
     model = MeanShiftPP(min_cluster_size=190).fit(X)
     assert (model.labels_ < 0).sum() == 360
     assert_array_equal(model.cut(persistence=0.0), model.labels_)
-
-
-def test_derived_attributes_are_computed_once_for_each_fit(blobs):
-    X = blobs[0]
-    model = MeanShiftPP().fit(X)
-    names = "condensed_tree_", "probabilities_", "outlier_scores_"
-    first = [getattr(model, name) for name in names]
-    assert all(getattr(model, name) is value for name, value in zip(names, first))
-    assert len(model.fit(X[:300]).probabilities_) == 300
-    assert model.condensed_tree_ is not first[0]

@@ -14,8 +14,8 @@ enum class Strategy {
     automatic,
     dense,   // the row is the slot: one pass, for a box of few cells
     ranked,  // the row is the slot's rank among the occupied ones, from a bitmap of the box: two passes
-    hash,    // the row is in a hash table: one pass, for a large box with many points per cell
-    sorted,  // the row is a rank, from sorting all points: for a large box with few points per cell
+    hash,    // the row is in a hash table: one pass, for a large box with many points in a typical cell
+    sorted,  // the row is a rank, from sorting all points: for a large box with fewer
     wide,    // the row is in a hash table of whole cells: for any box and any number of axes
 };
 

@@ -90,10 +90,13 @@ def as_bandwidth(bandwidth: float | ArrayLike | None, n_features: int) -> NDArra
 def feature_count(bandwidth: float | ArrayLike | None) -> int:
     """Return the number of features that a bandwidth is for, 1 for a number."""
     try:
-        return int(np.size(bandwidth))  # type: ignore[arg-type]  # None is reported by as_bandwidth
+        given = np.asarray(bandwidth)  # None is reported by as_bandwidth
     except ValueError:  # rows of different lengths
+        given = np.empty(0)
+    if given.ndim > 1 or given.size == 0:
         expected = "one number, or one per feature"
-        raise InvalidInputError.for_parameter("bandwidth", expected, bandwidth) from None
+        raise InvalidInputError.for_parameter("bandwidth", expected, bandwidth)
+    return int(given.size)
 
 
 def as_resolution(resolution: int) -> int:

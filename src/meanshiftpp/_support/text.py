@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line feed
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|((?!")[^,]*))(,|\Z)')  # quoted or plain
 
 
 def pluralize(n: int, noun: str) -> str:
@@ -35,7 +35,7 @@ def format_bandwidth(bandwidth: Iterable[float]) -> str:
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Join names by commas; a name with a comma is in double quotes, as in a CSV file.
+    """Join names by commas; `split_names` reverts it. Unusual names are in double quotes.
 
     Examples
     --------
@@ -44,12 +44,17 @@ def join_names(names: Iterable[str]) -> str:
     "speed, km/h",age
     """
     return ",".join(
-        '"' + name.replace('"', '""') + '"' if {",", '"'} & {*name} else name for name in names
+        '"' + name.replace('"', '""') + '"'
+        if {",", '"'} & {*name} or name != name.strip()
+        else name
+        for name in names
     )
 
 
 def split_names(text: str) -> list[str]:
-    """Split names at commas; the inverse of `join_names`, and ValueError for an open quote.
+    """Split names at commas; a name in double quotes keeps its commas and spaces.
+
+    A quote that is not closed raises ValueError.
 
     Examples
     --------
@@ -57,11 +62,16 @@ def split_names(text: str) -> list[str]:
     >>> split_names('"speed, km/h", age')
     ['speed, km/h', 'age']
     """
-    try:
-        rows = list(csv.reader([text], skipinitialspace=True, strict=True))
-    except csv.Error as error:
-        raise ValueError(str(error)) from None
-    return [name.strip() for row in rows for name in row]
+    names: list[str] = []
+    at, more = 0, bool(text)
+    while more:
+        found = _NAME.match(text, at)
+        if found is None:
+            raise ValueError(f"a quote is not closed in {text[at:]!r}")
+        quoted, plain, end = found.groups()
+        names.append(plain.strip() if quoted is None else quoted.replace('""', '"'))
+        at, more = found.end(), end == ","
+    return names
 
 
 def printable(text: str) -> str:

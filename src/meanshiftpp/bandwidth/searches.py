@@ -1,4 +1,4 @@
-"""The searches of several grids, on threads if they take longer than starting these."""
+"""The searches of several grids, in a pool of threads unless the grids are small."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ FEW_CELLS = 1 << 14  # of all grids together, whose searches take about two mill
 
 
 def search_all(grids: list[Grid], search: Search, n_threads: int) -> list[Modes]:
-    """Search each grid on one thread, or on all if it has more than a thread's share of cells."""
+    """Search small grids one after the other, else each on one thread.
+
+    A grid with more than a thread's share of the cells is searched on all threads.
+    """
     n_cells = sum(map(len, grids))
     if n_cells <= FEW_CELLS:
         return [search.modes(grid, n_threads=n_threads) for grid in grids]

@@ -124,7 +124,9 @@ def relocate_errors(
             relocated.source = source or None
             raise relocated from error
         if source:
-            raise error.at(f"{source}:") from error
+            relocated = error.at(f"{source}:")
+            relocated.source = source
+            raise relocated from error
         raise
 
 

@@ -14,10 +14,10 @@ def window_width(reach: int) -> int:
 
 
 def cells_per_bandwidth(reach: int) -> float:
-    """Return the number of cells of which a bandwidth consists."""
+    """Return the number of cells in a bandwidth."""
     return window_width(reach) / PAPER_WINDOW
 
 
 def fine_cell_size(bandwidth: NDArray[np.float64], reach: int) -> NDArray[np.float64]:
-    """Return the size of the cells of which a window of that reach consists."""
+    """Return the size of a cell, of which a window of that reach has three bandwidths."""
     return bandwidth if reach == 1 else PAPER_WINDOW * bandwidth / window_width(reach)

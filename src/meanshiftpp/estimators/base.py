@@ -77,7 +77,7 @@ def parameters_checked(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _input_restored(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Restore the number and names of the features if a fit fails, which has checked them first."""
+    """Restore the number and names of the features if a fit fails after it has set them."""
 
     @functools.wraps(fit)
     def restoring(self: Any, *args: Any, **options: Any) -> Any:

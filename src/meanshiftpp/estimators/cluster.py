@@ -7,7 +7,6 @@ constraints, fitted names that end in an underscore, tables as input, and an aut
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -293,32 +292,23 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
     @property
     def condensed_tree_(self) -> CondensedTree:
         """The splits of joined clusters: `to_pandas`, `plot`."""
-        modes = self._joined("condensed_tree_")
-        tree: CondensedTree = self._once("condensed_tree_", lambda: CondensedTree(modes))
-        return tree
+        return CondensedTree(self._joined("condensed_tree_"))
 
     @property
     def cluster_persistence_(self) -> NDArray[np.float64]:
         """For each cluster, the part of its peak that stands above the saddle, from 0 to 1."""
-        self._joined("cluster_persistence_")
-        return self.condensed_tree_.persistence()
+        return CondensedTree(self._joined("cluster_persistence_")).persistence()
 
     @property
     def probabilities_(self) -> NDArray[np.float64]:
         """How dense the surroundings of each point of `fit` are: 1 at the peak of its cluster."""
-        modes, n_threads = self._joined("probabilities_"), threads_of(self.n_jobs)
-        found: NDArray[np.float64] = self._once(
-            "probabilities_", lambda: self._of_cells(modes.strengths(n_threads), 0.0)
-        )
-        return found
+        modes = self._joined("probabilities_")
+        return self._of_cells(modes.strengths(threads_of(self.n_jobs)), 0.0)
 
     @property
     def outlier_scores_(self) -> NDArray[np.float64]:
         """How sparse the surroundings of each point of `fit` are: one minus `probabilities_`."""
-        scores: NDArray[np.float64] = self._once(
-            "outlier_scores_", lambda: 1.0 - self.probabilities_
-        )
-        return scores
+        return 1.0 - self.probabilities_
 
     def explain(self, label: int | None = None) -> str:
         """Return the valleys that separate a cluster from the others, one per line.
@@ -414,16 +404,6 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
         if not isinstance(self._modes, JoinedModes):
             raise AttributeError(f"{name} needs joined clusters: fit with join=True")
         return self._modes
-
-    def _once(self, name: str, compute: Callable[[], Any]) -> Any:
-        """Return an attribute of the current modes, computed on first access."""
-        modes, derived = vars(self).get("_derived", (None, {}))
-        if modes is not self._modes:
-            derived = {}
-            self._derived = self._modes, derived
-        if name not in derived:
-            derived[name] = compute()
-        return derived[name]
 
     def _of_cells(self, values: NDArray[Any], none: float) -> NDArray[Any]:
         """Return the value of each point's cell; `none` for points outside of all cells."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from meanshiftpp._support.columns import check_exact
 from meanshiftpp._support.read_ahead import read_ahead
 from meanshiftpp._support.text import printable
-from meanshiftpp.core.chunk import Chunk, relocate_errors
+from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.rows import Missing, prepared
 from meanshiftpp.io.selection import Where
@@ -241,20 +241,14 @@ class Source(ABC):
     def locating_errors(self) -> Iterator[None]:
         """Return a context that rewords errors about `read`: X[4, 1] becomes a place in a file."""
         try:
-            with relocate_errors(self._place, value=self._value):
-                yield
+            yield
         except InvalidInputError as error:
-            if error.row is not None and error.source is None:
-                error.source = self._chunk_at(error.row)[0].source
-            raise
-
-    def _place(self, row: int, column: int) -> str:
-        chunk, row = self._chunk_at(row)
-        return chunk.place(row, column)
-
-    def _value(self, row: int, column: int) -> object:
-        chunk, row = self._chunk_at(row)
-        return chunk.value(row, column)
+            if error.row is None or error.column is None:
+                raise
+            chunk, row = self._chunk_at(error.row)
+            relocated = error.at(chunk.place(row, error.column))
+            relocated.got, relocated.source = chunk.value(row, error.column), chunk.source or None
+            raise relocated from error
 
     def _chunk_at(self, row: int) -> tuple[Chunk, int]:
         """Return the chunk of a row of the array that `read` returned, and its row there."""

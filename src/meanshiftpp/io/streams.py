@@ -108,7 +108,7 @@ def open_points(
     array([[1.5, 2. ],
            [3.5, 4. ]])
     """
-    _check_columns(columns)
+    columns = _as_columns(columns)
     all_paths = _as_paths(paths)
     files = [file for path in all_paths for file in _files(Path(path))]
     if not files:
@@ -352,14 +352,15 @@ def _check_source(source: object) -> None:
         raise InvalidInputError.for_parameter("source", expected, got)
 
 
-def _check_columns(columns: object) -> None:
+def _as_columns(columns: object) -> list[str] | None:
     if columns is None:
-        return
+        return None
     names = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else []
     if not all(isinstance(name, str) for name in names) or not 0 < len(set(names)) == len(names):
         raise InvalidInputError.for_parameter(
             "columns", "distinct names, at least one, or None for all numeric columns", columns
         )
+    return names
 
 
 # -- files -----------------------------------------------------------------------------------------

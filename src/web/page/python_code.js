@@ -2,7 +2,7 @@
 
 const quoted = (text) => `'${text.replace(/\\/g, "\\\\").replace(/'/g, "\\'")}'`;
 const shell = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'"'"'`)}'`);
-const inCsv = (name) => (/[",]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
+const inCsv = (name) => (/[",]|^\s|\s$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
 const float = (value) => (Number.isInteger(value) ? value.toFixed(1) : String(value));
 const list = (items) => `[${items.join(", ")}]`;
 

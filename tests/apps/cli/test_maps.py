@@ -285,7 +285,7 @@ def test_metres_next_to_another_unit_and_a_wide_range(tmp_path):
     assert status == 0
     assert "--periodic -,-,360" in err
     assert "warning: latitudes reach from 10 to 65" in err
-    assert "clusters     2" in out
+    assert "clusters    2" in out
 
 
 def test_columns_that_are_not_coordinates(tmp_path):

@@ -11,7 +11,12 @@ import typer
 
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.commands import Command, Group
-from meanshiftpp.apps.cli.shared.console import print_table, report_errors, spinner
+from meanshiftpp.apps.cli.shared.console import (
+    naming_columns,
+    print_table,
+    report_errors,
+    spinner,
+)
 from meanshiftpp.apps.cli.shared.options import (
     AsJson,
     CheckpointFile,
@@ -86,7 +91,8 @@ def build(
         source = open_source(files, columns, Rows(weight, missing.value, where))
         check_periods(periodic, source.columns)
         check_no_overwrite([output, checkpoint], source.paths)
-        empty = Grid.empty(cell_size, len(source.columns), periodic=periods)
+        with naming_columns(source.columns):
+            empty = Grid.empty(cell_size, len(source.columns), periodic=periods)
         built = build_grid_with_progress(source, empty, checkpoint, every, threads)
         built.save(output, columns=source.columns)
         if checkpoint:

@@ -131,18 +131,27 @@ def test_clusters_are_significant_without_a_bandwidth(tmp_path, points, blob):
     assert "3 significant" in run("cluster", tmp_path / "points.npy")[1]
 
 
-@pytest.mark.parametrize("options", [(), ("-b", 0.3)], ids=["joined", "modes"])
-def test_no_cluster_all_labels_sparse_points_as_noise(tmp_path, options):
+def test_no_cluster_all_labels_sparse_points_as_noise(tmp_path):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal([[0], [9]], 1, (2, 400)).ravel(), rng.uniform(-20, 30, 40)])
     file, out = tmp_path / "noisy.npy", tmp_path / "labels.npy"
     np.save(file, X[:, None])
-    code, text, _ = run("cluster", file, *options, "--no-cluster-all", "-o", out, "--json")
+    code, text, _ = run("cluster", file, "--no-cluster-all", "-o", out, "--json")
     assert code == 0
-    model = MeanShiftPP(*options[1:], cluster_all=False).fit(X[:, None])
+    model = MeanShiftPP(cluster_all=False).fit(X[:, None])
     assert np.array_equal(np.load(out), model.labels_)
     assert json.loads(text)["noise"] == np.count_nonzero(model.labels_ == -1)
-    assert (model.labels_ == -1).any() == (not options)
+    assert (model.labels_ == -1).any()
+
+
+def test_no_cluster_all_labels_points_far_from_a_grid_as_noise(tmp_path):
+    near, far, out = (tmp_path / name for name in ("near.npy", "far.npy", "labels.npy"))
+    np.save(near, np.zeros((5, 1)))
+    np.save(far, np.array([[0.0], [99.0]]))
+    assert run("grid", "build", near, "-b", 1, "-o", tmp_path / "near.grid")[0] == 0
+    for options, labels in (((), [0, 0]), (("--no-cluster-all",), [0, -1])):
+        assert run("cluster", far, "--grid", tmp_path / "near.grid", "-o", out, *options)[0] == 0
+        assert np.load(out).tolist() == labels
 
 
 def test_a_bandwidth_too_large_for_a_period_is_an_error_about_the_column(tmp_path):

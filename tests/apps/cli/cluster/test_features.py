@@ -54,8 +54,8 @@ def test_a_grid_determines_the_columns(customers, tmp_path):
     assert json.loads(stdout)["columns"] == ["spent", "id"]
 
 
-@pytest.mark.parametrize("name", ["speed, km/h", 'the "fast", x', "a,b"])
-def test_a_name_with_a_comma_is_quoted(tmp_path, name):
+@pytest.mark.parametrize("name", ["speed, km/h", 'the "fast", x', "a,b", " y", "z "])
+def test_a_name_with_commas_or_outer_spaces_is_quoted(tmp_path, name):
     file = tmp_path / "cars.csv"
     with file.open("w", newline="") as out:
         csv.writer(out).writerows([["age", name, "x"], *([i, i * i, 7 - i] for i in range(9))])

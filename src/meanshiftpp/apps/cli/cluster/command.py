@@ -103,8 +103,8 @@ def cluster(
         bool,
         typer.Option(
             "--cluster-all/--no-cluster-all",
-            help="Label every point, or label -1 the points far from all others and, of joined "
-            "clusters, their sparse surroundings.",
+            help="Give every point a cluster, or label -1 to the sparse surroundings of joined "
+            "clusters and to points outside a --grid.",
         ),
     ] = True,
     threads: Threads = None,

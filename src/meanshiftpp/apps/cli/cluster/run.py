@@ -9,7 +9,7 @@ modes, from a sample.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from meanshiftpp._support.text import format_bandwidth, pluralize
 from meanshiftpp.apps.cli.cluster.profile import profile_of, write_centers
 from meanshiftpp.apps.cli.cluster.summary import Summary
-from meanshiftpp.apps.cli.shared.console import print_stderr, row_progress, spinner
+from meanshiftpp.apps.cli.shared.console import naming_columns, print_stderr, row_progress, spinner
 from meanshiftpp.apps.cli.shared.options import build_grid_with_progress, check_columns
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
@@ -96,10 +96,11 @@ class Clustering:
         """Search a grid file instead of the points, which are then labelled by it."""
         source, grid = self._source, Grid.load(path)
         if grid.n_features != len(source.columns):
-            raise InvalidInputError(
-                f"{path} is a grid of {pluralize(grid.n_features, 'feature')}, but {source.name} "
+            problem = (
+                f"is a grid of {pluralize(grid.n_features, 'feature')}, but {source.name} "
                 f"has {len(source.columns)}: {', '.join(source.columns)}; see --columns"
             )
+            raise InvalidInputError.for_file(path, problem)
         check_columns(source.name, source.columns, path, columns_of(path), chosen=chosen_columns)
         self._search(grid)
         self._sizes = np.zeros(len(self._modes) + 1, np.int64)
@@ -146,7 +147,7 @@ class Clustering:
         """Return the checked recipe; choose a bandwidth if none is given, and print it exactly."""
         recipe, n_features = self._recipe, len(self._source.columns)
         if recipe.bandwidth is not None:
-            with _naming_columns(self._source.columns):
+            with naming_columns(self._source.columns):
                 return recipe.checked(n_features)
         from meanshiftpp.bandwidth.significant import complete_recipe  # slow to import
 
@@ -283,17 +284,6 @@ class Clustering:
 def _plain(weight: float) -> float:
     """Return a whole number as an int: 3 instead of 3.0."""
     return int(weight) if weight == int(weight) else weight
-
-
-@contextmanager
-def _naming_columns(columns: Sequence[str]) -> Iterator[None]:
-    """Word errors about a feature with the name of its column."""
-    try:
-        yield
-    except InvalidInputError as error:
-        if error.column is None:
-            raise
-        raise error.at(f"column {columns[error.column]!r}") from error
 
 
 def _chosen(recipe: Recipe, n_points: int, n_clusters: int | None) -> str:

@@ -228,3 +228,14 @@ def _report_warnings(convergence_advice: str) -> Iterator[None]:
 
     with shown_by(show):
         yield
+
+
+@contextmanager
+def naming_columns(columns: Sequence[str]) -> Iterator[None]:
+    """Word errors about a feature with the name of its column."""
+    try:
+        yield
+    except InvalidInputError as error:
+        if error.column is None:
+            raise
+        raise error.at(f"column {columns[error.column]!r}") from error

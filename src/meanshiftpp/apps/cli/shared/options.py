@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from meanshiftpp.io.sources import Source
 
 PLOT_FORMATS = (".png", ".svg", ".pdf")
-MAP_FORMATS = (".gpkg", ".geojson")  # of `io.vectors`, which imports NumPy
+MAP_FORMATS = (".gpkg", ".geojson")  # of `io.maps.vectors`, which imports NumPy
 
 Files = Annotated[
     list[Path],
