@@ -75,6 +75,29 @@ def test_two_checkerboards_are_two_regions(left, right):
     assert agreement(labels, truth) > 0.9
 
 
+@pytest.mark.parametrize("side", [1, 2, 3, 4, 6, 8, 12, 16])
+def test_checkerboards_of_every_side_keep_to_their_area(side):
+    """Squares below the size of a piece must not be absorbed across the edge of their board."""
+    left, right = (checkerboard(side, pair, (200, 150)) for pair in ((WHITE, BLACK), (RED, BLUE)))
+    truth = np.repeat([0, 1], 150)[None].repeat(200, axis=0)
+    assert agreement(segment(np.hstack([left, right])), truth) > 0.9
+    image = np.full((200, 300, 3), (90, 140, 90), np.uint8)
+    image[40:160, 60:240] = checkerboard(side, (WHITE, BLACK), (120, 180))
+    inside = np.zeros((200, 300), int)
+    inside[40:160, 60:240] = 1
+    assert agreement(segment(image), inside) > 0.9
+
+
+def test_a_page_of_icons_keeps_them_all():
+    """More objects than the regions with which the learned cost begins in a photograph."""
+    rng = np.random.default_rng(0)
+    image = np.full((800, 800, 3), 250, np.uint8)
+    for y in range(0, 800, 40):
+        for x in range(0, 800, 40):
+            image[y + 8 : y + 32, x + 8 : x + 32] = rng.integers(0, 200, 3)
+    assert segment(image, detail=10).max() == 400
+
+
 def test_windows_of_a_screenshot_stay_apart():
     image = np.full((300, 480, 3), (236, 240, 244), np.uint8)
     image[:24] = 60, 64, 72

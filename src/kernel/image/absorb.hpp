@@ -1,6 +1,10 @@
 // Absorbing small pieces: every piece of fewer than min_size pixels joins the touching piece whose mean
 // colour is nearest, the smallest piece first.
 //
+// In a fine pattern no neighbour has a similar colour, and the first pieces that join get a mixed colour,
+// which is nearer to all others: they would absorb the pattern and whatever lies beside it. In a picture,
+// pieces that are not alike are therefore compared by the mean colours around them.
+//
 // Sums of colours are integers, so they do not depend on the order of adding. Threads measure their stripes
 // and list which parts touch; the order of joining is sequential, on parts instead of pixels.
 #pragma once
@@ -11,6 +15,7 @@
 
 #include "kernel/base/cell_rule.hpp"
 #include "kernel/image/pieces.hpp"
+#include "kernel/image/reduced.hpp"
 
 namespace mspp {
 
@@ -22,14 +27,24 @@ struct Regions {
 
 class Absorber {
   public:
-    // IN colours (N, 3), pieces, of which the sets change.
-    Absorber(const float* colours, const Stripes& stripes, Pieces& pieces)
-        : stripes_(stripes), parts_(pieces.parts), first_part_(pieces.first), sets_(pieces.sets) {
+    // IN colours (N, 3), pieces, of which the sets change; of a picture, the colours in Lab, and reduced.
+    Absorber(const float* colours, const Stripes& stripes, Pieces& pieces,
+             const ReducedImage* picture = nullptr)
+        : stripes_(stripes),
+          parts_(pieces.parts),
+          first_part_(pieces.first),
+          sets_(pieces.sets),
+          picture_(picture) {
         sum_parts(colours);
         chain_parts();
+        if (picture) {
+            find_boxes();
+            around_.resize(sets_.size());
+        }
     }
 
     Regions run(i64 min_size) {
+        min_size_ = min_size;
         list_touching(min_size);
         std::vector<std::vector<u32>> of_size(static_cast<size_t>(std::max<i64>(min_size, 1)));
         for (u32 piece = 0; piece < sets_.size(); ++piece)
@@ -47,9 +62,25 @@ class Absorber {
     }
 
   private:
+    static constexpr double kAlike = 15 * 15;  // the squared distance of colours that are alike, in Lab
+    static constexpr double kRadius = 2;       // around a piece, in pixels of an image of 481 x 321
+
     struct Stats {
         i64 size = 0;
         std::array<double, 3> mean{};
+    };
+    struct Box {  // [left, right) x [top, bottom)
+        u32 left = UINT32_MAX, top = UINT32_MAX, right = 0, bottom = 0;
+        void add(const Box& other) {
+            left = std::min(left, other.left);
+            top = std::min(top, other.top);
+            right = std::max(right, other.right);
+            bottom = std::max(bottom, other.bottom);
+        }
+    };
+    struct Around {
+        bool is_known = false;
+        std::array<float, 3> mean{};
     };
     struct Touch {
         u32 part, other;
@@ -96,6 +127,20 @@ class Absorber {
                 stats_[part].mean[c] = static_cast<double>(parts[part].colour[c]) * 0x1p-24 /
                                        static_cast<double>(parts[part].size);
         }
+    }
+
+    void find_boxes() {
+        boxes_.resize(sets_.size());
+        stripes_.each([&](int, const Range& rows) {
+            for (i64 row = rows.begin; row < rows.end; ++row)
+                for (const Run* run = parts_.row(row); run->begin < stripes_.shape().width; ++run)
+                    if (run->region != kNoRegion) {
+                        const u32 y = static_cast<u32>(row);
+                        boxes_[run->region].add({run[0].begin, y, run[1].begin, y + 1});
+                    }
+        });
+        for (u32 part = 0; part < sets_.size(); ++part)
+            if (sets_.find(part) != part) boxes_[sets_.find(part)].add(boxes_[part]);
     }
 
     // Chains the parts of each piece.
@@ -171,14 +216,57 @@ class Absorber {
         return touches;
     }
 
-    double squared_distance(u32 a, u32 b) const {
+    template <class T>
+    static double squared_distance(const std::array<T, 3>& a, const std::array<T, 3>& b) {
         double square = 0;
-        for (int c = 0; c < 3; ++c)
-            square += (stats_[a].mean[c] - stats_[b].mean[c]) * (stats_[a].mean[c] - stats_[b].mean[c]);
+        for (int c = 0; c < 3; ++c) square += double{a[c] - b[c]} * double{a[c] - b[c]};
         return square;
     }
 
-    // The touching piece of nearest mean colour, the smallest number of equals; kNoRegion if none touches.
+    // How far apart two touching pieces are; those that are not alike are farther than those that are.
+    double distance(u32 a, u32 b) {
+        const double square = squared_distance(stats_[a].mean, stats_[b].mean);
+        if (!picture_ || square <= kAlike) return square;
+        return kAlike + squared_distance(mean_around(a), mean_around(b));
+    }
+
+    // The mean colour around a small piece; of a large piece, its own.
+    const std::array<float, 3>& mean_around(u32 piece) {
+        Around& around = around_[piece];
+        if (std::exchange(around.is_known, true)) return around.mean;
+        for (int c = 0; c < 3; ++c) around.mean[c] = static_cast<float>(stats_[piece].mean[c]);
+        if (stats_[piece].size < min_size_) set_mean(box_around(boxes_[piece]), around.mean);
+        return around.mean;
+    }
+
+    // A box in the pixels of the picture, with a margin.
+    Box box_around(const Box& box) const {
+        const i64 factor = picture_->factor(), radius = picture_->scaled(kRadius);
+        auto low = [&](u32 edge) { return static_cast<u32>(std::max<i64>(edge / factor - radius, 0)); };
+        auto high = [&](u32 edge, i64 size) {
+            return static_cast<u32>(std::min((edge - 1) / factor + 1 + radius, size));
+        };
+        return {low(box.left), low(box.top), high(box.right, picture_->width()),
+                high(box.bottom, picture_->height())};
+    }
+
+    // OUT the mean colour of the picture in a box, unless all of it is masked.
+    void set_mean(const Box& box, std::array<float, 3>& mean) {
+        i64 count = 0, sums[3] = {};
+        for (u32 y = box.top; y < box.bottom; ++y) {
+            poll_(box.right - box.left);
+            for (u32 x = box.left; x < box.right; ++x) {
+                if (!picture_->inside(y, x)) continue;
+                ++count;
+                for (int c = 0; c < 3; ++c) sums[c] += fixed(picture_->at(y, x)[c]);
+            }
+        }
+        if (count == 0) return;
+        for (int c = 0; c < 3; ++c)
+            mean[c] = static_cast<float>(static_cast<double>(sums[c]) * 0x1p-24 / static_cast<double>(count));
+    }
+
+    // The nearest touching piece, the smallest number of equals; kNoRegion if none touches.
     // Removes what the lists of the piece need not hold again: parts of the piece itself, and repetitions.
     u32 nearest_neighbour(u32 piece) {
         u32 best = kNoRegion;
@@ -193,7 +281,7 @@ class Absorber {
                 if (seen_by_[other] == visit_) continue;
                 seen_by_[other] = visit_;
                 list.begin[list.size++] = other;
-                const double away = squared_distance(piece, other);
+                const double away = distance(piece, other);
                 if (best != kNoRegion && (away > nearest || (away == nearest && other > best))) continue;
                 best = other;
                 nearest = away;
@@ -211,6 +299,10 @@ class Absorber {
         for (int c = 0; c < 3; ++c)
             stats_[root].mean[c] += (stats_[absorbed].mean[c] - stats_[root].mean[c]) * share;
         stats_[root].size += stats_[absorbed].size;
+        if (picture_) {
+            boxes_[root].add(boxes_[absorbed]);
+            around_[root].is_known = false;
+        }
         next_[last_[root]] = absorbed;
         last_[root] = last_[absorbed];
         return root;
@@ -229,6 +321,10 @@ class Absorber {
     const RunImage& parts_;
     const std::vector<u32>& first_part_;  // per stripe
     DisjointSets& sets_;
+    const ReducedImage* picture_;  // null if pieces are compared by their own colours alone
+    i64 min_size_ = 0;
+    std::vector<Box> boxes_;            // per piece of a picture
+    std::vector<Around> around_;        // per piece of a picture
     std::vector<Stats> stats_;          // per piece, at the place of its smallest part
     std::vector<u32> next_, last_;      // per part: the next of its piece; per piece: the last
     std::vector<char> is_small_;        // per part

@@ -3,10 +3,13 @@
 // 1. Pieces of colour clusters (pieces.hpp), the small ones absorbed by a neighbour (absorb.hpp).
 // 2. Texture and edges (contrast.hpp).
 // 3. The graph of adjacent regions (region_graph.hpp): the order of its merges is the hierarchy.
-// 4. The last 200 regions of a picture in colour or grey merge by a learned cost (learned_graph.hpp).
+// 4. The last 200 regions of a picture in colour or grey, or more if their borders are clear, merge by a
+//    learned cost (learned_graph.hpp).
 //
 // In a volume, texture and edges are measured within a slice; regions also touch across slices.
 #pragma once
+
+#include <optional>
 
 #include "kernel/image/absorb.hpp"
 #include "kernel/image/learned_graph.hpp"
@@ -29,30 +32,32 @@ class Hierarchy {
         : shape_(shape) {
         const Stripes stripes = Stripes::for_threads(shape, n_threads);
         Pieces pieces = connected_pieces(clusters, stripes);
-        Regions regions = Absorber(colours, stripes, pieces).run(min_size);
+        std::optional<ReducedImage> picture;
+        if (learned.table && shape.depth == 1 && std::min(shape.height, shape.width) >= kLeastSide)
+            picture.emplace(learned.lab, pieces.parts, n_threads);
+        Regions regions = picture ? Absorber(learned.lab, stripes, pieces, &*picture).run(min_size)
+                                  : Absorber(colours, stripes, pieces).run(min_size);
         sizes_ = std::move(regions.sizes);
         regions_ = std::move(pieces.parts);
         stripes.each([&](int, const Range& rows) { regions_.renumber(rows, regions.of_part); });
         Contrast contrast = measure_contrast(colours, regions_, n_threads);
         RegionGraph graph = make_graph(colours, contrast, stripes, weight);
         const size_t separate = graph.count_separate();
-        is_learned_ = learned.table && shape.depth == 1 &&
-                      std::min(shape.height, shape.width) >= kLeastSide &&
-                      sizes_.size() >= separate + kLeastRegions - 1;
+        is_learned_ = picture && sizes_.size() >= separate + kLeastRegions - 1;
         if (!is_learned_) {
             unit_ = 854 * std::pow(graph.spread() / 15, 0.7);
             merges_ = graph.run(limit * unit_);
             return;
         }
-        merges_ = graph.run(std::numeric_limits<double>::infinity(), separate + kLearnedRegions - 1);
+        merges_ = graph.run(kClearCost, separate + kLearnedRegions - 1, separate + kMostLearned - 1);
         if (learned.lab == colours) {
-            merge_learned(contrast, graph, limit, learned, n_threads);
+            merge_learned(*picture, contrast, graph, limit, learned, n_threads);
             return;
         }
         contrast = measure_contrast(learned.lab, regions_, n_threads);
         RegionGraph in_lab = make_graph(learned.lab, contrast, stripes, kLabWeight);
         in_lab.repeat(merges_);
-        merge_learned(contrast, in_lab, limit, learned, n_threads);
+        merge_learned(*picture, contrast, in_lab, limit, learned, n_threads);
     }
 
     i64 n_pixels() const { return shape_.size(); }
@@ -77,6 +82,10 @@ class Hierarchy {
 
   private:
     static constexpr size_t kLearnedRegions = 200, kLeastRegions = 3;
+    // Borders of this cost are clear. An image of many clear borders begins the learned stage with more
+    // regions, up to a number that bounds its time.
+    static constexpr double kClearCost = 350;
+    static constexpr size_t kMostLearned = 600;
     static constexpr i64 kLeastSide = 64;        // of an image, in pixels
     static constexpr double kDefaultCost = 0.3;  // the learned cost at the default cut
     static constexpr std::array<double, 3> kLabWeight{0.5, 1, 1};
@@ -88,13 +97,13 @@ class Hierarchy {
 
     // Merges the regions that are left by their learned cost. Costs become logarithms on one scale: those of
     // the merges before keep their ratios and lie below the first learned one.
-    void merge_learned(const Contrast& contrast, const RegionGraph& graph, double limit,
-                       const Learned& learned, int n_threads) {
+    void merge_learned(const ReducedImage& picture, const Contrast& contrast, const RegionGraph& graph,
+                       double limit, const Learned& learned, int n_threads) {
         u32 count;
         const std::vector<u32> of_piece = number_regions(0, count);
         std::vector<u32> first_piece(count, kNoRegion);
         for (u32 k = static_cast<u32>(of_piece.size()); k-- > 0;) first_piece[of_piece[k]] = k;
-        LearnedGraph last(learned.lab, regions_, of_piece, count, contrast, graph, *learned.table, n_threads,
+        LearnedGraph last(picture, regions_, of_piece, count, contrast, graph, *learned.table, n_threads,
                           learned.trace);
         if (learned.trace) trace_regions(of_piece, learned.trace->region_of_pixels);
         double highest = 0;

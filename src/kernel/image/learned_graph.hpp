@@ -24,15 +24,15 @@ struct MergeTrace {
 class LearnedGraph {
   public:
     // IN of_piece: the region of each piece, below `count`; the graph holds their statistics in Lab.
-    LearnedGraph(const float* lab, const RunImage& pieces, const std::vector<u32>& of_piece, u32 count,
-                 const Contrast& contrast, const RegionGraph& graph, const MergeTable& table, int n_threads,
-                 MergeTrace* trace)
+    LearnedGraph(const ReducedImage& picture, const RunImage& pieces, const std::vector<u32>& of_piece,
+                 u32 count, const Contrast& contrast, const RegionGraph& graph, const MergeTable& table,
+                 int n_threads, MergeTrace* trace)
         : table_(table),
           trace_(trace),
           weight_(graph.weight()),
           edges_of_(count),
           edge_to_(count, kNoRegion) {
-        LearnedMeasurement measured(lab, pieces, of_piece, count, contrast, n_threads);
+        LearnedMeasurement measured(picture, pieces, of_piece, count, contrast, n_threads);
         regions_ = std::move(measured.regions);
         graph.each_region([&](u32 piece, const Region& stats) { regions_[of_piece[piece]].stats = stats; });
         graph.each_edge([&](u32 a, u32 b, double length, double strength) {

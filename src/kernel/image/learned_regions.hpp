@@ -70,14 +70,10 @@ struct LearnedBorder {
 // Measures regions, each a set of pieces, from the graph that merged them.
 class LearnedMeasurement {
   public:
-    // IN lab (N, 3), of_piece: the region of each piece, below `count`.
-    LearnedMeasurement(const float* lab, const RunImage& pieces, const std::vector<u32>& of_piece, u32 count,
-                       const Contrast& contrast, int n_threads)
-        : pieces_(pieces),
-          of_piece_(of_piece),
-          contrast_(contrast),
-          image_(lab, pieces, n_threads),
-          regions(count) {
+    // IN the picture in Lab, of_piece: the region of each piece, below `count`.
+    LearnedMeasurement(const ReducedImage& picture, const RunImage& pieces, const std::vector<u32>& of_piece,
+                       u32 count, const Contrast& contrast, int n_threads)
+        : pieces_(pieces), of_piece_(of_piece), contrast_(contrast), image_(picture), regions(count) {
         measure_shapes();
         collect_touches(Stripes::for_threads(pieces.shape(), n_threads));
         mark_borders();
@@ -232,7 +228,7 @@ class LearnedMeasurement {
     const RunImage& pieces_;
     const std::vector<u32>& of_piece_;
     const Contrast& contrast_;
-    const ReducedImage image_;
+    const ReducedImage& image_;
     std::vector<Array<Touch>> touches_;  // per stripe
     Array<u32> slots_;                   // per reduced pixel: its place in steps_
     Array<BorderSteps> steps_;           // of the reduced pixels at a border

@@ -125,8 +125,9 @@ class RegionGraph {
         return count;
     }
 
-    // Merges until the cheapest border costs more than `limit`, or until `count` regions are left.
-    std::vector<Merge> run(double limit, size_t count = 0) {
+    // Merges until the cheapest border costs more than `limit` and no more than `most` regions are left, or
+    // until `count` regions are left.
+    std::vector<Merge> run(double limit, size_t count = 0, size_t most = SIZE_MAX) {
         for (u32 e = 0; e < edges_.size(); ++e) push(e);
         std::vector<Merge> merges;
         while (!queue_.empty() && regions_.size() - merges.size() > count) {
@@ -134,7 +135,7 @@ class RegionGraph {
             queue_.pop();
             const Edge& edge = edges_[candidate.edge];
             if (edge.a == kNoRegion || candidate.version != edge.version) continue;
-            if (candidate.cost > limit) break;
+            if (candidate.cost > limit && regions_.size() - merges.size() <= most) break;
             merges.push_back({edge.a, edge.b, candidate.cost});
             merge(edge.a, edge.b);
         }
