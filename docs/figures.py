@@ -247,7 +247,7 @@ def quality() -> None:
     images.set_title("segmentation", loc="left", fontsize=12, weight="bold")
     tracked = [
         (name.split(", ")[0], float(rate.replace(",", "")), float(overlap))
-        for name, overlap, _, _, rate, _ in table("tracking.md", "tracker")
+        for name, overlap, *_, rate in table("tracking.md", "tracker")
     ]
     scatter(films, tracked, below=("back-projection and CamShift",))
     films.set(xlabel="updates a second", ylabel="mean overlap, 12 films")

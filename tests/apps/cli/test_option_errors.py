@@ -97,3 +97,11 @@ def test_one_wrong_value_of_a_csv_is_an_error(tmp_path):
     )
     code, _, stderr = run("cluster", tmp_path / "t.csv", "-b", 1, "--columns", "y")
     assert code == 0
+
+
+def test_grid_build_names_the_column_of_a_period_that_is_too_short(tmp_path):
+    (tmp_path / "a.csv").write_text("x,lon\n1,2\n3,4\n")
+    options = ("-b", "1,400", "--periodic", "-,360", "-o", tmp_path / "a.grid")
+    code, _, stderr = run("grid", "build", tmp_path / "a.csv", *options)
+    assert code == 1
+    assert stderr.startswith("error: column 'lon' has a period of 360, ")
