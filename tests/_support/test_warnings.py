@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from meanshiftpp._support.warnings import warn_user
+from meanshiftpp._support.warnings import shown_by, warn_user
 
 
 def test_warning_points_to_the_first_line_outside_the_package():
@@ -32,3 +32,14 @@ def test_warning_object_keeps_its_class_and_attributes():
         warn_user(warning)
     assert caught[0].message is warning
     assert caught[0].category is ConvergenceWarning
+
+
+def test_only_warnings_for_users_are_shown():
+    class LibraryDeprecation(UserWarning, DeprecationWarning):
+        """A deprecation that Python does not hide by default, as pyparsing's."""
+
+    shown = []
+    with shown_by(lambda message: shown.append(str(message)) is None):
+        warnings.warn(LibraryDeprecation("use another name"), stacklevel=1)
+        warnings.warn("look here", stacklevel=1)
+    assert shown == ["look here"]

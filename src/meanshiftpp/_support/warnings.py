@@ -24,7 +24,11 @@ def warn_user(warning: Warning) -> None:
 
 @contextmanager
 def shown_by(show: Callable[[Warning | str], bool]) -> Iterator[None]:
-    """Pass every warning to `show`; Python prints those for which it returns False."""
+    """Pass every warning to `show`; Python prints those for which it returns False.
+
+    Deprecations are for developers, and `python -W` shows them. Python hides them by default, but
+    not those of libraries whose class is also a `UserWarning`, as pyparsing's is.
+    """
     with warnings.catch_warnings():  # restores the hook and the filters
         if not sys.warnoptions:  # python -W takes precedence
             warnings.simplefilter("always", UserWarning)
@@ -38,6 +42,8 @@ def shown_by(show: Callable[[Warning | str], bool]) -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
+            if issubclass(category, DeprecationWarning) and not sys.warnoptions:
+                return
             if not show(message):
                 print_warning(message, category, filename, lineno, file, line)
 
