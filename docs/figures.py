@@ -242,12 +242,12 @@ def quality() -> None:
         (SHORT.get(name, name), 1 / seconds(time), float(ari))
         for name, ari, *_, time in table("images.md", "method")
     ]
-    scatter(images, pictures)
+    scatter(images, pictures, below=("`segment`, hand-made cost alone",))
     images.set(xlabel="photographs a second", ylabel="adjusted Rand index, BSDS500")
     images.set_title("segmentation", loc="left", fontsize=12, weight="bold")
     tracked = [
         (name.split(", ")[0], float(rate.replace(",", "")), float(overlap))
-        for name, overlap, _, _, rate, _ in table("tracking.md", "tracker")
+        for name, overlap, *_, rate in table("tracking.md", "tracker")
     ]
     scatter(films, tracked, below=("back-projection and CamShift",))
     films.set(xlabel="updates a second", ylabel="mean overlap, 12 films")
