@@ -37,15 +37,12 @@ class Absorber {
           picture_(picture) {
         sum_parts(colours);
         chain_parts();
-        if (picture) {
-            find_boxes();
-            around_.resize(sets_.size());
-        }
     }
 
     Regions run(i64 min_size) {
         min_size_ = min_size;
         list_touching(min_size);
+        if (picture_) find_boxes();
         std::vector<std::vector<u32>> of_size(static_cast<size_t>(std::max<i64>(min_size, 1)));
         for (u32 piece = 0; piece < sets_.size(); ++piece)
             if (sets_.find(piece) == piece && stats_[piece].size < min_size)
@@ -129,18 +126,20 @@ class Absorber {
         }
     }
 
+    // Finds the boxes of small pieces.
     void find_boxes() {
         boxes_.resize(sets_.size());
+        around_.resize(sets_.size());
         stripes_.each([&](int, const Range& rows) {
             for (i64 row = rows.begin; row < rows.end; ++row)
                 for (const Run* run = parts_.row(row); run->begin < stripes_.shape().width; ++run)
-                    if (run->region != kNoRegion) {
+                    if (run->region != kNoRegion && is_small_[run->region]) {
                         const u32 y = static_cast<u32>(row);
                         boxes_[run->region].add({run[0].begin, y, run[1].begin, y + 1});
                     }
         });
         for (u32 part = 0; part < sets_.size(); ++part)
-            if (sets_.find(part) != part) boxes_[sets_.find(part)].add(boxes_[part]);
+            if (is_small_[part] && sets_.find(part) != part) boxes_[sets_.find(part)].add(boxes_[part]);
     }
 
     // Chains the parts of each piece.
@@ -323,7 +322,7 @@ class Absorber {
     DisjointSets& sets_;
     const ReducedImage* picture_;  // null if pieces are compared by their own colours alone
     i64 min_size_ = 0;
-    std::vector<Box> boxes_;            // per piece of a picture
+    std::vector<Box> boxes_;            // per small piece of a picture
     std::vector<Around> around_;        // per piece of a picture
     std::vector<Stats> stats_;          // per piece, at the place of its smallest part
     std::vector<u32> next_, last_;      // per part: the next of its piece; per piece: the last
