@@ -151,3 +151,10 @@ def test_weights_too_small_to_be_divided_raise():
     scaled = Grid.from_points([[0.0], [5.0]], 1.0, sample_weight=np.array([0.1, 0.7]) * 2.0**-980)
     plain = Grid.from_points([[0.0], [5.0]], 1.0, sample_weight=[0.1, 0.7])
     assert np.array_equal(scaled.counts, plain.counts)
+
+
+def test_sum_adds_grids():
+    parts = [Grid.from_points([[x]], 1.0) for x in (0.5, 1.5, 0.5)]
+    assert sum(parts) == parts[0] + parts[1] + parts[2]
+    with pytest.raises(TypeError):
+        sum(parts, 1)

@@ -298,9 +298,9 @@ def test_periods_of_a_grid_are_kept(points):
 
 
 def test_automatic_bandwidth_fits_into_the_period():
-    model = GridDensity(resolution=1, periodic=[1.0]).fit([[0.0], [0.9]])
-    assert model.bandwidth_ == pytest.approx(1)
-    assert np.exp(model.score_samples([[0.3], [17.4]])) == pytest.approx(1)
+    model = GridDensity(resolution=1, periodic=[0.5]).fit([[0.0], [0.0]])
+    assert model.bandwidth_ == pytest.approx(0.5)
+    assert np.exp(model.score_samples([[0.3], [17.4]])) == pytest.approx(2)
 
 
 # -- samples --------------------------------------------------------------------------------------

@@ -70,3 +70,23 @@ def test_constant_feature_is_in_one_cell():
     model = GridDensity().fit(X)
     assert model.bandwidth_[1:].tolist() == [7.0, 1.0]
     assert len(np.unique(model.grid_.cells[:, 1:], axis=0)) == 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_bandwidth_does_not_depend_on_where_a_period_begins(weighted):
+    rng = np.random.default_rng(0)
+    hours = rng.normal(0, 1, (5000, 1))
+    weight = rng.integers(1, 4, 5000) if weighted else None
+    midnight, noon = (
+        GridDensity(periodic=[24]).fit((hours + offset) % 24, sample_weight=weight)
+        for offset in (0, 12)
+    )
+    assert midnight.bandwidth_ == pytest.approx(noon.bandwidth_, rel=0.02)
+    at_peak = [np.exp(m.score_samples([[x]]))[0] for m, x in ((midnight, 0.0), (noon, 12.0))]
+    assert at_peak == pytest.approx([1 / np.sqrt(2 * np.pi)] * 2, rel=0.1)
+
+
+def test_points_far_from_zero_are_reported():
+    rng = np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="feature 0 counts as constant.*subtract an offset"):
+        GridDensity().fit(rng.normal(1e14, 1, (500, 1)))

@@ -60,3 +60,9 @@ def test_errors_about_weights_carry_parameter_row_and_value(weight, row, got):
         MeanShiftPP(1.0).fit(np.zeros((3, 1)), sample_weight=weight)
     assert (raised.value.parameter, raised.value.row) == ("sample_weight", row)
     assert raised.value.got == got
+
+
+def test_a_column_of_dates_is_named():
+    days = pd.date_range("2026-01-01", periods=4)
+    with pytest.raises(InvalidInputError, match=r"^X\[0, 'day'\] is .*, not a number;"):
+        MeanShiftPP(1.0).fit(pd.DataFrame({"height": range(4), "day": days}))

@@ -9,6 +9,7 @@ from tests.images.scenes import SPACES, assert_connected, assert_ordered, same_p
 
 import meanshiftpp
 from meanshiftpp import palette, quantize, segment
+from meanshiftpp.errors import InvalidInputError
 
 
 def test_the_names_are_public():
@@ -271,3 +272,9 @@ def test_regions_of_equal_size_are_numbered_in_reading_order():
     for same in (image, image[:, ::-1]):
         for n in (1, 2, 8):
             assert np.array_equal(segment(same, n_threads=n), expected)
+
+
+def test_detail_and_a_number_of_regions_exclude_each_other():
+    image = np.zeros((20, 20, 3), np.uint8)
+    with pytest.raises(InvalidInputError, match="detail must be 1 with a number of regions, got 3"):
+        segment(image, regions=5, detail=3)

@@ -411,6 +411,10 @@ class Grid:
         whole = all(grid.whole for grid in (self, other) if len(grid) or grid.whole)
         return self.with_rows(merge_rows(parts), unit, whole)
 
+    def __radd__(self, other: object) -> Grid:
+        """Let ``sum`` begin with its 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def coarsen(self, k: int, *, n_threads: int | None = None) -> Grid:
         """Return the grid of bandwidth ``k * bandwidth``, made without the data.
 

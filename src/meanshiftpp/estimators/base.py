@@ -163,8 +163,11 @@ def _check_columns_are_numbers(X: Any) -> None:
     """Raise InvalidInputError for the first value of a data frame that is not a number."""
     for j, name in enumerate(_column_names(X)):
         column = np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[name])
-        for row, value in enumerate(column.tolist() if column.dtype.kind in "OUS" else ()):
+        is_time = column.dtype.kind in "mM"
+        for row, value in enumerate(column.tolist() if column.dtype.kind in "OUSmM" else ()):
             try:
+                if is_time:
+                    raise TypeError
                 np.asarray(value, np.float64)
             except (TypeError, ValueError):
                 raise InvalidInputError(

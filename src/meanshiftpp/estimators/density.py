@@ -34,6 +34,7 @@ from meanshiftpp._support.devices import device_of, module_of
 from meanshiftpp.backends import backend_of
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.scale import (
+    check_spread,
     normal_reference,
     normal_root,
     outlier_limits,
@@ -335,13 +336,14 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
     def _window(self, X: NDArray[Any], weight: Weights | None) -> NDArray[np.float64]:
         if self.bandwidth is not None:
             return as_bandwidth(self.bandwidth, X.shape[1])
-        h = density_bandwidth(X, weight, resolution=self.resolution, smoothness=self.smoothness)
         periods = np.array(as_periods(self.periodic, X.shape[1]))
+        near = _unwrapped(X, weight, periods)
+        h = density_bandwidth(near, weight, resolution=self.resolution, smoothness=self.smoothness)
         return np.where(periods > 0, np.minimum(h, periods), h)
 
     def _empty(self, window: NDArray[np.float64]) -> Grid:
         """Return the empty grid whose cells make up windows of this width."""
-        cells = 2 * _resolution_for(self.resolution, len(window)) + 1
+        cells = window_width(_resolution_for(self.resolution, len(window)))
         return Grid.of_cells(*divide_periods(window / cells, self.periodic, cells, 1))
 
     def _binned(self, X: NDArray[Any], empty: Grid, weight: Weights | None) -> Grid:
@@ -353,6 +355,23 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         self.resolution_ = _resolution_for(self.resolution, grid.n_features)
         self.bandwidth_ = grid.bandwidth * window_width(self.resolution_)
         return self
+
+
+def _unwrapped(
+    X: NDArray[Any], weight: Weights | None, periods: NDArray[np.float64]
+) -> NDArray[Any]:
+    """Move points by whole periods to within half a period of their circular mean.
+
+    Their spread then does not depend on where a feature with a period begins.
+    """
+    if not periods.any():
+        return X
+    near, weights = X.astype(np.float64), weight.values if weight else None
+    for j in np.flatnonzero(periods).tolist():
+        turns = near[:, j] / periods[j]
+        mean = module_of(X).average(np.exp(2j * np.pi * turns), weights=weights)
+        near[:, j] -= periods[j] * np.rint(turns - np.angle(mean) / (2 * np.pi))
+    return near
 
 
 def density_bandwidth(
@@ -412,8 +431,10 @@ def density_bandwidth(
     points, weight = _weighted(as_points(X), sample_weight)
     values = weight.values if weight else None
     scale = scale_of_points(points, values, outlier_limits(points, values))
+    if np.isfinite(scale.mean).all():  # binning reports the location of NaN or infinity
+        check_spread(scale, points)
     d, n = points.shape[1], max(scale.total, 1.0)
-    finer = (2 * _resolution_for(resolution, d) + 1) ** (2 / (2 + d))
+    finer = window_width(_resolution_for(resolution, d)) ** (2 / (2 + d))
     factor = normal_reference(d, 1) * finer * n ** (-1 / (2 * smoothness + d))
     at_most = normal_root(576 / (d + 2), d, n, 4 + d)
     return scale.bandwidth(min(factor, at_most))

@@ -268,6 +268,10 @@ class Hierarchy:
         n_threads = thread_count(self._n_threads)
         if regions is None:
             wanted = self.n_regions(detail)
+        elif detail != 1:
+            raise InvalidInputError.for_parameter(
+                "detail", "1 with a number of regions", detail, "leave out one of the two"
+            )
         else:
             wanted = min(as_whole(regions, "regions", 1), len(self._colours))
         labels = self._tree.cut(self._colours, wanted, smallest, n_threads)

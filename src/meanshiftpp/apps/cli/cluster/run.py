@@ -248,6 +248,7 @@ class Clustering:
             clusters=len(modes),
             sizes=[_plain(weight) for weight in modes.weights.tolist()],
             centers=profile.centers.tolist(),
+            means=profile.means.tolist(),
             shares=profile.shares.tolist(),
             spreads=profile.spreads.tolist(),
             noise=_plain(total - in_clusters),

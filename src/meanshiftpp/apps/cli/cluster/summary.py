@@ -31,7 +31,8 @@ class Summary:
     converged: bool
     clusters: int
     sizes: list[float]  # weights of the clusters: whole numbers, unless weights are real
-    centers: list[list[float]]
+    centers: list[list[float]]  # the densest places
+    means: list[list[float]]
     shares: list[float]  # of all points or their weight, including noise
     spreads: list[list[float]]  # standard deviations, estimated from the grid for a stream
     noise: float
@@ -119,11 +120,11 @@ def _cluster_rows(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def _values(summary: Summary, k: int) -> str:
-    """Return the centre and the standard deviation of the first columns."""
+    """Return the mean and the standard deviation of the first columns."""
     values: Sequence[tuple[str, float, float]] = [
-        *zip(summary.columns, summary.centers[k], summary.spreads[k], strict=True)
+        *zip(summary.columns, summary.means[k], summary.spreads[k], strict=True)
     ]
-    texts = [f"{name} {_format_value(center, spread)}" for name, center, spread in values]
+    texts = [f"{name} {_format_value(mean, spread)}" for name, mean, spread in values]
     rest = len(texts) - FEATURES_SHOWN
     return ", ".join(texts[:FEATURES_SHOWN]) + (f" and {rest} more columns" if rest > 0 else "")
 
@@ -132,9 +133,9 @@ def _format_size(size: float) -> str:
     return f"{size:,}" if isinstance(size, int) else f"{size:,.6g}"
 
 
-def _format_value(center: float, spread: float) -> str:
-    """Return a centre and its spread, both to the second digit of the spread."""
-    if not 1e-12 * abs(center) < spread < math.inf:
-        return f"{center:.6g}\u00a0±\u00a0{spread:.2g}"
+def _format_value(mean: float, spread: float) -> str:
+    """Return a mean and its spread, both to the second digit of the spread."""
+    if not 1e-12 * abs(mean) < spread < math.inf:
+        return f"{mean:.6g}\u00a0±\u00a0{spread:.2g}"
     digits = min(max(1 - math.floor(math.log10(spread)), 0), 12)
-    return f"{center:.{digits}f}\u00a0±\u00a0{spread:.{digits}f}"
+    return f"{mean:.{digits}f}\u00a0±\u00a0{spread:.{digits}f}"
