@@ -133,8 +133,9 @@ def test_coarsening_does_not_depend_on_threads(d):
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "2", 2**31])
 def test_bad_factors_of_coarsen_raise(k):
-    with pytest.raises(InvalidInputError, match="coarsen"):
+    with pytest.raises(InvalidInputError, match="whole number from 1 to") as raised:
         Grid.from_points([[1.0]], 1.0).coarsen(k)
+    assert (raised.value.parameter, raised.value.got) == ("k", k)
 
 
 def test_coarsening_to_an_infinite_bandwidth_raises():

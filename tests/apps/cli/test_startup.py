@@ -54,6 +54,14 @@ def test_clustering_a_table_imports_numpy_and_pyarrow_only(tmp_path, output):
         assert "pyarrow.parquet" not in loaded
 
 
+def test_clustering_a_table_imports_no_masked_arrays(tmp_path):
+    code = "import sys, numpy; sys.exit('numpy.ma' in sys.modules)"
+    if subprocess.run([sys.executable, "-c", code], check=False).returncode:
+        pytest.skip("this version of NumPy imports numpy.ma itself")
+    (tmp_path / "tiny.csv").write_text(TABLE)
+    assert "numpy.ma" not in modules_of(tmp_path, "cluster", "tiny.csv", "-b", "1")
+
+
 def test_a_stream_of_parquet_imports_no_pandas(tmp_path):
     (tmp_path / "tiny.csv").write_text(TABLE)
     modules_of(tmp_path, "cluster", "tiny.csv", "-b", "1", "-o", "tiny.parquet")

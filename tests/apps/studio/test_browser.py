@@ -1,5 +1,6 @@
 """The page in a real Chromium with a real server, operated by mouse and keyboard."""
 
+import csv
 import io
 import re
 
@@ -221,9 +222,8 @@ def test_a_clip_from_drop_to_export(page, clip, tmp_path):
     tracker.init(frames[0], window, [0])
     rows.append((True, tracker.window))
     rows += [tracker.update(frame) for frame in frames[1:]]
-    lines = download(page, "#video [data-export=csv]").decode().splitlines()[1:]
-    exported = [line.split(",") for line in lines]
-    assert [[int(cell) for cell in row[1:6]] for row in exported] == [
+    exported = csv.DictReader(download(page, "#video [data-export=csv]").decode().splitlines())
+    assert [[int(row[name]) for name in ("x", "y", "w", "h", "ok")] for row in exported] == [
         [*box, int(ok)] for ok, box in rows
     ]
     assert run_python(page, "video", clip.parent)["results"] == rows[1:]
