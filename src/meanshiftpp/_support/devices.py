@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -42,7 +43,8 @@ def as_array(values: Any) -> Any:
 
 def check_unmasked(values: object) -> None:
     """Raise if values of a masked array are masked; NumPy would ignore the mask silently."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    ma = sys.modules.get("numpy.ma")  # slow to import, and there are no masked arrays without it
+    if ma is not None and isinstance(values, ma.MaskedArray) and ma.is_masked(values):
         raise InvalidInputError(
             f"an array must not have masked values, got {int(values.mask.sum()):,} of "
             f"{values.size:,}; remove the rows with X[~numpy.ma.getmaskarray(X).any(axis=1)], "

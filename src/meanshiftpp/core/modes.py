@@ -71,11 +71,9 @@ class Modes:
 
         On a feature with a period they are between 0 and the period.
         """
-        positions, h = self._wrapped(self.cells + self.fractions), self.grid.bandwidth
+        centers, h = self._wrapped(self.cells + self.fractions), self.grid.bandwidth
         same = len(set(h.tolist())) == 1  # a scalar need not be copied to a GPU
-        centers: NDArray[np.float64] = positions * (
-            h[0] if same else module_of(positions).asarray(h)
-        )
+        centers *= float(h[0]) if same else module_of(centers).asarray(h)
         return centers
 
     @property

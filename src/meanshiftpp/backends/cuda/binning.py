@@ -32,6 +32,7 @@ from meanshiftpp.backends.protocol import Binned, Counts, Floats, Labels, Points
 
 _CACHED_ROWS = 1 << 17  # tables up to this size gain from sums in shared memory
 _FEW_OUTSIDE = 1 << 12  # points outside the box that the host bins: faster than the launches
+_REPORT_WORDS = 2 + LIST_BLOCKS  # struct Report, then count_rows
 _MAX_ID = 2**31 - 1  # a row of a table is an int32 id
 _WITH_TABLE = ("dense", "hash", "sorted")  # in the order of the enum in binning.cu
 _STRATEGIES = ("auto", *_WITH_TABLE, "wide")
@@ -142,8 +143,8 @@ def _fill(
     n, d = points.shape
     rows = _rows_for(points, ids, box, strategy)
     hashed = strategy == "hash"
-    sums = cp.zeros((rows.number, d + 1), cp.uint64)
-    report = cp.zeros(2 + LIST_BLOCKS, cp.uint64)  # struct Report, then count_rows
+    zeros = cp.zeros(rows.number * (d + 1) + _REPORT_WORDS, cp.uint64)  # one launch for both
+    sums, report = zeros[:-_REPORT_WORDS].reshape(-1, d + 1), zeros[-_REPORT_WORDS:]
     outside = cp.empty(max(4096, n // 16), cp.int64)
     common = (*points_args(points), box.numbers)
     rest = (NULL if rows.ids is None else rows.ids, outside, np.int64(len(outside)), report)

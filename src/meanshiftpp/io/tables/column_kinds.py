@@ -61,7 +61,7 @@ class _Evidence:
             self._differ = self._differ and _all_whole_and_different(part)
         if self._differ:
             self._seen = [np.concatenate([*self._seen, values])]
-            self._differ = len(np.unique(self._seen[0])) == len(self._seen[0])
+            self._differ = _all_different(self._seen[0])
 
     @property
     def is_certain(self) -> bool:
@@ -85,7 +85,12 @@ class _Evidence:
 
 def _all_whole_and_different(values: NDArray[Any]) -> bool:
     whole = values.dtype.kind in "iu" or bool((values == np.rint(values)).all())
-    return whole and len(np.unique(values)) == len(values)
+    return whole and _all_different(values)
+
+
+def _all_different(values: NDArray[Any]) -> bool:
+    ordered = np.sort(values)  # np.unique would import numpy.ma, a part of the start of a command
+    return bool((ordered[1:] != ordered[:-1]).all())
 
 
 def kind_of(values: NDArray[Any]) -> Kind | None:
