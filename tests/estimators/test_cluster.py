@@ -292,6 +292,21 @@ def test_bandwidth_without_joining_is_that_of_select_bandwidth(blobs):
 
 
 @pytest.mark.parametrize("join", [True, False])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_automatic_clusters_do_not_depend_on_where_a_period_begins(seed, join):
+    rng = np.random.default_rng(seed)
+    hours = np.concatenate([rng.normal(center, 1.0, 250) for center in (3, 12, 22)])
+    place = np.concatenate([rng.normal(center, 1.0, 250) for center in (0, 3, 6)])
+    models = [
+        MeanShiftPP(periodic=[24, None], join=join).fit(np.c_[(hours + start) % 24, place])
+        for start in (0, 6, 12)
+    ]
+    assert [(model.cluster_weights_ > 100).sum() for model in models] == [3, 3, 3]
+    for model in models[1:]:
+        assert model.bandwidth_ == pytest.approx(models[0].bandwidth_)
+
+
+@pytest.mark.parametrize("join", [True, False])
 def test_automatic_bandwidth_is_at_most_a_third_of_the_period(join):
     X = np.random.default_rng(0).normal(20, 30, 400).cumsum()[:, None]
     model = MeanShiftPP(periodic=360, join=join).fit(X)

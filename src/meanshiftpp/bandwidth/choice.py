@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meanshiftpp._kernel import OFFSET_BITS
-from meanshiftpp._support.checks import Weights, as_points, as_weights
+from meanshiftpp._support.checks import Periodic, Weights, as_points, as_weights
 from meanshiftpp._support.devices import to_host
 from meanshiftpp.bandwidth.agreement import (
     MAX_IN_SMALL,
@@ -38,6 +38,7 @@ from meanshiftpp.bandwidth.multiples import (
 from meanshiftpp.bandwidth.sweep import FALLBACK, compute_sweep
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.periods import unwrapped
 from meanshiftpp.core.recipe import Search
 from meanshiftpp.core.scale import (
     SAMPLE_SIZE,
@@ -55,7 +56,7 @@ from meanshiftpp.errors import InvalidInputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["bandwidth_from_sample", "select_bandwidth"]
+__all__ = ["bandwidth_from_sample", "bandwidth_of_points", "select_bandwidth"]
 
 # In references for the gradient. Above 0.65, bumps merge. Below 0.45, noise has modes too, so the
 # clusters must be several times better separated.
@@ -138,11 +139,22 @@ def select_bandwidth(
     return _METHODS[method](_GridData(X, scale_of_grid(X), n_threads))
 
 
+def bandwidth_of_points(
+    points: NDArray[np.generic],
+    sample_weight: Weights | None,
+    periodic: Periodic,
+    n_threads: int | None,
+) -> NDArray[np.float64]:
+    """Choose a bandwidth as `select_bandwidth` does, for points with periods."""
+    return _auto(_sample(points, sample_weight, True, n_threads, periodic))
+
+
 def bandwidth_from_sample(
     rows: NDArray[np.generic],
     total: float,
     *,
     sample_weight: NDArray[np.floating] | None = None,
+    periodic: Periodic = None,
     n_threads: int | None = None,
 ) -> NDArray[np.float64]:
     """Choose a bandwidth as `select_bandwidth` does, from a sample of data of weight `total`.
@@ -152,7 +164,8 @@ def bandwidth_from_sample(
     rows, weight = sample_rows(rows, sample_weight, SAMPLE_SIZE)
     if not len(rows) or not np.isfinite(rows).all():
         return np.ones(rows.shape[1])
-    return _auto(_without_outliers(rows, weight, total, True, n_threads))
+    near = unwrapped(rows, weight, periodic)
+    return _auto(_without_outliers(near, weight, total, True, n_threads))
 
 
 # -- the data of a choice: `width` is a cell size in standard deviations -----------------------
@@ -238,6 +251,7 @@ def _sample(
     sample_weight: ArrayLike | None,
     per_feature: bool,
     n_threads: int | None,
+    periodic: Periodic = None,
 ) -> _SampleData:
     """Sample the rows of positive weight, on the host."""
     weight, total = None, float(len(points))
@@ -253,7 +267,8 @@ def _sample(
     rows, weight = to_host(rows), None if weight is None else to_host(weight)
     if not np.isfinite(rows).all():
         Grid.from_points(points, 1.0, n_threads=n_threads)  # raises with the location of the value
-    return _without_outliers(rows, weight, total, per_feature, n_threads)
+    near = unwrapped(rows, weight, periodic)
+    return _without_outliers(near, weight, total, per_feature, n_threads)
 
 
 def _without_outliers(

@@ -17,6 +17,7 @@ import numpy as np
 from meanshiftpp._support.checks import Periodic, Weights, as_periods, as_points, as_weights
 from meanshiftpp.bandwidth.choice import bandwidth_from_sample
 from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.periods import unwrapped
 from meanshiftpp.core.recipe import Recipe, Search
 from meanshiftpp.core.sample import Sample, observed_rows, sample_points
 from meanshiftpp.core.scale import gradient_reference, outlier_limits, scale_of_points
@@ -55,7 +56,11 @@ def complete_recipe(
         return recipe
     if not recipe.join:
         bandwidth = bandwidth_from_sample(
-            X, total, sample_weight=sample_weight, n_threads=n_threads
+            X,
+            total,
+            sample_weight=sample_weight,
+            periodic=recipe.periodic,
+            n_threads=n_threads,
         )
         return replace(recipe, bandwidth=within_periods(bandwidth, recipe.periodic))
     points = as_points(X)
@@ -68,7 +73,7 @@ def complete_recipe(
     )
     if n_clusters is not None:
         tree = tree.cut(n_clusters, n_threads=n_threads)
-    basins = Basins(tree.sample, _all_rows(total, weights), n_threads)
+    basins = Basins(tree.sample, _all_rows(total, weights), recipe.periodic, n_threads)
     return recipe_of_tree(recipe, tree, basins)
 
 
@@ -99,12 +104,19 @@ class Basins:
     first needed.
     """
 
-    def __init__(self, sample: Sample, n_rows: float, n_threads: int | None = None) -> None:
-        self._counts, self._n_threads = sample.counts, n_threads
-        limits = outlier_limits(sample.rows, sample.counts)
-        self._scale = scale_of_points(sample.rows, sample.counts, limits)
-        self._rows = np.clip(sample.rows, *limits)
-        d, total = sample.rows.shape[1], self._scale.total
+    def __init__(
+        self,
+        sample: Sample,
+        n_rows: float,
+        periodic: Periodic = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._counts, self._periodic, self._n_threads = sample.counts, periodic, n_threads
+        rows = unwrapped(sample.rows, sample.counts, periodic)
+        limits = outlier_limits(rows, sample.counts)
+        self._scale = scale_of_points(rows, sample.counts, limits)
+        self._rows = np.clip(rows, *limits)
+        d, total = rows.shape[1], self._scale.total
         self._reference = gradient_reference(d, total)
         self._finer = gradient_reference(d, max(n_rows, total)) / self._reference
         self._found: list[NDArray[np.int32]] = []
@@ -127,10 +139,12 @@ class Basins:
         return self._scale.bandwidth(candidate * self._reference * max(self._finer, STEP))
 
     def _search(self, candidate: float) -> NDArray[np.int32]:
-        rows, n_threads = self._rows, self._n_threads
-        h = self._scale.bandwidth(candidate * self._reference)
+        rows, periodic, n_threads = self._rows, self._periodic, self._n_threads
+        h = within_periods(self._scale.bandwidth(candidate * self._reference), periodic)
         weights = as_weights(self._counts, rows)
-        grid = Grid.from_points(rows, h, sample_weight=weights, n_threads=n_threads)
+        grid = Grid.from_points(
+            rows, h, sample_weight=weights, periodic=periodic, n_threads=n_threads
+        )
         modes = Search.checked(tol=TOL).modes(grid, n_threads=n_threads)
         return modes.label(rows, n_threads=n_threads)
 

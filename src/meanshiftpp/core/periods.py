@@ -1,13 +1,15 @@
-"""Periodic features: coarser cells in a period, and the copies of a center, one in every period."""
+"""Periodic features: coarser cells, copies of a center, and points without a jump at the period."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp._support.checks import as_periods
+from meanshiftpp._support.checks import Periodic, as_periods
+from meanshiftpp._support.devices import module_of
 from meanshiftpp.errors import InvalidInputError
 
 
@@ -19,6 +21,33 @@ def divide_cells(cells_per_period: NDArray[np.int64], k: int) -> NDArray[np.int6
             f"coarsen expects a factor that divides the cells in each period, {periods}, got {k}"
         )
     return cells_per_period // k
+
+
+def unwrapped(
+    points: NDArray[Any], weights: NDArray[Any] | None, periodic: Periodic
+) -> NDArray[Any]:
+    """Move points by whole periods to within half a period of their circular mean.
+
+    Their spread then does not depend on where a feature with a period begins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from meanshiftpp.core.periods import unwrapped
+    >>> unwrapped(np.array([[23.0], [1.0]]), None, 24).ravel().tolist()
+    [-1.0, 1.0]
+    """
+    periods = as_periods(periodic, points.shape[1])
+    if not any(periods):
+        return points
+    near = points.astype(np.float64)
+    for j, period in enumerate(periods):
+        if period and len(near):
+            with np.errstate(invalid="ignore"):  # binning reports the location of an infinite value
+                turns = near[:, j] / period
+                mean = module_of(near).average(np.exp(2j * np.pi * turns), weights=weights)
+                near[:, j] -= period * np.rint(turns - np.angle(mean) / (2 * np.pi))
+    return near
 
 
 def nearest_copies(

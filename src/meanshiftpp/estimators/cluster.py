@@ -19,7 +19,7 @@ from meanshiftpp._kernel import MAX_REACH
 from meanshiftpp._support.checks import Periodic, Weights, as_not_negative, as_whole, has_periods
 from meanshiftpp._support.devices import module_of, on_gpu, to_host
 from meanshiftpp._support.warnings import warn_user
-from meanshiftpp.bandwidth.choice import select_bandwidth
+from meanshiftpp.bandwidth.choice import bandwidth_of_points
 from meanshiftpp.bandwidth.significant import complete_recipe, within_periods
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.labels import number_by_size
@@ -431,7 +431,7 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
         """Return the recipe of the parameters, with a bandwidth for `X`."""
         recipe, n_threads = self._recipe(self.bandwidth), threads_of(self.n_jobs)
         if self.bandwidth is None and not recipe.join:
-            bandwidth = select_bandwidth(X, sample_weight=weight, n_threads=n_threads)
+            bandwidth = bandwidth_of_points(X, weight, self.periodic, n_threads)
             return replace(recipe, bandwidth=within_periods(bandwidth, self.periodic))
         total = weight.total if weight else len(X)
         return complete_recipe(recipe, X, total, weight, n_threads=n_threads)

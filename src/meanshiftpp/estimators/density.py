@@ -33,6 +33,7 @@ from meanshiftpp._support.checks import (
 from meanshiftpp._support.devices import device_of, module_of
 from meanshiftpp.backends import backend_of
 from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.periods import unwrapped
 from meanshiftpp.core.scale import (
     check_spread,
     normal_reference,
@@ -337,7 +338,7 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         if self.bandwidth is not None:
             return as_bandwidth(self.bandwidth, X.shape[1])
         periods = np.array(as_periods(self.periodic, X.shape[1]))
-        near = _unwrapped(X, weight, periods)
+        near = unwrapped(X, weight.values if weight else None, self.periodic)
         h = density_bandwidth(near, weight, resolution=self.resolution, smoothness=self.smoothness)
         return np.where(periods > 0, np.minimum(h, periods), h)
 
@@ -355,23 +356,6 @@ class GridDensity(DensityMixin, Estimator):  # type: ignore[misc]
         self.resolution_ = _resolution_for(self.resolution, grid.n_features)
         self.bandwidth_ = grid.bandwidth * window_width(self.resolution_)
         return self
-
-
-def _unwrapped(
-    X: NDArray[Any], weight: Weights | None, periods: NDArray[np.float64]
-) -> NDArray[Any]:
-    """Move points by whole periods to within half a period of their circular mean.
-
-    Their spread then does not depend on where a feature with a period begins.
-    """
-    if not periods.any():
-        return X
-    near, weights = X.astype(np.float64), weight.values if weight else None
-    for j in np.flatnonzero(periods).tolist():
-        turns = near[:, j] / periods[j]
-        mean = module_of(X).average(np.exp(2j * np.pi * turns), weights=weights)
-        near[:, j] -= periods[j] * np.rint(turns - np.angle(mean) / (2 * np.pi))
-    return near
 
 
 def density_bandwidth(

@@ -34,6 +34,7 @@ from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import backend_of
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.periods import unwrapped
 from meanshiftpp.core.sample import Sample, hash_rows, sample_grid, sample_points
 from meanshiftpp.core.scale import Scale, check_spread, outlier_limits, scale_of_points
 from meanshiftpp.core.tree.centers import dense_center
@@ -166,10 +167,11 @@ class Tree:
         """Grow the tree of a sample of points, which must be finite."""
         if not len(sample.rows):
             raise InvalidInputError("a tree needs at least one row of positive weight, got none")
-        limits = outlier_limits(sample.rows, sample.counts)
-        scale = scale_of_points(sample.rows, sample.counts, limits)
-        check_spread(scale, sample.rows)
-        period = np.array(as_periods(periodic, sample.rows.shape[1]))
+        rows = unwrapped(sample.rows, sample.counts, periodic)
+        limits = outlier_limits(rows, sample.counts)
+        scale = scale_of_points(rows, sample.counts, limits)
+        check_spread(scale, rows)
+        period = np.array(as_periods(periodic, rows.shape[1]))
         units = _units(scale)
         looks = np.unique([np.sign(units), units], axis=0)[::-1] if units.any() else [units + 1]
         return cls._planted(sample, limits, period, np.array(looks), strictness, n_threads)
