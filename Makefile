@@ -73,7 +73,6 @@ docs: $(VENV)/installed-docs  ## build docs/_build/html; warnings are errors
 WHEEL_PYTHONS ?= 3.11 3.12
 TEST_PYTHONS ?= 3.11 3.12 3.13
 UV := $(VENV)/bin/uv
-wheel wheel-test: export PATH := $(PATH)$(shell printf ':%s' ~/.pyenv/versions/*/bin)
 wheel: $(VENV)/installed-release  ## build an sdist and wheels in dist/, and test them; WHEEL_PYTHONS="3.11 3.12" TEST_PYTHONS=...
 	rm -rf dist build/wheels
 	$(PY) -m build --sdist

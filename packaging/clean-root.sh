@@ -3,10 +3,11 @@
 # result. Run by `make sdist-test` as root, on Debian with debootstrap.
 # Usage: clean-root.sh SDIST FOLDER
 set -euo pipefail
+[[ $# -eq 2 && -f $1 ]] || { echo "usage: clean-root.sh SDIST FOLDER; dist/ must have one sdist" >&2; exit 2; }
 sdist=$1 root=$2
 rm -rf "$root" && mkdir -p "$root"
 debootstrap --variant=minbase --include=python3-venv,python3-dev,g++,ca-certificates bookworm "$root"
-# The network of this machine: its name server, and the authorities that its registries are signed by.
+# The name server and the certificates of the host, so that pip works behind a proxy.
 cp /etc/resolv.conf "$root/etc/"
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 cp "$sdist" "$root/root/"

@@ -62,7 +62,8 @@ def test_errors_about_weights_carry_parameter_row_and_value(weight, row, got):
     assert raised.value.got == got
 
 
-def test_a_column_of_dates_is_named():
+@pytest.mark.parametrize("others", [{}, {"height": range(4)}], ids=["alone", "beside numbers"])
+def test_a_column_of_dates_is_named(others):
     days = pd.date_range("2026-01-01", periods=4)
     with pytest.raises(InvalidInputError, match=r"^X\[0, 'day'\] is .*, not a number;"):
-        MeanShiftPP(1.0).fit(pd.DataFrame({"height": range(4), "day": days}))
+        MeanShiftPP(1.0).fit(pd.DataFrame({**others, "day": days}))

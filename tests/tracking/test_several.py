@@ -57,4 +57,6 @@ def test_an_error_leaves_every_tracker_as_it_was():
     with pytest.raises(InvalidInputError, match="must have the same size, 240x100, got 240x200"):
         update_trackers([*trackers, other], frame(1))
     assert [tracker.window for tracker in trackers] == WINDOWS
+    with pytest.raises(InvalidInputError, match="trackers must be an iterable of Tracker"):
+        update_trackers(trackers[0], frame(1))
     assert update_trackers([], frame(1)) == []

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line feed
-_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|((?!")[^,]*))(,|\Z)')  # quoted or plain
+_NAME = re.compile(r'(?:\s*"((?:[^"]|"")*)"\s*|((?!\s*")[^,]*))(,|\Z)')  # quoted or plain
 
 
 def pluralize(n: int, noun: str) -> str:
@@ -54,7 +54,7 @@ def join_names(names: Iterable[str]) -> str:
 def split_names(text: str) -> list[str]:
     """Split names at commas; a name in double quotes keeps its commas and spaces.
 
-    A quote that is not closed raises ValueError.
+    A quote that is not closed, and text after a closed one, raise ValueError.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def split_names(text: str) -> list[str]:
     while more:
         found = _NAME.match(text, at)
         if found is None:
-            raise ValueError(f"a quote is not closed in {text[at:]!r}")
+            raise ValueError(f"a quote is not closed, or text follows one, in {text[at:]!r}")
         quoted, plain, end = found.groups()
         names.append(plain.strip() if quoted is None else quoted.replace('""', '"'))
         at, more = found.end(), end == ","

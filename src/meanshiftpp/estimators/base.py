@@ -154,7 +154,7 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
     except (TypeError, ValueError):
         _check_columns_are_numbers(X)
         raise
-    if points.dtype.kind == "O":  # text of polars
+    if points.dtype.kind in "OmM":  # text of polars, dates
         _check_columns_are_numbers(X)
     return points
 
@@ -165,17 +165,21 @@ def _check_columns_are_numbers(X: Any) -> None:
         column = np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[name])
         is_time = column.dtype.kind in "mM"
         for row, value in enumerate(column.tolist() if column.dtype.kind in "OUSmM" else ()):
-            try:
-                if is_time:
-                    raise TypeError
-                np.asarray(value, np.float64)
-            except (TypeError, ValueError):
+            if is_time or not _is_numeric(value):
                 raise InvalidInputError(
                     f"is {value!r}, not a number; correct it, or select the columns to cluster",
                     place=f"X[{row}, {name!r}]",
                     row=row,
                     column=j,
-                ) from None
+                )
+
+
+def _is_numeric(value: object) -> bool:
+    try:
+        np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _is_plain(X: Any, estimator: Any, min_samples: int) -> bool:

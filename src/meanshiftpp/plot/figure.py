@@ -98,9 +98,9 @@ def clusters(
     """
     matplotlib = need("matplotlib", "plot")
     points = np.asarray(X)
-    as_periods(periodic, points.shape[-1] if points.ndim else 0)
-    if centers is not None:
-        centers = nearest_copies(centers, X, periodic)
+    if points.ndim == 2:  # build_scene reports other shapes
+        as_periods(periodic, points.shape[1])
+        centers = None if centers is None else nearest_copies(centers, X, periodic)
     sizes: dict[str, Any] = {"noise": noise, "is_weighted": weighted}
     scene = build_scene(points, np.asarray(labels), centers, weights, columns, **sizes)
     layouts = {1: _line_figure, 2: _plane_figure}

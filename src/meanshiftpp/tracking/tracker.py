@@ -313,7 +313,7 @@ def update_trackers(trackers: Iterable[Tracker], frame: ArrayLike) -> list[tuple
     >>> update_trackers(trackers, np.roll(frame, 2, axis=1))
     [(True, (12, 20, 20, 15)), (True, (57, 20, 20, 15))]
     """
-    all_trackers = list(trackers) if isinstance(trackers, Iterable) else [trackers]
+    all_trackers = list(trackers) if isinstance(trackers, Iterable) else [None]
     for tracker in all_trackers:
         if not isinstance(tracker, Tracker):
             raise InvalidInputError.for_parameter("trackers", "an iterable of Tracker", trackers)

@@ -32,7 +32,8 @@ def find_scan(X: Any) -> Scan | None:
     """Return the files whose rows are those of a data frame, or None if this is not certain."""
     try:
         return _scan(X)
-    except (AttributeError, LookupError, TypeError, ValueError):  # other internals of Dask
+    except (AttributeError, LookupError, TypeError, ValueError):
+        # Another release of Dask has other expressions.
         return None
 
 

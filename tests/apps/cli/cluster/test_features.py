@@ -54,6 +54,12 @@ def test_a_grid_determines_the_columns(customers, tmp_path):
     assert json.loads(stdout)["columns"] == ["spent", "id"]
 
 
+@pytest.mark.parametrize("text", ['x,"y', 'x, "y', '"a"b,c', '"'])
+def test_a_quote_that_is_not_closed_or_followed_by_text_raises(text):
+    with pytest.raises(ValueError, match="a quote is not closed, or text follows one"):
+        split_names(text)
+
+
 @pytest.mark.parametrize("name", ["speed, km/h", 'the "fast", x', "a,b", " y", "z "])
 def test_a_name_with_commas_or_outer_spaces_is_quoted(tmp_path, name):
     file = tmp_path / "cars.csv"

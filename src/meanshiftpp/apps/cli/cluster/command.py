@@ -103,8 +103,8 @@ def cluster(
         bool,
         typer.Option(
             "--cluster-all/--no-cluster-all",
-            help="Give every point a cluster, or label -1 to the sparse surroundings of joined "
-            "clusters and to points outside a --grid.",
+            help="Assign every point to a cluster, or label -1 the sparse surroundings of joined "
+            "clusters, and points outside a --grid.",
         ),
     ] = True,
     threads: Threads = None,
