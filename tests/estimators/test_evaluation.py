@@ -5,6 +5,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -79,6 +80,8 @@ def test_a_description_has_the_type_of_the_table():
     other = MeanShiftPP().fit(table).describe(table)
     assert isinstance(other, pl.DataFrame)
     assert other.to_dict(as_series=False).keys() == found.to_dict().keys()
+    arrow = pa.table({"east": X[:, 0], "north": X[:, 1]})
+    assert MeanShiftPP().fit(arrow).describe(arrow).keys() == found.to_dict().keys()
     plain = MeanShiftPP().fit(X).describe(X, sample_weight=np.full(len(X), 2.0))
     assert plain["size"].tolist() == [600, 400]
     assert list(plain)[:5] == ["label", "size", "share", "x0", "x1"]

@@ -67,3 +67,8 @@ def test_a_column_of_dates_is_named(others):
     days = pd.date_range("2026-01-01", periods=4)
     with pytest.raises(InvalidInputError, match=r"^X\[0, 'day'\] is .*, not a number;"):
         MeanShiftPP(1.0).fit(pd.DataFrame({**others, "day": days}))
+
+
+def test_a_lazy_frame_is_to_be_collected():
+    with pytest.raises(InvalidInputError, match=r"got a lazy one; pass X.collect\(\)"):
+        MeanShiftPP(1.0).fit(pl.DataFrame({"a": [1.0, 2.0]}).lazy())

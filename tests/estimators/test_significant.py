@@ -273,8 +273,11 @@ def test_points_of_zero_weight_are_labelled_like_new_ones(blobs):
 
 @pytest.mark.parametrize("name", ["probabilities_", "condensed_tree_", "cluster_persistence_"])
 def test_unjoined_clusters_have_no_tree(blobs, name):
-    with pytest.raises(AttributeError, match="fit with join=True"):
-        getattr(MeanShiftPP(bandwidth=1).fit(blobs[0]), name)
+    model = MeanShiftPP(bandwidth=1).fit(blobs[0])
+    assert not hasattr(model, name)
+    for use in (lambda: getattr(model, name), model.explain, lambda: model.cut(n_clusters=2)):
+        with pytest.raises(InvalidInputError, match="fit with join=True"):
+            use()
     with pytest.raises(NotFittedError):
         getattr(MeanShiftPP(), name)
 

@@ -35,6 +35,13 @@ def test_more_detail_never_has_fewer_regions_and_cuts_are_nested():
     assert_connected(tree.cut(100.0))
 
 
+def test_fewer_pieces_than_regions_warn():
+    image = np.zeros((80, 90, 3), np.uint8)
+    image[:, 40:] = 200
+    with pytest.warns(UserWarning, match="expected 5 regions, found 2; use a smaller bandwidth"):
+        assert segment(image, regions=5).max() == 1
+
+
 @pytest.mark.parametrize("min_size", [1, 30, 200, 4000, 10**6])
 def test_no_region_is_smaller_than_min_size(min_size):
     image = scene(noise=14)

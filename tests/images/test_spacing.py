@@ -46,6 +46,13 @@ def test_ome(tmp_path, axes, unit):
     assert source == Spacing("OME", spatial, sizes, dict.fromkeys(sizes, unit))
 
 
+def test_a_time_series_is_a_volume_with_a_warning(tmp_path):
+    path = tmp_path / "a.ome.tif"
+    tifffile.imwrite(path, values("ZYX"), metadata={"axes": "TYX"}, photometric="minisblack")
+    with pytest.warns(UserWarning, match=r"time series \(axes TYX\) is segmented as a"):
+        assert picture.read(path).shape == (4, 30, 40)
+
+
 @pytest.mark.parametrize("axes", ["YX", "ZYX", "CYX"])
 @pytest.mark.parametrize("unit", ["um", "\\u00B5m", "nm"])
 def test_imagej(tmp_path, axes, unit):

@@ -26,6 +26,7 @@ __all__ = [
     "Interval",
     "checked_points",
     "checked_weight",
+    "column_names",
     "columns_named",
     "parameters_checked",
     "threads_of",
@@ -101,16 +102,17 @@ def columns_named(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(self, *args, **options)
         except InvalidInputError as error:
-            names = _column_names(args[0] if args else options.get("X"))
-            by_number = f"X[{error.row}, {error.column}]"
-            if not names or error.row is None or error.column is None or error.place != by_number:
+            if error.column is None or error.place != f"X[{error.row}, {error.column}]":
+                raise
+            names = column_names(args[0] if args else options.get("X"))
+            if not names:
                 raise
             raise error.at(f"X[{error.row}, {names[error.column]!r}]") from error
 
     return named
 
 
-def _column_names(X: Any) -> list[Any]:
+def column_names(X: Any) -> list[Any]:
     """Return the names of the columns of a data frame or an Arrow table; none for arrays."""
     if hasattr(X, "column_names"):
         return list(X.column_names)
@@ -140,6 +142,8 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
         estimator.n_features_in_ = X.shape[1]
         return X
     check_unmasked(X)
+    if hasattr(X, "collect") and hasattr(X, "collect_schema") and not hasattr(X, "shape"):
+        raise InvalidInputError("X must be a table in memory, got a lazy one; pass X.collect()")
     if isinstance(X, list | tuple):
         X = as_array(X)
     if hasattr(X, "__dlpack_device__") and on_gpu(X := as_array(X)):
@@ -161,7 +165,7 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
 
 def _check_columns_are_numbers(X: Any) -> None:
     """Raise InvalidInputError for the first value of a data frame that is not a number."""
-    for j, name in enumerate(_column_names(X)):
+    for j, name in enumerate(column_names(X)):
         column = np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[name])
         is_time = column.dtype.kind in "mM"
         for row, value in enumerate(column.tolist() if column.dtype.kind in "OUSmM" else ()):

@@ -46,6 +46,10 @@ if TYPE_CHECKING:
 __all__ = ["MeanShiftPP"]
 
 
+class _MissingError(InvalidInputError, AttributeError):
+    """An attribute or a method that this kind of fit does not have; `hasattr` returns False."""
+
+
 class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
     """Cluster by mode seeking on a grid, without choosing the number of clusters.
 
@@ -402,13 +406,13 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
     def _joined(self, name: str) -> JoinedModes:
         check_is_fitted(self, "grid_")
         if not isinstance(self._modes, JoinedModes):
-            raise AttributeError(f"{name} needs joined clusters: fit with join=True")
+            raise _MissingError(f"{name} needs joined clusters; fit with join=True")
         return self._modes
 
     def _of_cells(self, values: NDArray[Any], none: float) -> NDArray[Any]:
         """Return the value of each point's cell; `none` for points outside of all cells."""
         if self._cells is None:
-            raise AttributeError("the points of a partial_fit are not stored: use fit")
+            raise _MissingError("the points of a partial_fit are not stored; use fit")
         xp = module_of(values)
         cells = self._cells if on_gpu(values) else to_host(self._cells)
         of_points: NDArray[Any] = xp.append(values, xp.asarray(none, values.dtype))[cells]

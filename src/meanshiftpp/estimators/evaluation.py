@@ -14,7 +14,12 @@ from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.profile import profile_of_points
 from meanshiftpp.core.sample import observed_rows
-from meanshiftpp.estimators.base import checked_points, checked_weight, columns_named
+from meanshiftpp.estimators.base import (
+    checked_points,
+    checked_weight,
+    column_names,
+    columns_named,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -129,8 +134,8 @@ def _table(
     values = None if weight is None else to_host(weight.values)
     found = profile_of_points(modes, points, labels, values, extremes=True)
     module = type(X).__module__.partition(".")[0]
-    names = [str(name) for name in X.columns] if module in _FRAMES else None
-    columns = found.table(names or [f"x{j}" for j in range(points.shape[1])])
+    names = column_names(X) or [f"x{j}" for j in range(points.shape[1])]
+    columns = found.table([str(name) for name in names])
     if weight is None:
         size = [*columns][1]  # or cluster_size, next to a feature of that name
         columns[size] = columns[size].astype(np.int64)

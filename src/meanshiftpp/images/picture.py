@@ -301,6 +301,14 @@ def _read_tiff(path: Path) -> Picture:
                 photo = photo.without(other.asarray() == 0)
         names = (series.axes[i] for i in _used_axes(series))
         axes = "".join(axis for axis in names if axis not in _CHANNELS)
+        if "T" in axes:
+            warnings.warn(
+                PictureWarning(
+                    f"{path}: a time series (axes {axes}) is segmented as a volume; save its "
+                    "frames as files to segment each of them"
+                ),
+                stacklevel=3,
+            )
         return replace(photo, place=_place(page), spacing=read_spacing(file, axes))
 
 

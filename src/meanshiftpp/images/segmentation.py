@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from meanshiftpp import _kernel
 from meanshiftpp._support.checks import as_not_negative, as_positive, as_whole, thread_count
 from meanshiftpp._support.devices import module_of, on_gpu
+from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import DEFAULT_TOL, Recipe
@@ -275,6 +276,12 @@ class Hierarchy:
         else:
             wanted = min(as_whole(regions, "regions", 1), len(self._colours))
         labels = self._tree.cut(self._colours, wanted, smallest, n_threads)
+        if regions is not None and min_size is None and labels.max() + 1 < regions:
+            warn_user(
+                UserWarning(
+                    f"expected {regions} regions, found {labels.max() + 1}; use a smaller bandwidth"
+                )
+            )
         return _label_image(labels, self._pixels, self._start_label)
 
     def n_regions(self, detail: float = 1.0) -> int:

@@ -49,6 +49,8 @@ def build_scene(
     """Prepare the arguments of `clusters` for drawing."""
     if X.ndim != 2 or X.size == 0:
         raise InvalidInputError(f"X must have shape (n, d), at least one point, got {X.shape}")
+    if labels.dtype.kind not in "biu":
+        raise InvalidInputError(f"labels must be whole numbers, got dtype {labels.dtype}")
     if labels.shape != X.shape[:1]:
         raise InvalidInputError(
             f"labels must have shape ({len(X)},), one for each point of X, got {labels.shape}"

@@ -57,6 +57,13 @@ def test_candidates_are_accepted_at_their_strictness(strictness):
         assert tree.regrow(each.strictness).n_clusters == each.clusters > 1
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_candidates_are_the_strictest_with_so_many_clusters(seed):
+    tree = Tree.of_points(np.random.default_rng(seed).normal(size=(100, 2)))
+    for each in candidates(tree):
+        assert each.strictness == pytest.approx(each.score, rel=0.02)
+
+
 def test_no_candidate_is_a_sentence_too():
     tree = Tree.of_points(np.ones((10, 2)))
     assert candidates(tree) == []

@@ -168,7 +168,7 @@ def _print_report(report: Report, as_json: bool) -> None:
         return
     _print_table(report)
     best = report.entries[report.best].bandwidth
-    print_stderr(f"lasts longest: -b {_option(best, repr)}")
+    print_stderr(f"agrees best with the others: -b {_option(best, repr)}")
     sweeping, reading = (duration(report.seconds[part]) for part in ("sweep", "read"))
     plot = f"; picture {report.plot}" if report.plot else ""
     print_stderr(f"{sweeping}, reading {reading}{plot}")
@@ -198,7 +198,7 @@ def _print_table(report: Report) -> None:
     for name in ("bandwidth (-b)", "clusters", "of 1 % or more", "stability", ""):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
     for number, entry in enumerate(report.entries):
-        best = "lasts longest" if number == report.best else ""
+        best = "agrees best" if number == report.best else ""
         table.add_row(
             _option(entry.bandwidth, "{:.6g}".format),
             f"{entry.clusters:,}",

@@ -313,7 +313,7 @@ class Tree:
                 middle = float(np.sqrt(low * high))
                 low, high = (middle, high) if at(middle).n_clusters >= count else (low, middle)
             tree = at(low)
-            if tree.n_clusters > self.n_clusters:
+            if tree.n_clusters >= count:
                 found[tree.n_clusters] = tree
         return list(found.values())
 

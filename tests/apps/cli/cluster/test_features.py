@@ -32,6 +32,22 @@ def test_identifiers_and_constants_are_left_out(customers):
     assert second.startswith("warning: only 0 and 1 in 'member': each such column can divide")
 
 
+def test_columns_of_known_classes_warn(customers):
+    customers.write_text(customers.read_text().replace("visits", "Label", 1))
+    warning = "warning: 'Label' may hold known classes rather than a measurement"
+    assert warning in run("cluster", customers, "-b", 2)[2]
+    assert warning not in run("cluster", customers, "-b", 2, "--columns", "spent,Label")[2]
+
+
+def test_longitudes_on_both_sides_of_the_date_line_warn(tmp_path):
+    lon = (np.random.default_rng(0).normal(180, 1, 400) + 180) % 360 - 180
+    file = tmp_path / "fiji.csv"
+    file.write_text("lon,lat\n" + "\n".join(f"{x:.4f},{i / 100}" for i, x in enumerate(lon)))
+    assert "warning: 'lon' has values near -180 and 180" in run("cluster", file)[2]
+    for option in (["--periodic", "360,-"], ["-b", "200km"]):
+        assert "180" not in run("cluster", file, *option)[2]
+
+
 def test_columns_override_the_rule(customers):
     _, stdout, stderr = run("cluster", customers, "-b", 2, "--columns", "id,spent", "--json")
     assert json.loads(stdout)["columns"] == ["id", "spent"]

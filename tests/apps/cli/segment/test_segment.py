@@ -179,7 +179,7 @@ def test_json_is_one_object(tmp_path, photo):
 def test_options_reach_the_function(tmp_path, photo):
     for arguments, options in [
         (("--detail", "8"), {"detail": 8.0}),
-        (("--regions", "5"), {"regions": 5}),
+        (("--regions", "2"), {"regions": 2}),
         (("--detail", "8", "--min-size", "60"), {"detail": 8.0, "min_size": 60}),
         (("--space", "luv", "-b", "5"), {"space": "luv", "bandwidth": 5.0}),
         (("--space", "none"), {"space": None}),

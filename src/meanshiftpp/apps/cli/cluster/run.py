@@ -9,7 +9,7 @@ modes, from a sample.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +32,7 @@ from meanshiftpp.core.profile import Profile
 from meanshiftpp.core.recipe import CheckedRecipe, Recipe
 from meanshiftpp.core.tree import JoinedModes, Tree
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io.maps.positions import find_position
 from meanshiftpp.io.sources import Source
 from meanshiftpp.io.streams import write_labels
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 # Points, the weight of all points of which they are a sample, and their weights.
 WeightedSample = tuple[NDArray[Any], float, NDArray[Any] | None]
+_NEAR_DATE_LINE = 170.0  # degrees of longitude
 SAMPLE = 1_000_000  # rows of a stream for the choice of a bandwidth and for a picture
 
 
@@ -159,6 +161,7 @@ class Clustering:
             )
         if np.isfinite(points).all():  # otherwise binning reports the bad value
             print_stderr(_chosen(recipe, len(points), self._n_clusters))
+            _warn_of_date_line(points, self._source.columns, recipe)
         self._recipe = recipe
         return recipe.checked(n_features)
 
@@ -285,6 +288,20 @@ class Clustering:
 def _plain(weight: float) -> float:
     """Return a whole number as an int: 3 instead of 3.0."""
     return int(weight) if weight == int(weight) else weight
+
+
+def _warn_of_date_line(points: NDArray[Any], columns: Sequence[str], recipe: Recipe) -> None:
+    """Warn about longitudes on both sides of the date line, which raw numbers keep apart."""
+    position = find_position(columns)
+    if position is None or not position.is_geographic or recipe.periodic is not None:
+        return
+    longitudes = points[:, position.x]
+    if len(longitudes) and longitudes.min() < -_NEAR_DATE_LINE < _NEAR_DATE_LINE < longitudes.max():
+        name = columns[position.x]
+        print_stderr(
+            f"warning: {name!r} has values near -180 and 180, which are far apart as numbers; "
+            "use --periodic with 360 for it, or a length such as -b 100km"
+        )
 
 
 def _chosen(recipe: Recipe, n_points: int, n_clusters: int | None) -> str:

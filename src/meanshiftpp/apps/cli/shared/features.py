@@ -6,6 +6,8 @@ from meanshiftpp.apps.cli.shared.console import first_columns, print_stderr
 from meanshiftpp.io.tables.column_kinds import Kind, kinds_of_columns, leave_out
 from meanshiftpp.io.tables.source import TableSource
 
+_CLASS_NAMES = {"class", "label", "labels", "target"}
+
 
 def use_features(source: TableSource) -> TableSource:
     """Return the table without identifiers and constants; report them, and columns of flags."""
@@ -21,5 +23,12 @@ def use_features(source: TableSource) -> TableSource:
         print_stderr(
             f"warning: only 0 and 1 in {names}: each such column can "
             "divide every cluster; cluster the others with --columns, and compare the flags after"
+        )
+    classes = [name for name in source.columns if name.lower() in _CLASS_NAMES]
+    if classes:
+        names = first_columns([repr(name) for name in classes])
+        print_stderr(
+            f"warning: {names} may hold known classes rather than a measurement; leave them out "
+            "with --columns"
         )
     return source
