@@ -178,12 +178,12 @@ class Recipe:
         """Join modes by the tree, or by that of their grid; a recipe without `join` keeps them."""
         if not self.join:
             return modes
-        from meanshiftpp.core.tree import Tree  # `Grid` and `seek` do without it
+        from meanshiftpp.core.tree import Tree, join_modes  # `Grid` and `seek` do without it
 
         tree = self.tree or Tree.of_grid(
             modes.grid, strictness=self.strictness, n_threads=n_threads
         )
-        return tree.join(modes, noise=not self.cluster_all, n_threads=n_threads)
+        return join_modes(tree, modes, noise=not self.cluster_all, n_threads=n_threads)
 
     def label(
         self, modes: Modes, X: ArrayLike, *, n_threads: int | None = None

@@ -15,7 +15,7 @@ from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from meanshiftpp import Grid, seek
-from meanshiftpp.core.tree import JoinedModes, Tree
+from meanshiftpp.core.tree import JoinedModes, Tree, join_modes
 from meanshiftpp.core.tree.critical import CRITICAL, critical_values
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators.condensed import CondensedTree
@@ -185,7 +185,7 @@ def test_splits_of_rounded_values_fit_their_labels(seed, k, strictness):
     tree = Tree.of_points(X, strictness=strictness)
     assert len(tree.splits) + 1 == tree.n_clusters
     assert all(tree.across(split) != split.cluster for split in tree.splits)
-    modes = tree.join(seek(Grid.from_points(X, 0.5)))
+    modes = join_modes(tree, seek(Grid.from_points(X, 0.5)))
     condensed = CondensedTree(modes)
     assert condensed.nodes[0].child_size == 400
     assert len(condensed) == 2 * len(tree.splits) + 1
@@ -264,7 +264,7 @@ def test_splits_pass_their_own_test():
 def test_clusters_are_unions_of_basins():
     X, truth = mixture(2000, 2, 3)
     modes = seek(Grid.from_points(X, 0.3))
-    joined = Tree.of_points(X).join(modes)
+    joined = join_modes(Tree.of_points(X), modes)
     assert len(modes) > 3
     assert len(joined) == 3
     for basin in range(len(modes)):
@@ -278,7 +278,7 @@ def test_sparse_surroundings_are_noise_on_demand():
     X, _ = mixture(2000, 2, 3)
     X = np.r_[X, np.random.default_rng(1).uniform(-15, 30, (200, 2))]
     modes, tree = seek(Grid.from_points(X, 0.5)), Tree.of_points(X)
-    kept, without = tree.join(modes).label(X), tree.join(modes, noise=True).label(X)
+    kept, without = join_modes(tree, modes).label(X), join_modes(tree, modes, noise=True).label(X)
     assert (kept >= 0).all()
     assert (without[2000:] == -1).mean() > 0.4
     assert (without[:2000] == -1).mean() < 0.05
@@ -301,14 +301,14 @@ def test_joining_leaves_dropped_modes_out():
     tree, modes = Tree.of_points(X), seek(Grid.from_points(X, 0.4))
     dropped = modes.keep(5)
     assert (dropped.cell_labels == -1).any()
-    joined = tree.join(dropped)
+    joined = join_modes(tree, dropped)
     assert_array_equal(joined.cell_labels == -1, dropped.cell_labels == -1)
-    assert_array_equal(tree.join(joined).cell_labels, joined.cell_labels)
+    assert_array_equal(join_modes(tree, joined).cell_labels, joined.cell_labels)
 
 
 def test_joined_modes_can_be_pickled_and_dropped():
     X, _ = mixture(600, 2, 3)
-    joined = Tree.of_points(X).join(seek(Grid.from_points(X, 0.5)))
+    joined = join_modes(Tree.of_points(X), seek(Grid.from_points(X, 0.5)))
     assert isinstance(joined, JoinedModes)
     assert_array_equal(pickle.loads(pickle.dumps(joined)).label(X), joined.label(X))
     assert len(joined.keep(1e9).clusters) == 0

@@ -7,7 +7,7 @@ import pytest
 
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.recipe import seek
-from meanshiftpp.core.tree import Tree, treefile
+from meanshiftpp.core.tree import Tree, join_modes, treefile
 from meanshiftpp.errors import GridFileError
 
 rng = np.random.default_rng(5)
@@ -44,7 +44,7 @@ def test_a_tree_is_equal_after_reading(tree):
     assert copy.regrow(0.5).splits == tree.regrow(0.5).splits
     modes = seek(Grid.from_points(X, 0.5))
     for noise in (False, True):
-        one, other = (each.join(modes, noise=noise) for each in (tree, copy))
+        one, other = (join_modes(each, modes, noise=noise) for each in (tree, copy))
         np.testing.assert_array_equal(one.cell_labels, other.cell_labels)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.recipe import seek
-from meanshiftpp.core.tree import Tree
+from meanshiftpp.core.tree import Tree, join_modes
 from meanshiftpp.core.tree.valleys import candidates, describe_candidates, valleys
 
 rng = np.random.default_rng(8)
@@ -16,7 +16,7 @@ BLOB = rng.normal(size=(2000, 2))
 
 def test_clusters_of_valleys_are_labels():
     tree = Tree.of_points(X)
-    modes = tree.join(seek(Grid.from_points(X, 2.0)))
+    modes = join_modes(tree, seek(Grid.from_points(X, 2.0)))
     found = valleys(modes)
     assert [valley.score for valley in found] == sorted(
         (s.score for s in tree.splits), reverse=True
@@ -33,7 +33,7 @@ def test_clusters_of_valleys_are_labels():
 
 
 def test_a_cluster_that_was_dropped_is_noise():
-    modes = Tree.of_points(X).join(seek(Grid.from_points(X, 2.0))).keep(150)
+    modes = join_modes(Tree.of_points(X), seek(Grid.from_points(X, 2.0))).keep(150)
     labels = [label for valley in valleys(modes) for label in (valley.cluster, valley.neighbour)]
     assert set(labels) == {-1, 0, 1}
     for valley in valleys(modes):

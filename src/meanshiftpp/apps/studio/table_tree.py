@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from meanshiftpp.bandwidth.significant import Basins, recipe_of_tree, shared_counts
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
-from meanshiftpp.core.tree import JoinedModes, Tree
+from meanshiftpp.core.tree import JoinedModes, Tree, join_modes
 from meanshiftpp.core.tree.valleys import COUNTS, Candidate, describe_candidates
 
 __all__ = ["Cuts", "link_trees"]
@@ -73,7 +73,7 @@ class Cuts:
     def clusters(self, strictness: float) -> tuple[JoinedModes, NDArray[np.int32]]:
         """Return the joined modes of all points, and the labels of the rows."""
         modes, cells = self._search(self.recipe(strictness))
-        joined = self._trees[strictness].join(modes)
+        joined = join_modes(self._trees[strictness], modes)
         return joined, joined.cell_labels[cells]
 
     def _search(self, recipe: Recipe) -> tuple[Modes, NDArray[np.int32]]:

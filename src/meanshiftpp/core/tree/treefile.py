@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from meanshiftpp._support.checks import as_positive, as_whole
 from meanshiftpp.core.sample import Sample
-from meanshiftpp.core.tree import Split, Tree
+from meanshiftpp.core.tree.split import Split
+from meanshiftpp.core.tree.tree import Tree
 from meanshiftpp.errors import GridFileError
 
 _FORMAT, _VERSION = "meanshiftpp tree", 1

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from meanshiftpp._support.text import pluralize
-from meanshiftpp.core.tree import JoinedModes, Split, Tree
+from meanshiftpp.core.tree.joined import JoinedModes
+from meanshiftpp.core.tree.split import Split
+from meanshiftpp.core.tree.tree import Tree
 
 COUNTS = (2, 3, 4)  # of the clusters of candidates
 NO_VALLEY = "no significant valley"
