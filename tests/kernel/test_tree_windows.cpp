@@ -130,6 +130,22 @@ void check_windows(const Input& input, i64 mass, i64 centre_limit, i64 leaf_limi
     }
 }
 
+// Windows of rising masses find the same with the leaves that an earlier mass has found nearby.
+void check_reuse(const Input& input, double ahead) {
+    const Cloud cloud = sorted(input);
+    const Leaves leaves = make_leaves(cloud, Stretch(cloud, all_points(cloud)), 1);
+    const Boxes boxes(leaves, cloud.period);
+    const std::vector<double> unknown(static_cast<size_t>(leaves.size()), 0.0);
+    std::vector<Nearby> near;
+    for (const i64 mass : {9, 13, 40, 20}) {
+        const Windows fresh = make_windows(boxes, boxes, cloud.period, mass, unknown, false, 1);
+        Windows again =
+            make_windows(boxes, boxes, cloud.period, mass, unknown, false, 3, std::move(near), ahead);
+        CHECK(fresh.square == again.square && fresh.reach == again.reach && fresh.half == again.half);
+        near = std::move(again.near);
+    }
+}
+
 // (tr C)^2 / tr C^2 of the covariance C of the leaves within a squared distance.
 double shape_within(const Leaves& leaves, const double* x, const std::vector<double>& period, double reach) {
     const size_t d = static_cast<size_t>(leaves.d);
@@ -183,6 +199,14 @@ TEST(groups_are_divided_at_their_greatest_step) {
         divide(steps, before, 0, n, expected);
         CHECK(divided_weights(steps, before) == expected);
     }
+}
+
+TEST(windows_reuse_the_leaves_nearby) {
+    for (const int d : {1, 2, 7})
+        for (const double ahead : {1.0, 1.7}) {
+            check_reuse(make_input(5, 400, d), ahead);
+            check_reuse(make_input(6, 400, d, 7.0), ahead);
+        }
 }
 
 TEST(leaves_are_a_partition_and_nested) {

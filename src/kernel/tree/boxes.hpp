@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "kernel/base/lanes.hpp"
 #include "kernel/base/threads.hpp"
 #include "kernel/tree/cloud.hpp"
 
@@ -29,37 +30,28 @@ inline double largest(Range block, const std::vector<double>& values) {
     return *std::max_element(values.begin() + block.begin, values.begin() + block.end);
 }
 
-// The shorter way round a circle, of a distance up to the period.
-inline float around(float distance, float period) { return period / 2 - std::abs(period / 2 - distance); }
-
-// 4 * v * v, or 0 if v is negative; without a comparison, which keeps compilers from using vectors.
-inline float four_squares_if_positive(float v) { return (v + std::abs(v)) * (v + std::abs(v)); }
-
 // Every eight leaves are a group, every eight groups a node, every eight nodes a node of the next layer. The
 // boxes of a node's eight children lie side by side, so that one vector loop tests them all. A box is a
 // middle and half a width per axis, in float and rounded up: a search finds too much rather than too little.
 class Boxes {
   public:
-    static constexpr i64 kWidth = 8;
+    static constexpr i64 kWidth = Lanes::kWidth;
     static constexpr i64 kBlock = 8;  // the most leaves in a block
 
     Boxes(const Leaves& leaves, const std::vector<double>& period) : leaves_(leaves), d_(leaves.d) {
         for (double p : period) period_.push_back(static_cast<float>(p));
         make_blocks();
-        pack_positions();
-        std::vector<Side> sides = sides_of_groups();
-        layers_.push_back(make_layer(sides));
-        while (layers_.back().size() > layer_floats()) {
+        std::vector<Side> sides = sides_of_leaves();
+        leaf_layer_ = make_layer(sides);
+        do {
             sides = join(sides);
             layers_.push_back(make_layer(sides));
-        }
+        } while (layers_.back().size() > layer_floats());
     }
 
     const Leaves& leaves() const { return leaves_; }
     // Ranges of leaves that are close to each other, in rising order.
     const std::vector<Range>& blocks() const { return blocks_; }
-    // The leaves of a group along one axis; those past the last leaf are infinitely far away.
-    const double* positions(i64 group, int j) const { return &positions_[(group * d_ + j) * kWidth]; }
 
     // For each child of each node, layer after layer, the value that all its leaves have in common, or
     // kMixed.
@@ -87,21 +79,34 @@ class Boxes {
     // little more, in rising order, unless skip(layer, box). Reads r2 anew at every box.
     template <class Hit, class Skip>
     void visit(const double* low, const double* high, const double& r2, Hit&& hit, Skip&& skip) const {
-        std::vector<float> query(2 * static_cast<size_t>(d_));
-        poll();
-        for (int j = 0; j < d_; ++j) {
-            query[j] = middle({low[j], high[j]});
-            query[d_ + j] = half_width({low[j], high[j]});
-        }
-        const double slack = 1 + 1e-6 * (d_ + 4);  // for the rounding of the sum of d squares
-        visit_node(
-            layers_.size() - 1, 0, query.data(), [&] { return static_cast<float>(4 * r2 * slack); }, hit,
-            skip);
+        const std::vector<float> query = query_of(low, high);
+        visit_node(layers_.size() - 1, 0, query.data(), [&] { return limit(r2); }, hit, skip);
     }
 
     template <class Hit>
     void visit(const double* low, const double* high, double r2, Hit&& hit) const {
         visit(low, high, r2, hit, [](size_t, i64) { return false; });
+    }
+
+    // Finds the leaves at most sqrt(r2) from the box [low, high], and maybe a little more, in rising order.
+    void find_leaves(const double* low, const double* high, double r2, std::vector<u32>& found) const {
+        const std::vector<float> query = query_of(low, high);
+        const float most = limit(r2);
+        size_t count = 0;
+        auto hit = [&](i64 group) {
+            if (found.size() < count + kWidth) found.resize(2 * (count + kWidth));
+            float gaps[kWidth];
+            squared_gaps(&leaf_layer_[static_cast<size_t>(group) * layer_floats()], query.data(), gaps);
+            u32* out = found.data();
+            for (int c = 0; c < kWidth; ++c) {  // without a branch: most of them are too far
+                out[count] = static_cast<u32>(group * kWidth + c);
+                count += gaps[c] <= most;
+            }
+        };
+        visit_node(
+            layers_.size() - 1, 0, query.data(), [&] { return most; }, hit,
+            [](size_t, i64) { return false; });
+        found.resize(count);
     }
 
     // The leaves of a group.
@@ -122,6 +127,20 @@ class Boxes {
                                   0x1p-21 * std::max(std::abs(side.low), std::abs(side.high)));
     }
 
+    // The middles of a box along all axes, then half its widths.
+    std::vector<float> query_of(const double* low, const double* high) const {
+        poll();
+        std::vector<float> query(2 * static_cast<size_t>(d_));
+        for (int j = 0; j < d_; ++j) {
+            query[j] = middle({low[j], high[j]});
+            query[d_ + j] = half_width({low[j], high[j]});
+        }
+        return query;
+    }
+
+    // A squared distance, and more: for the rounding of the sum of d squares.
+    float limit(double r2) const { return static_cast<float>(r2 * (1 + 1e-6 * (d_ + 4))); }
+
     // Divides the leaves until no block has too many.
     void make_blocks() {
         std::vector<i64> before(leaves_.first.size());
@@ -135,23 +154,11 @@ class Boxes {
         }
     }
 
-    void pack_positions() {
-        const i64 groups = (leaves_.size() + kWidth - 1) / kWidth;
-        positions_.assign(static_cast<size_t>(groups * d_ * kWidth), std::numeric_limits<double>::infinity());
-        for (i64 i = 0; i < leaves_.size(); ++i)
-            for (int j = 0; j < d_; ++j)
-                positions_[(i / kWidth * d_ + j) * kWidth + i % kWidth] = leaves_.position(i)[j];
-    }
-
-    // The sides of the boxes of all groups, d for each.
-    std::vector<Side> sides_of_groups() const {
+    // The sides of the leaves, d for each: they have no width.
+    std::vector<Side> sides_of_leaves() const {
         std::vector<Side> sides;
-        for (i64 begin = 0; begin < leaves_.size(); begin += kWidth)
-            for (int j = 0; j < d_; ++j) {
-                const double* x = positions(begin / kWidth, j);
-                const auto [low, high] = std::minmax_element(x, x + range(begin / kWidth).size());
-                sides.push_back({*low, *high});
-            }
+        sides.reserve(leaves_.positions.size());
+        for (double x : leaves_.positions) sides.push_back({x, x});
         return sides;
     }
 
@@ -169,11 +176,11 @@ class Boxes {
         return joined;
     }
 
-    // Places without a box are infinitely far away.
+    // Places without a box are NaN, which is near nothing.
     Layer make_layer(const std::vector<Side>& sides) const {
         const i64 d = d_, boxes = static_cast<i64>(sides.size()) / d;
         Layer layer(static_cast<size_t>((boxes + kWidth - 1) / kWidth) * layer_floats(),
-                    std::numeric_limits<float>::infinity());
+                    std::numeric_limits<float>::quiet_NaN());
         for (i64 box = 0; box < boxes; ++box)
             for (i64 j = 0; j < d; ++j) {
                 float* place = &layer[(box / kWidth * d + j) * 2 * kWidth + box % kWidth];
@@ -201,145 +208,27 @@ class Boxes {
         }
     }
 
-    // Four times the squared distances of the boxes of eight children from the query.
+    // The squared distances of the boxes of eight children from the query.
     void squared_gaps(const float* boxes, const float* query, float* out) const {
-        std::fill(out, out + kWidth, 0.0f);
-        for (int j = 0; j < d_; ++j, boxes += 2 * kWidth)
-            add_squared_gaps(boxes, query[j], query[d_ + j], period_[j], out);
-    }
-    static void add_squared_gaps(const float* boxes, float middle, float half, float period, float* out) {
-        float gap[kWidth];
-        for (int c = 0; c < kWidth; ++c) gap[c] = std::abs(boxes[c] - middle);
-        if (period > 0)
-            for (int c = 0; c < kWidth; ++c) gap[c] = around(gap[c], period);
-        for (int c = 0; c < kWidth; ++c)
-            out[c] += four_squares_if_positive(gap[c] - boxes[kWidth + c] - half);
+        Lanes sum = Lanes::all(0);
+        for (int j = 0; j < d_; ++j, boxes += 2 * kWidth) {
+            Lanes gap = magnitude(Lanes::load(boxes) - Lanes::all(query[j]));
+            if (period_[j] > 0) {  // the shorter way round the circle
+                const Lanes half = Lanes::all(period_[j] / 2);
+                gap = half - magnitude(half - gap);
+            }
+            gap = larger(Lanes::all(0), gap - Lanes::load(boxes + kWidth) - Lanes::all(query[d_ + j]));
+            sum = sum + gap * gap;
+        }
+        sum.store(out);
     }
 
     const Leaves& leaves_;
     int d_;
     std::vector<float> period_;
     std::vector<Range> blocks_;
-    std::vector<double> positions_;  // of each group and axis, kWidth values
-    std::vector<Layer> layers_;      // that of the groups first
-};
-
-// The leaves near a block of centres, one array per axis, for loops over all of them.
-class Candidates {
-  public:
-    Candidates(const Boxes& boxes, const std::vector<double>& period)
-        : boxes_(boxes),
-          period_(period),
-          d_(boxes.leaves().d),
-          positions_(static_cast<size_t>(d_)),
-          corners_(2 * positions_.size()),
-          half_(positions_.size()),
-          group_(positions_.size() * Boxes::kWidth) {}
-
-    // Places the box around a block of centres; positions are relative to its low corner.
-    void enclose(const Leaves& centres, Range block) {
-        double *low = corners_.data(), *high = low + d_;
-        for (int j = 0; j < d_; ++j) {
-            low[j] = high[j] = centres.position(block.begin)[j];
-            for (i64 i = block.begin + 1; i < block.end; ++i) {
-                low[j] = std::min(low[j], centres.position(i)[j]);
-                high[j] = std::max(high[j], centres.position(i)[j]);
-            }
-            half_[j] = static_cast<float>((high[j] - low[j]) * (0.5 + 0x1p-21));
-        }
-    }
-
-    // Collects all leaves at most sqrt(r2) from any centre of the block, and more.
-    void collect(double r2) {
-        count_ = 0;
-        const float limit = static_cast<float>(4 * r2 * (1 + 1e-6 * (d_ + 4)));
-        boxes_.visit(corners_.data(), corners_.data() + d_, r2, [&](i64 group) { add(group, limit); });
-        if (squared_.size() < count_) squared_.resize(2 * count_);
-    }
-
-    size_t size() const { return count_; }
-    u32 id(size_t k) const { return ids_[k]; }
-    // The position of a candidate relative to x, along one axis.
-    double offset(size_t k, int j, const double* x) const {
-        return wrapped(positions_[j][k] - (x[j] - corners_[j]), period_[j]);
-    }
-
-    // Computes the squared distances of all candidates from x.
-    void measure(const double* x) {
-        const size_t n = size();
-        poll_(static_cast<i64>(n) * d_);
-        float* out = squared_.data();
-        for (int j = 0; j < d_; ++j) {
-            const float *p = positions_[j].data(), v = static_cast<float>(x[j] - corners_[j]);
-            const float period = static_cast<float>(period_[j]);
-            auto add = [&](size_t k, float gap) { out[k] = j == 0 ? gap * gap : out[k] + gap * gap; };
-            if (period > 0)
-                for (size_t k = 0; k < n; ++k) add(k, static_cast<float>(wrapped(p[k] - v, period)));
-            else if (j == 0)
-                for (size_t k = 0; k < n; ++k) out[k] = (p[k] - v) * (p[k] - v);
-            else
-                for (size_t k = 0; k < n; ++k) out[k] += (p[k] - v) * (p[k] - v);
-        }
-    }
-    const float* squared() const { return squared_.data(); }
-
-  private:
-    static constexpr i64 kWidth = Boxes::kWidth;
-
-    // Appends the leaves of a group that are at most sqrt(limit / 4) from the box of the centres.
-    void add(i64 group, float limit) {
-        if (ids_.size() < count_ + kWidth) {
-            ids_.resize(2 * (count_ + kWidth));
-            for (auto& axis : positions_) axis.resize(ids_.size());
-        }
-        float fours[kWidth] = {};
-        for (int j = 0; j < d_; ++j) {
-            float* offsets = &group_[j * kWidth];
-            take_offsets(group, j, offsets);
-            add_squared_gaps(offsets, j, fours);
-        }
-        size_t count[kWidth + 1] = {count_};
-        for (int c = 0; c < kWidth; ++c) {
-            count[c + 1] = count[c] + (fours[c] <= limit);
-            ids_[count[c]] = static_cast<u32>(group * kWidth + c);
-        }
-        for (int j = 0; j < d_; ++j) {
-            float* axis = positions_[j].data();
-            for (int c = 0; c < kWidth; ++c) axis[count[c]] = group_[j * kWidth + c];
-        }
-        count_ = count[kWidth];
-    }
-
-    // The positions of a group along one axis, relative to the low corner.
-    void take_offsets(i64 group, int j, float* out) const {
-        const double *x = boxes_.positions(group, j), low = corners_[j], period = period_[j];
-        if (period > 0)
-            for (int c = 0; c < kWidth; ++c) out[c] = static_cast<float>(wrapped(x[c] - low, period));
-        else
-            for (int c = 0; c < kWidth; ++c) out[c] = static_cast<float>(x[c] - low);
-    }
-
-    // Adds four times the squared gaps between eight positions and the box of the centres, along one axis.
-    void add_squared_gaps(const float* offsets, int j, float* fours) const {
-        const float half = half_[j], period = static_cast<float>(period_[j]);
-        float gap[kWidth];
-        for (int c = 0; c < kWidth; ++c) gap[c] = std::abs(offsets[c] - half);
-        if (period > 0)
-            for (int c = 0; c < kWidth; ++c) gap[c] = around(gap[c], period);
-        for (int c = 0; c < kWidth; ++c) fours[c] += four_squares_if_positive(gap[c] - half);
-    }
-
-    const Boxes& boxes_;
-    Poller poll_;
-    const std::vector<double>& period_;
-    int d_;
-    size_t count_ = 0;
-    std::vector<std::vector<float>> positions_;  // relative to the block: enough bits, and half the memory
-    std::vector<double> corners_;
-    std::vector<float> half_;   // widths of the box of the centres, rounded up
-    std::vector<float> group_;  // of one group, kWidth values per axis
-    std::vector<float> squared_;
-    std::vector<u32> ids_;
+    Layer leaf_layer_;           // of boxes around single leaves
+    std::vector<Layer> layers_;  // that of the groups first
 };
 
 }  // namespace mspp

@@ -19,7 +19,9 @@ struct Part {
     Stretch stretch;
     i64 cluster;
     i64 weight;
-    double height;  // of its peak above the deepest valley around it, log2
+    double height;               // of its peak above the deepest valley around it, log2
+    std::vector<Nearby> near{};  // of the last level, whose leaves had the mass
+    i64 leaf_mass = 0;
 };
 
 // A cluster that left its parent.
@@ -43,10 +45,12 @@ struct Division {
 class Level {
   public:
     static constexpr double kMassStep = 1.5;  // from one level to the next
+    static i64 next_mass(i64 mass) { return mass + mass / 2; }
+    static constexpr i64 kAhead = 8;  // the masses of later levels that a level looks for leaves for
 
-    // INOUT reaches: of each point of the cloud, how far windows of this mass might reach, 0 if unknown; then
-    // the same for the next mass.
-    Level(const Cloud& cloud, const Part& part, i64 mass, const Rules& rules, std::vector<double>& reaches,
+    // INOUT part: the leaves near its centres; reaches: of each point of the cloud, how far windows of this
+    // mass might reach, 0 if unknown; then the same for the next mass.
+    Level(const Cloud& cloud, Part& part, i64 mass, const Rules& rules, std::vector<double>& reaches,
           int n_threads)
         : cloud_(cloud),
           part_(part),
@@ -77,13 +81,33 @@ class Level {
     const Windows& windows() const { return windows_; }
 
   private:
+    // Finds the windows around the centres. Levels that share their leaves look for those nearby once.
+    void find_windows() {
+        const i64 mass = leaf_mass(mass_, cloud_.d);
+        if (part_.leaf_mass != mass) part_.near.clear();
+        part_.leaf_mass = mass;
+        windows_ = mass == centre_mass(mass_, cloud_.d)
+                       ? make_windows(*boxes_, *boxes_, cloud_.period, mass_, guesses(centres_), false,
+                                      n_threads_, std::move(part_.near), ahead())
+                       : windows_of(mass_, *boxes_, false);
+    }
+
+    // How much farther, squared, the windows of later levels with the same leaves might reach. With few
+    // features, leaves change too often for that.
+    double ahead() const {
+        const int d = cloud_.d;
+        if (d <= kManyFeatures) return 1;
+        i64 last = mass_;
+        for (i64 next = mass_; next <= kAhead * mass_ && centre_mass(next, d) == centre_mass(mass_, d);
+             next = next_mass(next))
+            last = next;
+        return exp2_units(2 * log2_units(static_cast<double>(last) / static_cast<double>(mass_)) / d);
+    }
+
     Windows windows_of(i64 mass, const Boxes& centres, bool shapes) const {
-        const std::vector<double> guess = guesses(centres.leaves());
-        if (!shapes && leaf_mass(mass, cloud_.d) == centre_mass(mass, cloud_.d))
-            return make_windows(centres, centres, cloud_.period, mass, guess, shapes, n_threads_);
         const Leaves leaves = make_leaves(cloud_, part_.stretch, leaf_mass(mass, cloud_.d));
-        return make_windows(centres, Boxes(leaves, cloud_.period), cloud_.period, mass, guess, shapes,
-                            n_threads_);
+        return make_windows(centres, Boxes(leaves, cloud_.period), cloud_.period, mass,
+                            guesses(centres.leaves()), shapes, n_threads_);
     }
 
     std::vector<double> guesses(const Leaves& centres) const {
@@ -106,7 +130,7 @@ class Level {
         centres_ = make_leaves(cloud_, part_.stretch, centre_mass(mass_, cloud_.d));
         if (centres_.size() < 3) return false;
         boxes_.emplace(centres_, cloud_.period);
-        windows_ = windows_of(mass_, *boxes_, false);
+        find_windows();
         rank_centres();
         std::vector<Extent> extents(order_.size());
         for (u32 i = 0; i < order_.size(); ++i) {
@@ -118,6 +142,7 @@ class Level {
         growth_ /= static_cast<double>(part_.weight);
         shift_ = Rules::link_shift(rules_.dimension(growth_));
         links_.emplace(*boxes_, cloud_.period, windows_, rank_, shift_, n_threads_);
+        part_.near = std::move(windows_.near);
         Peaks peaks(extents, rank_);
         for (u32 i : order_)
             links_->each_short(i, [&](u32 dense) { peaks.link(i, dense, windows_.radius[i]); });
@@ -317,7 +342,7 @@ class Level {
     }
 
     const Cloud& cloud_;
-    const Part& part_;
+    Part& part_;
     i64 mass_;
     const Rules& rules_;
     std::vector<double>& reaches_;

@@ -52,19 +52,15 @@ class Links {
     std::vector<Link> long_links(const std::vector<u32>& basin) const {
         std::vector<Link> links;
         Candidates candidates(boxes_, period_);
+        Nearby nearby;
         for (const Range block : boxes_.blocks()) {
-            candidates.enclose(centres_, block);
-            candidates.collect(largest(block, windows_.reach));
+            candidates.find_nearby(centres_, block, largest(block, windows_.reach), nearby);
             for (i64 i = block.begin; i < block.end; ++i) {
-                candidates.measure(centres_.position(i));
-                const float* squared = candidates.squared();
                 const double limit = short_limit(windows_.square[i]);
-                for (size_t k = 0; k < candidates.size(); ++k) {
-                    const u32 other = candidates.id(k);
-                    if (basin[i] != basin[other] && squared[k] <= windows_.reach[i] &&
-                        rank_[other] < rank_[i] && squared[k] > limit)
-                        links.push_back({level(squared[k], static_cast<u32>(i)), static_cast<u32>(i), other});
-                }
+                for (const auto [other, squared] : nearby.of(i - block.begin))
+                    if (basin[i] != basin[other] && squared <= windows_.reach[i] && rank_[other] < rank_[i] &&
+                        squared > limit)
+                        links.push_back({level(squared, static_cast<u32>(i)), static_cast<u32>(i), other});
             }
         }
         return links;
@@ -106,39 +102,28 @@ class Links {
     // both sides compare with this one number, so rounding makes no link both or neither.
     double short_limit(double square) const { return square / stretch_; }
 
-    // Finds the short links of a block of centres among the near leaves of its windows, if those are known
-    // and near enough.
+    // Finds the short links of a block of centres, among the leaves near its windows if they reach far
+    // enough.
     void find_short(i64 b, Candidates& candidates) {
         const Range block = boxes_.blocks()[b];
-        if (!windows_.near.empty() && !windows_.near[b].empty() && stretch_ * Windows::kNear > 1) {
-            const Windows::Near* near = windows_.near[b].data();
-            u32 begin = 0;
-            for (i64 i = block.begin; i < block.end; begin = windows_.near_end[i++])
-                store_short(b, static_cast<u32>(i), windows_.near_end[i] - begin,
-                            [&](size_t k) { return near[begin + k]; });
-            return;
-        }
-        candidates.enclose(centres_, block);
-        candidates.collect(short_limit(largest(block, windows_.square)));
-        for (i64 i = block.begin; i < block.end; ++i) {
-            candidates.measure(centres_.position(i));
-            const float* squared = candidates.squared();
-            store_short(b, static_cast<u32>(i), candidates.size(),
-                        [&](size_t k) { return Windows::Near{candidates.id(k), squared[k]}; });
-        }
+        const double limit = short_limit(largest(block, windows_.square));
+        const bool known = !windows_.near.empty() && static_cast<float>(windows_.near[b].r2) >= limit;
+        Nearby found;
+        if (!known) candidates.find_nearby(centres_, block, limit, found);
+        const Nearby& nearby = known ? windows_.near[b] : found;
+        for (i64 i = block.begin; i < block.end; ++i)
+            store_short(b, static_cast<u32>(i), nearby.of(i - block.begin));
     }
 
-    // Stores the denser ones of n centres, at(k), that are a short link away; the densest first.
-    template <class At>
-    void store_short(i64 b, u32 i, size_t n, At&& at) {
+    // Stores the denser ones of the centres nearby that are a short link away; the densest first.
+    void store_short(i64 b, u32 i, std::span<const Nearby::Near> nearby) {
         std::vector<u32>& found = short_[b];
         const u32 begin = static_cast<u32>(found.size()), own = rank_[i];
         const double limit = short_limit(windows_.square[i]);
-        found.resize(begin + n);
+        found.resize(begin + nearby.size());
         u32* out = found.data() + begin;
         size_t near = 0, count = 0;
-        for (size_t k = 0; k < n; ++k) {  // without a branch: most of them are too far
-            const auto [leaf, squared] = at(k);
+        for (const auto [leaf, squared] : nearby) {  // without a branch: most of them are too far
             out[near] = leaf;
             near += squared <= limit;
         }

@@ -39,7 +39,7 @@ class TreeGrower {
         std::vector<u32> all(n);
         std::iota(all.begin(), all.end(), 0u);
         parts_.push_back({Stretch(cloud_, std::move(all)), 0, cloud_.weight, 0.0});
-        for (i64 mass = tree_.mass; grow(mass);) mass += mass / 2;
+        for (i64 mass = tree_.mass; grow(mass);) mass = Level::next_mass(mass);
         for (const Part& part : parts_)
             for (u32 i : part.stretch.points) tree_.labels[cloud_.rows[i]] = part.cluster;
         return std::move(tree_);

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "kernel/cells/row_hash.hpp"
-#include "kernel/tree/boxes.hpp"
+#include "kernel/tree/candidates.hpp"
 #include "kernel/tree/logarithm.hpp"
 
 namespace mspp {
@@ -17,16 +17,7 @@ struct Windows {
     std::vector<i64> radius;     // log2 of the root mean square, in units of 2^-16
     std::vector<i64> half;       // the same for mass K / 2
     std::vector<double> shape;   // 1 for a line, d for a ball; empty unless wanted
-
-    // The leaves at most kNear * square from each centre, with their squared distances: one list per block of
-    // centres, in the order of the centres. Empty if unknown.
-    struct Near {
-        u32 leaf;
-        float squared;
-    };
-    static constexpr double kNear = 1.1;
-    std::vector<std::vector<Near>> near;
-    std::vector<u32> near_end;  // where the leaves of each centre end in the list of its block
+    std::vector<Nearby> near;    // of each block of centres; empty unless the centres are the leaves
 };
 
 namespace detail {
@@ -37,7 +28,7 @@ class WindowFinder {
     static constexpr i64 kChunk = 16;  // blocks; a chunk's guesses do not depend on other chunks
 
     WindowFinder(const Boxes& centres, const Boxes& leaves, const std::vector<double>& period, i64 mass,
-                 const std::vector<double>& guess, bool shapes, Windows& out)
+                 const std::vector<double>& guess, bool shapes, double ahead, Windows& out)
         : centres_(centres.leaves()),
           leaves_(leaves.leaves()),
           blocks_(centres.blocks()),
@@ -45,6 +36,7 @@ class WindowFinder {
           mass_(mass),
           guess_(guess),
           shapes_(shapes),
+          ahead_(ahead),
           out_(out),
           candidates_(leaves, period) {}
 
@@ -55,12 +47,10 @@ class WindowFinder {
             const Range block = blocks_[k];
             const double guess = largest(block, guess_);
             double radius = kSlack * (guess > 0 ? guess : last_);
-            candidates_.enclose(centres_, block);
-            kept_.clear();
-            all_kept_ = true;
-            for (Range rest = block; !find(rest, radius);) radius *= missing_growth();
+            forgotten_.r2 = -1;
+            nearby_ = out_.near.empty() ? &forgotten_ : &out_.near[k];
+            for (Range rest = block; !find(block, rest, radius);) radius *= missing_growth();
             last_ = std::sqrt(std::max(1.0, largest(block, out_.reach)));
-            if (!out_.near.empty()) keep_near(k);
         }
     }
 
@@ -76,16 +66,17 @@ class WindowFinder {
         double sum;  // of the squared distances there
     };
 
-    // Finds the windows of a range of centres. False if the radius is too small for one: the range is then
-    // the rest, from that one on.
-    bool find(Range& rest, double radius) {
-        candidates_.collect(radius * radius);
+    // Finds the windows of the rest of a block. False if the radius is too small for one: the rest is then
+    // from that one on.
+    bool find(Range block, Range& rest, double radius) {
+        if (nearby_->r2 < radius * radius)
+            candidates_.find_nearby(centres_, block, ahead_ * radius * radius, *nearby_);
         for (double enough = radius; rest.begin < rest.end; ++rest.begin) {
             const i64 i = rest.begin;
             const double likely = kSlack * (guess_[i] > 0 ? guess_[i] : last_);
-            candidates_.measure(centres_.position(i));
-            const bool found = likely > 0 && likely < enough && fill_bins(likely * likely);
-            if (!found && !fill_bins(enough * enough)) return false;
+            const auto near = nearby_->of(i - block.begin);
+            const bool found = likely > 0 && likely < enough && fill_bins(near, likely * likely);
+            if (!found && !fill_bins(near, enough * enough)) return false;
             store(i);
             last_ = std::sqrt(out_.reach[i]);
             if (i + 1 < rest.end) enough = std::min(radius, last_ + distance(i, i + 1));
@@ -108,22 +99,6 @@ class WindowFinder {
         out_.radius[i] = log2_units(out_.square[i]) / 2;
         out_.half[i] = log2_units(std::max(inner.sum / static_cast<double>(half), 1.0)) / 2;
         if (shapes_) out_.shape[i] = shape_of(centres_.position(i), ball.reach);
-        if (!out_.near.empty()) remember_near(i);
-    }
-
-    // Appends the near leaves of a centre to those of its block.
-    void remember_near(i64 i) {
-        const float limit = static_cast<float>(Windows::kNear * out_.square[i]);
-        all_kept_ = all_kept_ && limit <= limit_;
-        size_t count = kept_.size();
-        kept_.resize(count + count_);
-        for (size_t k = 0; k < count_; ++k)
-            if (distance_[k] <= limit) kept_[count++] = {candidates_.id(near_[k]), distance_[k]};
-        kept_.resize(count);
-        out_.near_end[i] = static_cast<u32>(count);
-    }
-    void keep_near(i64 block) {
-        if (all_kept_) out_.near[block] = kept_;
     }
 
     // No window reaches farther than its neighbour's and the distance between them; rounded up.
@@ -132,10 +107,10 @@ class WindowFinder {
     }
 
     // Sorts the leaves within the radius into bins by squared distance. False if they have too little mass.
-    bool fill_bins(double r2) {
+    bool fill_bins(std::span<const Nearby::Near> near, double r2) {
         limit_ = static_cast<float>(r2);
         const float scale = kBins / limit_;
-        take_near();
+        take_near(near);
         std::fill(bin_mass_, bin_mass_ + kBins, 0);
         std::fill(bin_sum_, bin_sum_ + kBins, 0.0);
         i64 found = 0;
@@ -151,19 +126,18 @@ class WindowFinder {
         return found_ >= mass_;
     }
 
-    // Copies the candidates within the radius; without a branch, as most of them are too far.
-    void take_near() {
-        const float* squared = candidates_.squared();
+    // Copies the leaves within the radius; without a branch, as many of them are too far.
+    void take_near(std::span<const Nearby::Near> near) {
         const float limit = limit_;
-        const size_t n = candidates_.size();
+        const size_t n = near.size();
         if (near_.size() < n) near_.resize(n), bins_.resize(n), distance_.resize(n), last_bin_.resize(n);
-        u32* near = near_.data();
+        u32* leaf = near_.data();
         float* distance = distance_.data();
         size_t count = 0;
         for (size_t k = 0; k < n; ++k) {
-            near[count] = static_cast<u32>(k);
-            distance[count] = squared[k];
-            count += squared[k] <= limit;
+            leaf[count] = near[k].leaf;
+            distance[count] = near[k].squared;
+            count += near[k].squared <= limit;
         }
         count_ = count;
     }
@@ -186,7 +160,9 @@ class WindowFinder {
         sorted_.clear();
         for (size_t k = 0; k < count; ++k)
             sorted_.push_back({distance_[last_bin_[k]], weight_of(last_bin_[k])});
-        std::sort(sorted_.begin(), sorted_.end());
+        std::sort(sorted_.begin(), sorted_.end(), [](const auto& a, const auto& b) {
+            return a.first != b.first ? a.first < b.first : a.second < b.second;
+        });
         for (const auto& [squared, weight] : sorted_) {
             if (bin.before + weight >= mass)
                 return {squared, bin.sum + static_cast<double>(mass - bin.before) * squared};
@@ -224,16 +200,16 @@ class WindowFinder {
         return squares > 0 ? trace * trace / squares : 1;
     }
 
-    void fold_offset(size_t candidate, const double* x) {
+    void fold_offset(u32 leaf, const double* x) {
         std::fill(offset_.begin(), offset_.end(), 0.0);
         for (int j = 0; j < leaves_.d; ++j) {
-            const double offset = candidates_.offset(candidate, j, x);
+            const double offset = candidates_.offset(leaf, j, x);
             const bool negative = j >= kShapeAxes && mix_bits(static_cast<u64>(j)) >> 63;
             offset_[j % kShapeAxes] += negative ? -offset : offset;
         }
     }
 
-    i64 weight_of(size_t k) const { return leaves_.weights[candidates_.id(near_[k])]; }
+    i64 weight_of(size_t k) const { return leaves_.weights[near_[k]]; }
 
     const Leaves &centres_, &leaves_;
     const std::vector<Range>& blocks_;
@@ -241,13 +217,14 @@ class WindowFinder {
     i64 mass_;
     const std::vector<double>& guess_;
     bool shapes_;
+    double ahead_;
     Windows& out_;
     Candidates candidates_;
     std::vector<double> first_, second_, offset_;
-    std::vector<Windows::Near> kept_;             // of the centres of a block so far
-    bool all_kept_ = true;                        // none is farther than the radius
+    Nearby* nearby_ = nullptr;                    // of the block
+    Nearby forgotten_;                            // those of a block that are not kept
     float limit_ = 0;                             // squared radius
-    size_t count_ = 0;                            // of the candidates within the radius:
+    size_t count_ = 0;                            // of the leaves within the radius:
     std::vector<u32> near_;                       // which they are,
     std::vector<float> distance_;                 // their squared distances,
     std::vector<int> bins_;                       // and their bins
@@ -262,27 +239,25 @@ class WindowFinder {
 }  // namespace detail
 
 // The windows of mass K around the centres, among the leaves. IN mass: at most that of all leaves; guess: how
-// far each window might reach, 0 if unknown: it decides the time, and the last bits of sums. The near leaves
-// are kept if the centres are the leaves.
+// far each window might reach, 0 if unknown: it decides the time, and the last bits of sums; near: what an
+// earlier call with the same leaves has found, if the centres are the leaves; ahead: how much farther,
+// squared, to look now because a later call will.
 inline Windows make_windows(const Boxes& centres, const Boxes& leaves, const std::vector<double>& period,
-                            i64 mass, const std::vector<double>& guess, bool shapes, int n_threads) {
+                            i64 mass, const std::vector<double>& guess, bool shapes, int n_threads,
+                            std::vector<Nearby> near = {}, double ahead = 1) {
     const size_t n = static_cast<size_t>(centres.leaves().size());
     Windows out{std::vector<double>(n),
                 std::vector<double>(n),
                 std::vector<i64>(n),
                 std::vector<i64>(n),
                 std::vector<double>(shapes ? n : 0),
-                {},
-                {}};
-    if (&centres == &leaves) {
-        out.near.resize(centres.blocks().size());
-        out.near_end.resize(n);
-    }
+                std::move(near)};
+    if (&centres == &leaves) out.near.resize(centres.blocks().size());
     const i64 chunk = detail::WindowFinder::kChunk;
     const i64 chunks = (static_cast<i64>(centres.blocks().size()) + chunk - 1) / chunk;
     const int team = team_size(chunks, 4, n_threads);
     parallel(team, [&](int t) {
-        detail::WindowFinder finder(centres, leaves, period, mass, guess, shapes, out);
+        detail::WindowFinder finder(centres, leaves, period, mass, guess, shapes, ahead, out);
         const Range range = part(chunks, t, team);
         for (i64 k = range.begin; k < range.end; ++k) finder.run(k);
     });

@@ -1,0 +1,73 @@
+// Eight floats at a time: compilers do not find the vectors in loops over eight by themselves.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace mspp {
+
+// Four floats, which every processor adds at once.
+#if defined(__GNUC__)
+struct Four {
+    typedef float Vector __attribute__((vector_size(16)));
+    typedef int32_t Bits __attribute__((vector_size(16)));
+    Vector v;
+    static Four all(float x) { return {Vector{x, x, x, x}}; }
+    friend Four operator+(Four a, Four b) { return {a.v + b.v}; }
+    friend Four operator-(Four a, Four b) { return {a.v - b.v}; }
+    friend Four operator*(Four a, Four b) { return {a.v * b.v}; }
+    friend Four magnitude(Four a) { return {(Vector)((Bits)a.v & INT32_MAX)}; }
+    friend Four larger(Four a, Four b) { return {a.v > b.v ? a.v : b.v}; }
+};
+#else
+struct Four {
+    float v[4];
+    template <class Fn>
+    static Four each(Fn&& fn) {
+        return {fn(0), fn(1), fn(2), fn(3)};
+    }
+    static Four all(float x) { return {x, x, x, x}; }
+    friend Four operator+(const Four& a, const Four& b) {
+        return each([&](int c) { return a.v[c] + b.v[c]; });
+    }
+    friend Four operator-(const Four& a, const Four& b) {
+        return each([&](int c) { return a.v[c] - b.v[c]; });
+    }
+    friend Four operator*(const Four& a, const Four& b) {
+        return each([&](int c) { return a.v[c] * b.v[c]; });
+    }
+    friend Four magnitude(const Four& a) {
+        return each([&](int c) { return std::abs(a.v[c]); });
+    }
+    friend Four larger(const Four& a, const Four& b) {
+        return each([&](int c) { return a.v[c] > b.v[c] ? a.v[c] : b.v[c]; });
+    }
+};
+#endif
+
+struct Lanes {
+    static constexpr int kWidth = 8;
+    Four low, high;
+    static Lanes all(float x) { return {Four::all(x), Four::all(x)}; }
+    static Lanes load(const float* x) {
+        Lanes result;
+        std::memcpy(&result.low, x, sizeof(Four));
+        std::memcpy(&result.high, x + 4, sizeof(Four));
+        return result;
+    }
+    void store(float* x) const {
+        std::memcpy(x, &low, sizeof(Four));
+        std::memcpy(x + 4, &high, sizeof(Four));
+    }
+    friend Lanes operator+(const Lanes& a, const Lanes& b) { return {a.low + b.low, a.high + b.high}; }
+    friend Lanes operator-(const Lanes& a, const Lanes& b) { return {a.low - b.low, a.high - b.high}; }
+    friend Lanes operator*(const Lanes& a, const Lanes& b) { return {a.low * b.low, a.high * b.high}; }
+    friend Lanes magnitude(const Lanes& a) { return {magnitude(a.low), magnitude(a.high)}; }
+    // The larger of two, or b if one is NaN.
+    friend Lanes larger(const Lanes& a, const Lanes& b) {
+        return {larger(a.low, b.low), larger(a.high, b.high)};
+    }
+};
+
+}  // namespace mspp
