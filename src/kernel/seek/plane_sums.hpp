@@ -150,14 +150,14 @@ class PlaneSums {
     void slide_line(Span rows, i64 low, i64 high) {
         z_low_ = std::max(low, box_.z_low);
         z_high_ = std::min(high, box_.z_high);
-        line_.assign(static_cast<size_t>((z_high_ - z_low_ + 1) * width()), 0);
+        line_.resize(static_cast<size_t>((z_high_ - z_low_ + 1) * width()));
         i64 begin = 0, end = 0;  // the plane's lines that are in the sum now
         for (u32 row = rows.begin; row < rows.end; ++row) {
             const i64 y = rows_.value[row] - box_.y_low;
             const i64 from = std::max<i64>(y - reach_, 0), to = std::min(y + reach_ + 1, box_.height());
             if (from >= end) {
-                std::fill(line_.begin(), line_.end(), 0);
-                begin = end = from;
+                begin = from;
+                end = begin_line(from, to);
             }
             while (end < to) add_line<1>(end++);
             while (begin < from) add_line<-1>(begin++);
@@ -165,9 +165,28 @@ class PlaneSums {
         }
     }
 
+    // Sets the line to the sum of the first of the plane's lines [from, to). Returns the first one that is
+    // not in it: windows of three cells are summed in one pass.
+    i64 begin_line(i64 from, i64 to) {
+        if (to - from != 3) {
+            std::fill(line_.begin(), line_.end(), 0);
+            return from;
+        }
+        const i64 stride = box_.depth() * width(), n = static_cast<i64>(line_.size());
+        const u64* __restrict line = line_of_plane(from);
+        u64* __restrict sum = line_.data();
+        for (i64 k = 0; k < n; ++k) sum[k] = line[k] + line[k + stride] + line[k + 2 * stride];
+        poll_(n);
+        return to;
+    }
+
+    const u64* line_of_plane(i64 y) const {
+        return &plane_[(y * box_.depth() + z_low_ - box_.z_low) * width()];
+    }
+
     template <int Sign>
     void add_line(i64 y) {
-        const u64* __restrict from = &plane_[(y * box_.depth() + z_low_ - box_.z_low) * width()];
+        const u64* __restrict from = line_of_plane(y);
         u64* __restrict to = line_.data();
         const i64 n = (z_high_ - z_low_ + 1) * width();
         for (i64 k = 0; k < n; ++k) to[k] += Sign * from[k];
