@@ -133,6 +133,8 @@ def _as_bandwidths(
     rows = values if values.ndim == 2 else np.repeat(values[:, None], d, axis=1)
     unit = rows[0] if step is None else step
     ratios = rows / unit
+    if values.ndim == 1 and step is None:  # one number for all features
+        return np.unique(ratios[:, 0]), unit
     in_proportion = np.isclose(ratios, ratios[:, :1], rtol=1e-6, atol=0).all(axis=1)
     if not in_proportion.all():
         raise InvalidInputError.for_parameter(

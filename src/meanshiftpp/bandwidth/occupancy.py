@@ -47,7 +47,7 @@ class PointSample:
         # `take` is several times faster, but copies all points if they are not contiguous.
         rows = to_host(points.take(at, axis=0) if points.flags.c_contiguous else points[at])
         if weights is None:
-            return cls(rows, np.ones(len(rows)), len(points), len(points))
+            return cls(rows, np.broadcast_to(1.0, len(rows)), len(points), len(points))
         row_weights = to_host(weights.counts[at]).astype(np.float64)
         return cls(rows, row_weights, len(points), weights.total)
 

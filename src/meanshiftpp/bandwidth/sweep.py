@@ -99,7 +99,8 @@ class Sweep:
     multiples : ndarray of shape (n_bandwidths,), int64
         ``bandwidths`` in steps.
     sample : PointSample or None
-        The points on which clusterings are compared; None compares them on the cells of `base`.
+        The points on which clusterings are compared; None compares them on the cells of `base`, or
+        there is only one.
 
     Examples
     --------
@@ -378,15 +379,18 @@ def compute_sweep(
         weights = None if sample_weight is None else as_weights(sample_weight, points)
         values = weights.values if weights else None
         unit, multiples = plan_for_points(points, values, bandwidths, step)
-        sample = PointSample.of(points, weights)
-        cell_size = fine_cell_size(unit, search.reach)
-        if bandwidths is None:
-            multiples = sample.bound(cell_size, multiples, max_cells)
-        else:
-            sample.check(cell_size * multiples[0], unit * multiples[0], max_cells)
         binning = partial(_bin_multiple, points, weights, unit, search.reach, n_threads)
-        step_cells = partial(sample.estimate_cells, cell_size)
-        grids = bin_all(binning, multiples, len(points), step_cells, n_threads)
+        if len(multiples) == 1 and len(points) <= max_cells:
+            grids = [binning(multiples[0])]  # one clustering is compared with none
+        else:
+            sample = PointSample.of(points, weights)
+            cell_size = fine_cell_size(unit, search.reach)
+            if bandwidths is None:
+                multiples = sample.bound(cell_size, multiples, max_cells)
+            else:
+                sample.check(cell_size * multiples[0], unit * multiples[0], max_cells)
+            step_cells = partial(sample.estimate_cells, cell_size)
+            grids = bin_all(binning, multiples, len(points), step_cells, n_threads)
         base = grids[0]
     if len(base) == 0:
         raise InvalidInputError("a sweep needs at least one point of positive weight, got none")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -225,12 +226,17 @@ def sample_rows(
     return X[rows], None if weight is None else weight[rows]
 
 
+@lru_cache(maxsize=4)  # one data set is sampled again and again
 def sample_indices(n: int, limit: int) -> NDArray[np.int64]:
     """Return one fixed row of each of `limit` equal parts, or all rows if there are fewer.
 
     The row is random within its part, because rows may repeat with a period, as in images.
     """
     if n <= limit:
-        return np.arange(n)
-    edges = np.arange(limit + 1) * n // limit
-    return edges[:-1] + (np.random.default_rng(0).random(limit) * np.diff(edges)).astype(np.int64)
+        rows = np.arange(n)
+    else:
+        edges = np.arange(limit + 1) * n // limit
+        within = np.random.default_rng(0).random(limit) * np.diff(edges)
+        rows = edges[:-1] + within.astype(np.int64)
+    rows.flags.writeable = False
+    return rows
