@@ -21,6 +21,8 @@ from benchmarks.common.synthetic import Data
 OURS, FLOOR = "meanshiftpp", "X.sum()"
 SWEEP, FITS, DEFAULT_SWEEP, AUTOMATIC = "sweep of 50", "50 fits", "sweep()", "join=False"
 SWEPT = np.linspace(0.5, 4, 50)  # the bandwidths of SWEEP and FITS
+FEW_SWEEP, FEW_FITS, JOINED = "sweep of 3", "3 fits", "MeanShiftPP()"
+FEW_SWEPT = (0.5, 1.25, 3.125)  # the bandwidths of FEW_SWEEP and FEW_FITS: none divides another
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,21 @@ def fits_of_50(X: NDArray[Any], case: Case) -> None:
         seek(Grid.from_points(X, h, n_threads=case.threads), n_threads=case.threads)
 
 
+def sweep_of_3(X: NDArray[Any], case: Case) -> None:
+    """Cluster at three unrelated bandwidths, without labels."""
+    from meanshiftpp import sweep
+
+    sweep(X, FEW_SWEPT, n_threads=case.threads)
+
+
+def fits_of_3(X: NDArray[Any], case: Case) -> None:
+    """Cluster at the same bandwidths, one by one."""
+    from meanshiftpp import Grid, seek
+
+    for h in FEW_SWEPT:
+        seek(Grid.from_points(X, h, n_threads=case.threads), n_threads=case.threads)
+
+
 def default_sweep(X: NDArray[Any], case: Case) -> None:
     from meanshiftpp import sweep
 
@@ -79,6 +96,13 @@ def automatic(X: NDArray[Any], case: Case) -> NDArray[Any]:
     from meanshiftpp import MeanShiftPP
 
     return MeanShiftPP(join=False, n_jobs=case.threads).fit_predict(X)
+
+
+def joined(X: NDArray[Any], case: Case) -> NDArray[Any]:
+    """Choose the bandwidth and the clusters with the tree of a sample."""
+    from meanshiftpp import MeanShiftPP
+
+    return MeanShiftPP(n_jobs=case.threads).fit_predict(X)
 
 
 def floor(X: NDArray[Any], case: Case) -> None:
@@ -135,6 +159,9 @@ CONTENDERS: dict[str, Callable[[NDArray[Any], Case], NDArray[Any] | None]] = {
     FITS: fits_of_50,
     DEFAULT_SWEEP: default_sweep,
     AUTOMATIC: automatic,
+    FEW_SWEEP: sweep_of_3,
+    FEW_FITS: fits_of_3,
+    JOINED: joined,
     "KMeans": kmeans,
     "DBSCAN": dbscan,
     "fast-hdbscan": fast_hdbscan,

@@ -14,8 +14,11 @@ from benchmarks.common.synthetic import IRIS, Data
 from benchmarks.speed.contenders import (
     AUTOMATIC,
     DEFAULT_SWEEP,
+    FEW_FITS,
+    FEW_SWEEP,
     FITS,
     FLOOR,
+    JOINED,
     OURS,
     SWEEP,
     Case,
@@ -58,6 +61,14 @@ ONE_GAUSSIAN = (
     Case(Data(100_000, 8, k=1), bandwidth=0.42),
     Case(Data(3_000_000, 5, k=1), bandwidth=0.214),
     Case(Data(30_000_000, 3, k=1), bandwidth=0.123),
+)
+
+FEW_BANDWIDTHS = (Case(Data(100_000)), Case(Data(1_000_000)))
+JOINED_CASES = (
+    Case(Data(1_000_000, 2), bandwidth=1.08),
+    Case(Data(1_000_000, 3), bandwidth=2.0),
+    Case(Data(3_000_000, 5, k=1), bandwidth=0.376),
+    Case(Data(100_000, 8, k=1), bandwidth=0.607),
 )
 
 GOALS = (
@@ -174,6 +185,32 @@ GOALS = (
             contender=AUTOMATIC,
         )
         for case in ONE_GAUSSIAN[:2]
+    ),
+    *(
+        Goal(
+            f"sweep-few-{case.data.n}",
+            f"{case.data}: sweep(X, [0.5, 1.25, 3.125])",
+            1,
+            "x the separate fits",
+            SWEEP_IN_TURNS,
+            case,
+            FEW_FITS,
+            contender=FEW_SWEEP,
+        )
+        for case in FEW_BANDWIDTHS
+    ),
+    *(
+        Goal(
+            f"joined-{case.data.d}d",
+            f"{case.data}, {'one Gaussian' if case.data.k == 1 else GAUSSIANS}: MeanShiftPP()",
+            5,
+            "x MeanShiftPP(h)",
+            f"fit_predict of both in turns in one process; h={case.bandwidth:g}, near the choice",
+            case,
+            OURS,
+            contender=JOINED,
+        )
+        for case in JOINED_CASES
     ),
     Goal(
         "features",

@@ -10,7 +10,16 @@ from dataclasses import replace
 
 from benchmarks.common import machine
 from benchmarks.common.synthetic import Data
-from benchmarks.speed.contenders import AUTOMATIC, DEFAULT_SWEEP, FLOOR, OURS, SWEEP, Case
+from benchmarks.speed.contenders import (
+    AUTOMATIC,
+    DEFAULT_SWEEP,
+    FEW_SWEEP,
+    FLOOR,
+    JOINED,
+    OURS,
+    SWEEP,
+    Case,
+)
 from benchmarks.speed.goals import BY_KEY, goals_of, goals_with
 from benchmarks.speed.presets import Preset
 from benchmarks.speed.results import Measurement, OnMeasurement, Result
@@ -124,7 +133,8 @@ def bandwidths(preset: Preset, on_measurement: OnMeasurement) -> Result:
     """Measure sweeps and the automatic choice in turns with fits at one bandwidth."""
     result = Result("bandwidths", "Many bandwidths, and the automatic choice", [])
     with WorkerClient() as worker:
-        for full_case, goals in goals_of(SWEEP, DEFAULT_SWEEP, AUTOMATIC).items():
+        judged_here = (SWEEP, DEFAULT_SWEEP, AUTOMATIC, FEW_SWEEP, JOINED)
+        for full_case, goals in goals_of(*judged_here).items():
             case = divide_points(full_case, preset.goal_divisor)
             judged = [name for goal in goals for name in (goal.contender, goal.peer) if name]
             runners = [Runner(worker, name, case) for name in dict.fromkeys([OURS, *judged])]
