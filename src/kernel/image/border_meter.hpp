@@ -46,6 +46,7 @@ class BorderMeter {
         const i64 above = std::max<i64>(first - reach - smooth_, 0);
         colour_.start(above, 2 * reach + smooth_ + 1, 0, width);
         if (MASKED) count_.start(above, 2 * reach + smooth_ + 1, 0, width);
+        light_.resize(static_cast<size_t>((smooth_ + 2) * width));
         smooth_light_.resize(static_cast<size_t>((reach + apart_ + 1) * width));
     }
 
@@ -178,6 +179,8 @@ class BorderMeter {
         const i64 y = colour_.next();
         const float* colours = image_.at(y, 0);
         if (MASKED) count_.add_row([&](i64 x, int) { return inside(y, x); });
+        float* light = light_row(y);
+        for (i64 x = 0; x < image_.width(); ++x) light[x] = colours[3 * x];
         colour_.add_filled_row([&](Sums* row) {
             for (i64 x = 0; x < image_.width(); ++x) {
                 const float* of = colours + 3 * x;
@@ -196,6 +199,8 @@ class BorderMeter {
         const bool known = y >= 0 && x >= 0 && y < image_.height() && x < image_.width() && inside(y, x);
         return known ? image_.at(y, x)[0] : otherwise;
     }
+
+    float* light_row(i64 y) { return &light_[y % (smooth_ + 2) * image_.width()]; }
 
     // Where the nearest row of the image begins in the ring of smooth rows.
     i64 smooth_row(i64 y) const {
@@ -224,10 +229,7 @@ class BorderMeter {
             fill_at_border(y, x, row[x]);
             fill_at_border(y, width - 1 - x, row[width - 1 - x]);
         }
-        light_.resize(static_cast<size_t>(3 * width));
-        for (i64 x = 0; x < width; ++x)
-            for (i64 k = 0; k < 3; ++k) light_[k * width + x] = image_.at(y + k - 1, x)[0];
-        const float *above = light_.data(), *here = above + width, *below = here + width;
+        const float *above = light_row(y - 1), *here = light_row(y), *below = light_row(y + 1);
         const Sums *high = colour_.above(y - r), *low = colour_.above(y + r + 1);
         const float share = 1 / static_cast<float>((2 * r + 1) * (2 * r + 1));
         float* smooth = &smooth_light_[smooth_row(y)];
@@ -330,14 +332,15 @@ class BorderMeter {
         bins[bin + 1] += right;
     }
 
-    // 0 for a weak gradient; otherwise one of three strengths and four directions.
+    // 0 for a weak gradient; otherwise one of three strengths and four directions. Without branches, which
+    // textures would mispredict.
     static int gradient_bin(float gx, float gy) {
         constexpr float tangent = 0.41421356f;  // of 22.5 degrees
         const float square = gx * gx + gy * gy, across = std::abs(gx), down = std::abs(gy);
-        if (square < 4) return 0;
-        const int strength = square < 36 ? 0 : square < 256 ? 1 : 2;
-        const int direction = down < tangent * across ? 0 : across < tangent * down ? 2 : gx * gy > 0 ? 1 : 3;
-        return 1 + 4 * strength + direction;
+        const int strength = (square >= 36) + (square >= 256);
+        const int flat = down < tangent * across, steep = across < tangent * down, rising = gx * gy > 0;
+        const int direction = 2 * steep + (1 - flat - steep) * (3 - 2 * rising);
+        return (square >= 4) * (1 + 4 * strength + direction);
     }
 
     const ReducedImage& image_;
@@ -348,7 +351,7 @@ class BorderMeter {
     i64 y_ = 0;
     bool near_rows_ = false, far_rows_ = false;  // whether the image holds all rows of the squares
     WholeSquares colour_near_, colour_far_, texture_far_;
-    Array<float> light_;             // of three rows
+    Array<float> light_;             // the lightness of pixels: a ring of rows
     Array<float> smooth_light_;      // the mean lightness of the squares around pixels: a ring of rows
     const float* smooth_rows_[3]{};  // of it: at some distance above, here, and below
 };
