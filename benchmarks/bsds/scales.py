@@ -182,12 +182,19 @@ def summarize(method: str, hits: Sequence[Hit]) -> list[list[str]]:
     ]
 
 
-def scales_table(photos: Sequence[Photo], methods: Sequence[str], jobs: int, options: Any) -> Table:
+def numbered(photos: Sequence[Any], step: int) -> list[tuple[int, Any]]:
+    """Number the photographs before selecting every n-th: the number decides on the half."""
+    return list(enumerate(photos))[::step]
+
+
+def scales_table(
+    tasks: Sequence[tuple[int, Photo]], methods: Sequence[str], jobs: int, options: Any
+) -> Table:
     rows = []
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         for method in methods:
             work: Callable[..., Hit] = partial(measure, method=method, options=options)
-            rows += summarize(method, list(pool.map(work, enumerate(photos), chunksize=2)))
+            rows += summarize(method, list(pool.map(work, tasks, chunksize=2)))
     return ["method", "scale", "ARI", "FM", "covering", "PRI", "VI", "boundary F"], rows
 
 
@@ -206,7 +213,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     photos = [p for p in load(options.data) if p.path.parent.name == options.part]
     methods = [*options.methods, *(["gPb-owt-ucm"] if options.gpb else [])]
-    table = scales_table(photos[:: options.step], methods, options.jobs, options)
+    tasks = numbered(photos, options.step)
+    table = scales_table(tasks, methods, options.jobs, options)
     print("\n".join(markdown_table(table)))
     return 0
 

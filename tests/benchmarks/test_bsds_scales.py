@@ -30,6 +30,10 @@ def test_one_level_for_all_and_the_best_of_each():
     assert ois[1:] == ["OIS", *["0.700"] * 4, "1.300", "0.700"]
 
 
+def test_every_second_photograph_keeps_its_number_and_so_its_half():
+    assert scales.numbered(["a", "b", "c"], 2) == [(0, "a"), (2, "c")]
+
+
 def test_boundaries_match_within_a_distance():
     labels = np.zeros((9, 9), int)
     labels[:, 4:] = 1

@@ -222,13 +222,6 @@ class Absorber {
         return square;
     }
 
-    // How far apart two touching pieces are; those that are not alike are farther than those that are.
-    double distance(u32 a, u32 b) {
-        const double square = squared_distance(stats_[a].mean, stats_[b].mean);
-        if (!picture_ || square <= kAlike) return square;
-        return kAlike + squared_distance(mean_around(a), mean_around(b));
-    }
-
     // The mean colour around a small piece; of a large piece, its own.
     const std::array<float, 3>& mean_around(u32 piece) {
         Around& around = around_[piece];
@@ -265,11 +258,39 @@ class Absorber {
             mean[c] = static_cast<float>(static_cast<double>(sums[c]) * 0x1p-24 / static_cast<double>(count));
     }
 
-    // The nearest touching piece, the smallest number of equals; kNoRegion if none touches.
-    // Removes what the lists of the piece need not hold again: parts of the piece itself, and repetitions.
+    // The nearest of some pieces, the smallest number of equals.
+    struct Nearest {
+        u32 piece = kNoRegion;
+        double away = HUGE_VAL;
+        void add(u32 other, double other_away) {
+            if (other_away > away || (other_away == away && other > piece)) return;
+            piece = other;
+            away = other_away;
+        }
+    };
+
+    // The nearest touching piece; kNoRegion if none touches. Pieces that are not alike are farther than those
+    // that are, so they are compared only if none is.
     u32 nearest_neighbour(u32 piece) {
-        u32 best = kNoRegion;
-        double nearest = 0;
+        Nearest nearest;
+        unlike_.clear();
+        each_neighbour(piece, [&](u32 other) {
+            const double away = squared_distance(stats_[piece].mean, stats_[other].mean);
+            if (!picture_ || away <= kAlike)
+                nearest.add(other, away);
+            else
+                unlike_.push_back(other);
+        });
+        if (nearest.away < kAlike) return nearest.piece;
+        for (const u32 other : unlike_)
+            nearest.add(other, kAlike + squared_distance(mean_around(piece), mean_around(other)));
+        return nearest.piece;
+    }
+
+    // Calls fn(other) for each piece that touches this one. Removes what the lists of the piece need not hold
+    // again: parts of the piece itself, and repetitions.
+    template <class Fn>
+    void each_neighbour(u32 piece, Fn&& fn) {
         seen_by_[piece] = ++visit_;
         for (u32 part = piece; part != kNoRegion; part = next_[part]) {
             List& list = lists_[part];
@@ -280,13 +301,9 @@ class Absorber {
                 if (seen_by_[other] == visit_) continue;
                 seen_by_[other] = visit_;
                 list.begin[list.size++] = other;
-                const double away = distance(piece, other);
-                if (best != kNoRegion && (away > nearest || (away == nearest && other > best))) continue;
-                best = other;
-                nearest = away;
+                fn(other);
             }
         }
-        return best;
     }
 
     u32 join_nearest(u32 piece) {
@@ -331,6 +348,7 @@ class Absorber {
     std::vector<Array<u32>> touching_;  // per stripe: the memory of its lists
     std::vector<u32> seen_by_;          // per piece: the last visit to a piece that it touches
     u32 visit_ = 0;
+    std::vector<u32> unlike_;  // in nearest_neighbour: the pieces that are not alike
     Poller poll_;
 };
 

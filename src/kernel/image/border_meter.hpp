@@ -46,6 +46,8 @@ class BorderMeter {
         const i64 above = std::max<i64>(first - reach - smooth_, 0);
         colour_.start(above, 2 * reach + smooth_ + 1, 0, width);
         if (MASKED) count_.start(above, 2 * reach + smooth_ + 1, 0, width);
+        light_.resize(static_cast<size_t>((smooth_ + 2) * width));
+        smooth_light_.resize(static_cast<size_t>((reach + apart_ + 1) * width));
     }
 
     // Selects the row of the pixels that follow: the first, then each next one.
@@ -57,6 +59,7 @@ class BorderMeter {
             texture_.add_filled_row([&](Sums* texture) { fill_texture(row, texture); });
         }
         y_ = y;
+        for (int k = 0; k < 3; ++k) smooth_rows_[k] = &smooth_light_[smooth_row(y + (k - 1) * apart_)];
         near_rows_ = colour_near_.select(colour_, y, near_, height);
         far_rows_ = colour_far_.select(colour_, y, far_, height);
         texture_far_.select(texture_, y, far_, height);
@@ -93,7 +96,7 @@ class BorderMeter {
         return largest;
     }
 
-    // Counts a pixel whose row and column are even.
+    // Counts a pixel of the selected row; its row and column are even.
     void count(i64 y, i64 x, RegionCounts& counts) const {
         const float* colour = image_.at(y, x);
         ++counts.pixels;
@@ -104,8 +107,9 @@ class BorderMeter {
         ++counts.of[RegionCounts::kFine + gradient_bin(light(y, x + 1, here) - light(y, x - 1, here),
                                                        light(y + 1, x, here) - light(y - 1, x, here))];
         ++counts.of[RegionCounts::kCoarse +
-                    gradient_bin(smooth_light(y, x + apart_) - smooth_light(y, x - apart_),
-                                 smooth_light(y + apart_, x) - smooth_light(y - apart_, x))];
+                    gradient_bin(smooth_rows_[1][std::min(x + apart_, image_.width() - 1)] -
+                                     smooth_rows_[1][std::max<i64>(x - apart_, 0)],
+                                 smooth_rows_[2][x] - smooth_rows_[0][x])];
     }
 
   private:
@@ -175,6 +179,8 @@ class BorderMeter {
         const i64 y = colour_.next();
         const float* colours = image_.at(y, 0);
         if (MASKED) count_.add_row([&](i64 x, int) { return inside(y, x); });
+        float* light = light_row(y);
+        for (i64 x = 0; x < image_.width(); ++x) light[x] = colours[3 * x];
         colour_.add_filled_row([&](Sums* row) {
             for (i64 x = 0; x < image_.width(); ++x) {
                 const float* of = colours + 3 * x;
@@ -194,16 +200,11 @@ class BorderMeter {
         return known ? image_.at(y, x)[0] : otherwise;
     }
 
-    static float square_share(i64 r) { return 1 / static_cast<float>((2 * r + 1) * (2 * r + 1)); }
+    float* light_row(i64 y) { return &light_[y % (smooth_ + 2) * image_.width()]; }
 
-    // The mean lightness of the square around a pixel.
-    float smooth_light(i64 y, i64 x) const {
-        const i64 r = smooth_;
-        if (MASKED || y < r || x < r || y + r >= image_.height() || x + r >= image_.width())
-            return square(colour_, y, x, r).of[0] * (1 / kSteps);
-        const Sums *high = colour_.above(y - r) + x - r, *low = colour_.above(y + r + 1) + x - r;
-        const u32 sum = (low[2 * r + 1].of[0] - high[2 * r + 1].of[0]) - (low[0].of[0] - high[0].of[0]);
-        return static_cast<float>(static_cast<i32>(sum)) * square_share(r) * (1 / kSteps);
+    // Where the nearest row of the image begins in the ring of smooth rows.
+    i64 smooth_row(i64 y) const {
+        return std::clamp<i64>(y, 0, image_.height() - 1) % (2 * far_ + apart_ + 1) * image_.width();
     }
 
     // Four measures of texture: differences along three directions, and to the mean nearby.
@@ -228,15 +229,14 @@ class BorderMeter {
             fill_at_border(y, x, row[x]);
             fill_at_border(y, width - 1 - x, row[width - 1 - x]);
         }
-        light_.resize(static_cast<size_t>(3 * width));
-        for (i64 x = 0; x < width; ++x)
-            for (i64 k = 0; k < 3; ++k) light_[k * width + x] = image_.at(y + k - 1, x)[0];
-        const float *above = light_.data(), *here = above + width, *below = here + width;
+        const float *above = light_row(y - 1), *here = light_row(y), *below = light_row(y + 1);
         const Sums *high = colour_.above(y - r), *low = colour_.above(y + r + 1);
-        const float share = square_share(r);
+        const float share = 1 / static_cast<float>((2 * r + 1) * (2 * r + 1));
+        float* smooth = &smooth_light_[smooth_row(y)];
         for (i64 x = margin; x < width - margin; ++x) {
             const u32 sum =
                 (low[x + r + 1].of[0] - high[x + r + 1].of[0]) - (low[x - r].of[0] - high[x - r].of[0]);
+            smooth[x] = static_cast<float>(static_cast<i32>(sum)) * share * (1 / kSteps);
             const TextureInput input{here[x - 1],
                                      here[x + 1],
                                      above[x],
@@ -244,12 +244,14 @@ class BorderMeter {
                                      std::abs(below[x + 1] - above[x - 1]),
                                      std::abs(below[x - 1] - above[x + 1]),
                                      here[x],
-                                     static_cast<float>(static_cast<i32>(sum)) * share * (1 / kSteps)};
+                                     smooth[x]};
             input.fill(row[x]);
         }
     }
 
-    void fill_at_border(i64 y, i64 x, Sums& out) const {
+    void fill_at_border(i64 y, i64 x, Sums& out) {
+        const float mean = square(colour_, y, x, smooth_).of[0] * (1 / kSteps);
+        smooth_light_[smooth_row(y) + x] = mean;
         if (!inside(y, x)) {
             out = Sums{};
             return;
@@ -263,7 +265,7 @@ class BorderMeter {
                                  std::abs(at(1, 1) - at(-1, -1)),
                                  std::abs(at(1, -1) - at(-1, 1)),
                                  here,
-                                 smooth_light(y, x)};
+                                 mean};
         input.fill(out);
     }
 
@@ -330,14 +332,15 @@ class BorderMeter {
         bins[bin + 1] += right;
     }
 
-    // 0 for a weak gradient; otherwise one of three strengths and four directions.
+    // 0 for a weak gradient; otherwise one of three strengths and four directions. Without branches, which
+    // textures would mispredict.
     static int gradient_bin(float gx, float gy) {
         constexpr float tangent = 0.41421356f;  // of 22.5 degrees
         const float square = gx * gx + gy * gy, across = std::abs(gx), down = std::abs(gy);
-        if (square < 4) return 0;
-        const int strength = square < 36 ? 0 : square < 256 ? 1 : 2;
-        const int direction = down < tangent * across ? 0 : across < tangent * down ? 2 : gx * gy > 0 ? 1 : 3;
-        return 1 + 4 * strength + direction;
+        const int strength = (square >= 36) + (square >= 256);
+        const int flat = down < tangent * across, steep = across < tangent * down, rising = gx * gy > 0;
+        const int direction = 2 * steep + (1 - flat - steep) * (3 - 2 * rising);
+        return (square >= 4) * (1 + 4 * strength + direction);
     }
 
     const ReducedImage& image_;
@@ -348,7 +351,9 @@ class BorderMeter {
     i64 y_ = 0;
     bool near_rows_ = false, far_rows_ = false;  // whether the image holds all rows of the squares
     WholeSquares colour_near_, colour_far_, texture_far_;
-    Array<float> light_;  // of three rows
+    Array<float> light_;             // the lightness of pixels: a ring of rows
+    Array<float> smooth_light_;      // the mean lightness of the squares around pixels: a ring of rows
+    const float* smooth_rows_[3]{};  // of it: at some distance above, here, and below
 };
 
 }  // namespace mspp

@@ -153,6 +153,47 @@ class SquareSums {
     Array<u32> before_;  // the sums over all columns before, from `radius` columns before the first
 };
 
+// The means over the squares around all pixels of a row.
+template <bool MASKED>
+class SquareMeans {
+  public:
+    // Of the first integer of a table; the last one counts the pixels that are not masked.
+    template <int K>
+    void measure(const SlidingTable<K>& table, const Shape& shape, i64 y, i64 radius, const Range& columns) {
+        sums_.measure(table, 0, shape, y, radius, columns);
+        means_.resize(static_cast<size_t>(columns.size()));
+        if constexpr (MASKED) {
+            counts_.measure(table, K - 1, shape, y, radius, columns);
+            for (i64 i = 0; i < columns.size(); ++i) means_[i] = mean_of(sums_[i], counts_[i]);
+        } else {
+            set_shares(shape, y, radius, columns);
+            for (i64 i = 0; i < columns.size(); ++i)
+                means_[i] = static_cast<float>(static_cast<i32>(sums_[i])) * shares_[i];
+        }
+    }
+    // Of the i-th column.
+    float operator[](i64 i) const { return means_[i]; }
+
+  private:
+    // Divides once for all rows that clip the squares alike.
+    void set_shares(const Shape& shape, i64 y, i64 radius, const Range& columns) {
+        const i64 rows = std::min(y + radius + 1, shape.height) - std::max<i64>(y - radius, 0);
+        if (rows == rows_ && columns.begin == columns_.begin && columns.end == columns_.end) return;
+        rows_ = rows;
+        columns_ = columns;
+        shares_.resize(static_cast<size_t>(columns.size()));
+        for (i64 x = columns.begin; x < columns.end; ++x) {
+            const i64 across = std::min(x + radius + 1, shape.width) - std::max<i64>(x - radius, 0);
+            shares_[x - columns.begin] = 1.0f / static_cast<float>(rows * across);
+        }
+    }
+
+    SquareSums sums_, counts_;
+    Array<float> means_, shares_;
+    i64 rows_ = 0;  // of the squares, and the columns, for which the shares are set
+    Range columns_{};
+};
+
 // Measures an image one tile after the other, row by row.
 template <bool MASKED>
 class ContrastMeter {
@@ -193,22 +234,38 @@ class ContrastMeter {
     void add_colours() {
         const i64 y = colour_.next();
         const float* colours = colours_ + 3 * pixel(y, 0);
+        if (!MASKED) {
+            colour_.add_filled_row([&](auto* row) {
+                fill_colours(colours + 3 * colour_.left(), colour_.right() - colour_.left(), row);
+            });
+            return;
+        }
         mark_inside(y);
         colour_.add_row([&](i64 x, int k) {
-            if (MASKED && !inside_[x]) return 0;
+            if (!inside_[x]) return 0;
             return k == 3 ? 1 : static_cast<i32>(colours[3 * x + k] * kColourSteps);
         });
     }
 
+    // Compilers convert four numbers at once: those of a pixel and the first of the next one, which the count
+    // then replaces.
+    static void fill_colours(const float* colours, i64 n, SlidingTable<4>::Sums* row) {
+        auto set = [&](i64 i, int k) {
+            row[i].of[k] = static_cast<u32>(static_cast<i32>(colours[3 * i + k] * kColourSteps));
+        };
+        for (i64 i = 0; i < n - 1; ++i)
+            for (int k = 0; k < 4; ++k) set(i, k);
+        for (int k = 0; k < 3; ++k) set(n - 1, k);
+        for (i64 i = 0; i < n; ++i) row[i].of[3] = 1;
+    }
+
     void add_roughness(const Range& columns) {
         const i64 y = roughness_.next();
-        sums_.measure(colour_, 0, shape_, y, radii_.fine, columns);
-        counts_.measure(colour_, 3, shape_, y, radii_.fine, columns);
+        fine_.measure(colour_, shape_, y, radii_.fine, columns);
         const float* colours = colours_ + 3 * pixel(y, columns.begin);
         rough_.resize(static_cast<size_t>(columns.size()));
         for (i64 i = 0; i < columns.size(); ++i)
-            rough_[i] =
-                static_cast<i32>(std::abs(colours[3 * i] * kColourSteps - mean_of(sums_[i], counts_[i])));
+            rough_[i] = static_cast<i32>(std::abs(colours[3 * i] * kColourSteps - fine_[i]));
         mark_inside(y);
         roughness_.add_row([&](i64 x, int k) {
             if (MASKED && !inside_[x]) return 0;
@@ -226,10 +283,9 @@ class ContrastMeter {
     }
 
     void measure_texture(i64 y, const Range& columns) {
-        sums_.measure(roughness_, 0, shape_, y, radii_.coarse, columns);
-        counts_.measure(roughness_, 1, shape_, y, radii_.coarse, columns);
+        coarse_.measure(roughness_, shape_, y, radii_.coarse, columns);
         float* texture = &contrast_.texture[pixel(y, columns.begin)];
-        for (i64 i = 0; i < columns.size(); ++i) texture[i] = mean_of(sums_[i], counts_[i]) / kColourSteps;
+        for (i64 i = 0; i < columns.size(); ++i) texture[i] = coarse_[i] / kColourSteps;
     }
 
     void measure_edges(i64 y, const Range& columns) {
@@ -266,11 +322,12 @@ class ContrastMeter {
     const Shape& shape_;
     const Radii radii_;
     Contrast& contrast_;
-    i64 first_row_ = 0;          // of the slice
-    SlidingTable<4> colour_;     // three colours, and 1 for each pixel that is not masked
-    SlidingTable<2> roughness_;  // the distance of the first colour to its mean nearby, and 1 as above
+    i64 first_row_ = 0;       // of the slice
+    SlidingTable<4> colour_;  // three colours, and 1 for each pixel that is not masked
+    // The distance of the first colour to its mean nearby; in a masked image, 1 as above.
+    SlidingTable<MASKED ? 2 : 1> roughness_;
     ColourSteps<MASKED> far_, near_;
-    SquareSums sums_, counts_;
+    SquareMeans<MASKED> fine_, coarse_;
     Array<i32> rough_;
     std::vector<char> inside_, is_border_;
 };

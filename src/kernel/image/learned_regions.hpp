@@ -89,17 +89,14 @@ class LearnedMeasurement {
     // Adds what lies along the borders. IN edge_between(a, b): the number of an edge in `borders`.
     template <class Fn>
     void add_borders(std::vector<LearnedBorder>& borders, Fn&& edge_between) const {
-        const i64 width = pieces_.shape().width;
         u32 last_a = kNoRegion, last_b = kNoRegion;
         LearnedBorder* border = nullptr;
         each_border_pixel([&](const Touch& touch) {
-            const auto& [a, b, p, q] = touch;
+            const u32 a = touch.a, b = touch.b;
             if (a != last_a || b != last_b) border = &borders[edge_between(last_a = a, last_b = b)];
-            const i64 py = p / width, px = p % width, qy = q / width, qx = q % width;
-            const BorderSteps& steps = steps_[slots_[sample(p, q)]];
+            const BorderSteps& steps = steps_[slots_[touch.sample]];
             for (int k = 0; k < kBorderChannels; ++k) border->steps[k] += steps[k];
-            const double z = 0.5 * (contrast_.edge[p] + contrast_.edge[q]);
-            const double x = 0.5 * static_cast<double>(px + qx), y = 0.5 * static_cast<double>(py + qy);
+            const double z = 0.5 * touch.strength, x = 0.5 * touch.x, y = 0.5 * touch.y;
             border->squared_strength += z * z;
             border->x += x;
             border->y += y;
@@ -110,33 +107,44 @@ class LearnedMeasurement {
     }
 
   private:
-    // The reduced pixel that is measured for two touching pixels: of two neighbours, the even one.
-    i64 sample(i64 p, i64 q) const {
-        const i64 width = pieces_.shape().width, factor = image_.factor();
-        const i64 y = p / width / factor, x = p % width / factor;
-        if ((x + y) % 2 == 0) return y * image_.width() + x;
-        return q / width / factor * image_.width() + q % width / factor;
-    }
-
     u32 region_of(const Run& run) const {
         return run.region == kNoRegion ? kNoRegion : of_piece_[run.region];
     }
 
-    // Touching pixels p and q of different regions a < b.
+    // Two touching pixels of different regions a < b.
     struct Touch {
         u32 a, b;
-        i64 p, q;
+        u32 x, y;        // sums of both coordinates
+        u32 sample;      // the reduced pixel that is measured for both: of two neighbours, the even one
+        float strength;  // the sum of both
     };
 
     void collect_touches(const Stripes& stripes) {
         touches_.resize(static_cast<size_t>(stripes.count()));
         stripes.each([&](int t, const Range& rows) {
+            i64 y = rows.begin;  // of p, which only rises
             each_touch(pieces_, rows, [&](u32 a, u32 b, i64 p, i64 q) {
                 a = of_piece_[a];
                 b = of_piece_[b];
-                if (a != b) touches_[t].push_back({std::min(a, b), std::max(a, b), p, q});
+                if (a == b) return;
+                while (p >= (y + 1) * pieces_.shape().width) ++y;
+                touches_[t].push_back(touch_of(std::min(a, b), std::max(a, b), p, q, y));
             });
         });
+    }
+
+    // IN y: the row of pixel p; q is to its left or above it.
+    Touch touch_of(u32 a, u32 b, i64 p, i64 q, i64 y) const {
+        const u32 factor = static_cast<u32>(image_.factor()), width = static_cast<u32>(image_.width());
+        const u32 py = static_cast<u32>(y), px = static_cast<u32>(p - y * pieces_.shape().width);
+        const bool is_left = q == p - 1;
+        const u32 qx = px - is_left, qy = py - !is_left;
+        u32 row = py / factor, column = px / factor;
+        if ((row + column) % 2 == 1) {
+            row = qy / factor;
+            column = qx / factor;
+        }
+        return {a, b, px + qx, py + qy, row * width + column, contrast_.edge[p] + contrast_.edge[q]};
     }
 
     // Calls fn(touch) in the order of the image.
@@ -189,7 +197,7 @@ class LearnedMeasurement {
     // Numbers the reduced pixels that lie at a border, row by row.
     void mark_borders() {
         slots_.assign(static_cast<size_t>(image_.height() * image_.width()), 0);
-        each_border_pixel([&](const Touch& touch) { slots_[sample(touch.p, touch.q)] = 1; });
+        each_border_pixel([&](const Touch& touch) { slots_[touch.sample] = 1; });
         u32 count = 0;
         for (u32& slot : slots_) slot = slot ? count++ : kNoRegion;
         steps_.resize(count);

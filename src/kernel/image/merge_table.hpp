@@ -55,10 +55,11 @@ class MergeTable {
 
     // OUT scores of the first `count` lanes, in steps.
     void score(const FeatureBatch& batch, int count, i32 scores[FeatureBatch::kSize]) const {
-        u64 bins[kMergeFeatures][2];
-        for (int f = 0; f < kMergeFeatures; ++f) find_bins(batch.of[f], borders_[f], bins[f]);
-        std::fill_n(scores, FeatureBatch::kSize, bias_);
-        for (int word = 0; word < (count + 7) / 8; ++word) add_leaves(bins, word, scores + 8 * word);
+        for (int first = 0; first < count; first += 8)
+            if (count - first > 4)
+                score_lanes<8>(batch, first, scores + first);
+            else
+                score_lanes<4>(batch, first, scores + first);
     }
 
   private:
@@ -68,27 +69,34 @@ class MergeTable {
         int16_t value[kTreeLeaves];
     };
 
-    // Adds the leaves of eight lanes, whose bins are the bytes of a word.
-    void add_leaves(const u64 bins[kMergeFeatures][2], int word, i32* scores) const {
+    // OUT scores of N lanes, whose bins are the bytes of a word.
+    template <int N>
+    void score_lanes(const FeatureBatch& batch, int first, i32* scores) const {
         constexpr u64 ones = 0x0101010101010101;
+        u64 bins[kMergeFeatures];
+        for (int f = 0; f < kMergeFeatures; ++f) bins[f] = find_bins<N>(batch.of[f] + first, borders_[f]);
+        i32 sums[N];  // in registers, unlike `scores`
+        std::fill_n(sums, N, bias_);
         for (const Tree& tree : trees_) {
             u64 leaves = 0;
             for (int k = 0; k < kTreeDepth; ++k) {
-                const u64 passed = (bins[tree.feature[k]][word] + ones * tree.carry[k]) & (ones << 7);
+                const u64 passed = (bins[tree.feature[k]] + ones * tree.carry[k]) & (ones << 7);
                 leaves |= passed >> (7 - k);
             }
-            for (int i = 0; i < 8; ++i) scores[i] += tree.value[leaves >> (8 * i) & 0xff];
+            for (int i = 0; i < N; ++i) sums[i] += tree.value[leaves >> (8 * i) & 0xff];
         }
+        std::copy_n(sums, N, scores);
     }
 
-    // OUT bins: the number of borders below each value, at most 127, as bytes.
-    static void find_bins(const float* values, const std::vector<float>& borders, u64 bins[2]) {
-        constexpr int n = FeatureBatch::kSize;
-        i32 below[n] = {};
+    // Returns the number of borders below each of N values, at most 127, as bytes.
+    template <int N>
+    static u64 find_bins(const float* values, const std::vector<float>& borders) {
+        i32 below[N] = {};
         for (const float border : borders)
-            for (int i = 0; i < n; ++i) below[i] += values[i] > border;
-        bins[0] = bins[1] = 0;
-        for (int i = 0; i < n; ++i) bins[i / 8] |= static_cast<u64>(below[i]) << (i % 8 * 8);
+            for (int i = 0; i < N; ++i) below[i] += values[i] > border;
+        u64 bins = 0;
+        for (int i = 0; i < N; ++i) bins |= static_cast<u64>(below[i]) << (8 * i);
+        return bins;
     }
 
     i32 bias_;
