@@ -36,11 +36,15 @@ def cluster_iris() -> Clustering:
 
     iris = load_iris()
     columns = [name.removesuffix(" (cm)") for name in iris.feature_names]
-    return cluster("Iris", columns, iris.data, iris.target, bandwidth=0.7)
+    return cluster("Iris", columns, iris.data, iris.target)
 
 
 def cluster(
-    name: str, columns: Sequence[str], X: NDArray[Any], truth: NDArray[Any], bandwidth: float
+    name: str,
+    columns: Sequence[str],
+    X: NDArray[Any],
+    truth: NDArray[Any],
+    bandwidth: float | None = None,
 ) -> Clustering:
     """Fit a model once and measure its time and its agreement with the true groups."""
     from sklearn.metrics import adjusted_rand_score
@@ -66,7 +70,7 @@ def draw(clustering: Clustering, picture: Path) -> None:
         centers=model.cluster_centers_,
         columns=clustering.columns,
         title=f"MeanShift++ on {clustering.name}",
-        subtitle=f"{len(clustering.X):,} points, {len(model.cluster_centers_):,} modes found "
+        subtitle=f"{len(clustering.X):,} points, {len(model.cluster_centers_):,} clusters found "
         f"in {clustering.seconds * 1e3:.3g} ms",
     )
     save(figure, picture)
@@ -88,11 +92,11 @@ def _rows(clustering: Clustering) -> Iterator[tuple[str, str]]:
     n, model = len(clustering.X), clustering.model
     sizes = model.cluster_weights_
     yield "points x features", f"{n:,} x {clustering.X.shape[1]}"
-    yield "bandwidth", f"{model.bandwidth_[0]:g}"
+    yield "bandwidth", f"{model.bandwidth_[0]:.3g}{' (chosen)' if model.bandwidth is None else ''}"
     yield "occupied cells", f"{len(model.grid_):,}"
     yield "steps", f"{model.n_iter_}"
     yield "clusters", f"{len(sizes):,}"
     yield "of 0.5% or more", f"{np.sum(sizes >= 0.005 * n):,}"
-    yield "largest", "  ".join(f"{size:,.0f}" for size in sizes[:3])
+    yield "largest cluster", f"{sizes[0]:,.0f}"
     yield "adjusted Rand index", f"{clustering.agreement:.3f}"
     yield "[bold]time of fit[/]", f"[bold green]{clustering.seconds * 1e3:.3g} ms[/]"
