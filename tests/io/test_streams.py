@@ -315,3 +315,16 @@ def test_the_benchmark_compares_its_results(tmp_path):
     write(labelled, table.set_column(3, "label", pa.array(np.zeros(30_000, np.int32) + 7)))
     with pytest.raises(AssertionError, match="labels differ from those in memory"):
         scale.prefix(path)
+
+
+def test_a_checkpoint_of_a_changed_zarr_array_is_an_error(tmp_path, X):
+    path, saved = write_array(tmp_path / "a.zarr", X), tmp_path / "c"
+    grid = build_grid(open_points(path), 0.5, checkpoint=saved)
+    assert build_grid(open_points(path), 0.5, checkpoint=saved) == grid
+    chunk = next(file for file in sorted(path.rglob("*")) if file.is_file())
+    os.utime(chunk, ns=(0, 2**62))
+    with pytest.raises(GridMismatchError, match="'a.zarr' has been modified since"):
+        build_grid(open_points(path), 0.5, checkpoint=saved)
+    chunk.write_bytes(chunk.read_bytes() + b" ")
+    with pytest.raises(GridMismatchError, match=r"'a.zarr' had [\d,]+ bytes and now has [\d,]+"):
+        build_grid(open_points(path), 0.5, checkpoint=saved)
