@@ -159,6 +159,7 @@ def test_every_flipped_byte_raises_or_is_harmless(saved):
         {"unit": np.array("x")},
         {"bandwidth": np.array([1.0, -1.0, 1.0])},
         {"bandwidth": np.array([1.0])},
+        {"bandwidth": np.array(1.0)},
         {"counts": np.zeros(7, np.uint64)},
         {"cells": np.zeros((3, 3), np.int64)},
         {"cells": np.zeros((0, 0), np.int64), "sums": np.zeros((0, 0), np.uint64)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -328,3 +329,25 @@ def test_a_checkpoint_of_a_changed_zarr_array_is_an_error(tmp_path, X):
     chunk.write_bytes(chunk.read_bytes() + b" ")
     with pytest.raises(GridMismatchError, match=r"'a\.zarr' had [\d,]+ bytes and now has [\d,]+"):
         build_grid(open_points(path), 0.5, checkpoint=saved)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"files": [["a.npy", 1, 2, 3]]},
+        {"files": [["a.npy", "1 kB", 2]]},
+        {"files": [3]},
+        {"rows": float("inf")},
+        {"position": [1]},
+    ],
+)
+def test_a_checkpoint_with_a_damaged_note_is_an_error(tmp_path, X, note):
+    source, saved = open_points(write_array(tmp_path / "a.npy", X)), tmp_path / "c"
+    build_grid(source, 0.5, checkpoint=saved)
+    with np.load(saved) as archive:
+        content = dict(archive)
+    content["note"] = np.array(json.dumps(json.loads(str(content["note"])) | note))
+    with saved.open("wb") as file:
+        np.savez(file, **content)
+    with pytest.raises(GridFileError, match="is not a checkpoint and was left unchanged"):
+        build_grid(source, 0.5, checkpoint=saved)

@@ -128,6 +128,8 @@ def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
             raise ValueError(f"its cells have {grid['cells'].ndim} dimensions, not 2")
         if not 1 <= grid["cells"].shape[1] <= MAX_FEATURES:
             raise ValueError(f"it has {grid['cells'].shape[1]} features")
+        if grid["bandwidth"].ndim != 1:
+            raise ValueError(f"its bandwidth has {grid['bandwidth'].ndim} dimensions, not 1")
         as_bandwidth(grid["bandwidth"], grid["cells"].shape[1])
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise _damaged(path, str(error)) from error
