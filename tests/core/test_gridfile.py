@@ -224,3 +224,11 @@ def test_impossible_period_raises(saved, period):
     rewrite(path, period=np.array(period))
     with pytest.raises(GridFileError, match="damaged"):
         Grid.load(path)
+
+
+def test_infinite_period_raises(tmp_path):
+    path = tmp_path / "a.grid"
+    Grid.from_points([[0.5]], 1.0, periodic=[10]).save(path)
+    rewrite(path, bandwidth=np.array([1e308]))
+    with pytest.raises(GridFileError, match="damaged: it holds a period that is not finite"):
+        Grid.load(path)

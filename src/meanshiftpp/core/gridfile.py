@@ -134,6 +134,9 @@ def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise _damaged(path, str(error)) from error
     _check_content(grid["cells"], grid["counts"], grid["sums"], grid["period"], path)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(grid["period"] * grid["bandwidth"]).all():
+            raise _damaged(path, "it holds a period that is not finite")
     _check_weights(grid["counts"], unit, whole, path)
     content: dict[str, Any] = {_FIELD_NAMES.get(name, name): grid[name] for name in grid}
     return content | {"unit": unit, "whole": whole}
