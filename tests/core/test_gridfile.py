@@ -232,3 +232,16 @@ def test_infinite_period_raises(tmp_path):
     rewrite(path, bandwidth=np.array([1e308]))
     with pytest.raises(GridFileError, match="damaged: it holds a period that is not finite"):
         Grid.load(path)
+
+
+def test_text_that_is_not_unicode_raises(saved):
+    _, path = saved
+    rewrite(path, note=np.array([0x110000], np.uint32).view("U1")[0:1])
+    with pytest.raises(GridFileError, match="is not a grid file, or is damaged"):
+        Grid.load(path)
+
+
+def test_column_names_of_a_damaged_file_are_none(saved):
+    _, path = saved
+    rewrite(path, columns=np.array("x"), bandwidth=np.array(1.0))
+    assert columns_of(path) is None
