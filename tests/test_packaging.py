@@ -89,19 +89,26 @@ def test_stub_declares_the_names_of_the_kernel():
     assert public == {name for name in dir(kernel) if not name.startswith("_")}
 
 
-def test_sdist_is_reproducible(tmp_path, monkeypatch):
+def build_sdist(folder: Path) -> Path:
+    """Build the source distribution with one time for all its files."""
     backend = pytest.importorskip("scikit_build_core.build")
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1794787200")
-    folders = [tmp_path / name for name in ("one", "other")]
-    one, other = (folder / backend.build_sdist(str(folder)) for folder in folders)
-    assert one.read_bytes() == other.read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setenv("SOURCE_DATE_EPOCH", "1794787200")
+        return folder / backend.build_sdist(str(folder))
 
 
-def test_sdist_contains_everything_a_build_needs(tmp_path, monkeypatch):
-    backend = pytest.importorskip("scikit_build_core.build")
-    monkeypatch.chdir(ROOT)
-    with tarfile.open(tmp_path / backend.build_sdist(str(tmp_path))) as archive:
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory) -> Path:
+    return build_sdist(tmp_path_factory.mktemp("sdist"))
+
+
+def test_sdist_is_reproducible(sdist, tmp_path):
+    assert build_sdist(tmp_path).read_bytes() == sdist.read_bytes()
+
+
+def test_sdist_contains_everything_a_build_needs(sdist):
+    with tarfile.open(sdist) as archive:
         shipped = {name.partition("/")[2] for name in archive.getnames()}
     needed = {"pyproject.toml", "CMakeLists.txt", "Makefile", "LICENSE", "README.md"}
     for folder in ("src", "tests"):

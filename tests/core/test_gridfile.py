@@ -159,6 +159,7 @@ def test_every_flipped_byte_raises_or_is_harmless(saved):
         {"unit": np.array("x")},
         {"bandwidth": np.array([1.0, -1.0, 1.0])},
         {"bandwidth": np.array([1.0])},
+        {"bandwidth": np.array(1.0)},
         {"counts": np.zeros(7, np.uint64)},
         {"cells": np.zeros((3, 3), np.int64)},
         {"cells": np.zeros((0, 0), np.int64), "sums": np.zeros((0, 0), np.uint64)},
@@ -223,3 +224,24 @@ def test_impossible_period_raises(saved, period):
     rewrite(path, period=np.array(period))
     with pytest.raises(GridFileError, match="damaged"):
         Grid.load(path)
+
+
+def test_infinite_period_raises(tmp_path):
+    path = tmp_path / "a.grid"
+    Grid.from_points([[0.5]], 1.0, periodic=[10]).save(path)
+    rewrite(path, bandwidth=np.array([1e308]))
+    with pytest.raises(GridFileError, match="damaged: it holds a period that is not finite"):
+        Grid.load(path)
+
+
+def test_text_that_is_not_unicode_raises(saved):
+    _, path = saved
+    rewrite(path, note=np.array([0x110000], np.uint32).view("U1")[0:1])
+    with pytest.raises(GridFileError, match="is not a grid file, or is damaged"):
+        Grid.load(path)
+
+
+def test_column_names_of_a_damaged_file_are_none(saved):
+    _, path = saved
+    rewrite(path, columns=np.array("x"), bandwidth=np.array(1.0))
+    assert columns_of(path) is None

@@ -151,3 +151,17 @@ def _code(text: str) -> str:
     """Return a module without its docstrings, comments and messages."""
     text = re.sub(r'""".*?"""', "", text, flags=re.DOTALL)
     return re.sub(r'#.*|"[^"\n]*"|`[^`\n]*`', "", text)
+
+
+def test_pages_of_a_tiff_file_that_form_a_circle_are_an_error(tmp_path):
+    tiff = pytest.importorskip("tifffile")
+    path = tmp_path / "circle.tif"
+    tiff.imwrite(path, np.zeros((2, 4, 5), np.uint8), photometric="minisblack", metadata=None)
+    with tiff.TiffFile(path) as file:
+        last = file.pages[-1]
+    content = bytearray(path.read_bytes())
+    next_page = last.offset + 2 + 12 * len(last.tags)
+    content[next_page : next_page + 4] = last.offset.to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.raises(InvalidInputError, match="its pages form a circle"):
+        picture.read(path)

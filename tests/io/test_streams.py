@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -315,3 +316,38 @@ def test_the_benchmark_compares_its_results(tmp_path):
     write(labelled, table.set_column(3, "label", pa.array(np.zeros(30_000, np.int32) + 7)))
     with pytest.raises(AssertionError, match="labels differ from those in memory"):
         scale.prefix(path)
+
+
+def test_a_checkpoint_of_a_changed_zarr_array_is_an_error(tmp_path, X):
+    path, saved = write_array(tmp_path / "a.zarr", X), tmp_path / "c"
+    grid = build_grid(open_points(path), 0.5, checkpoint=saved)
+    assert build_grid(open_points(path), 0.5, checkpoint=saved) == grid
+    chunk = next(file for file in sorted(path.rglob("*")) if file.is_file())
+    os.utime(chunk, ns=(0, 2**62))
+    with pytest.raises(GridMismatchError, match=r"'a\.zarr' has been modified since"):
+        build_grid(open_points(path), 0.5, checkpoint=saved)
+    chunk.write_bytes(chunk.read_bytes() + b" ")
+    with pytest.raises(GridMismatchError, match=r"'a\.zarr' had [\d,]+ bytes and now has [\d,]+"):
+        build_grid(open_points(path), 0.5, checkpoint=saved)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"files": [["a.npy", 1, 2, 3]]},
+        {"files": [["a.npy", "1 kB", 2]]},
+        {"files": [3]},
+        {"rows": float("inf")},
+        {"position": [1]},
+    ],
+)
+def test_a_checkpoint_with_a_damaged_note_is_an_error(tmp_path, X, note):
+    source, saved = open_points(write_array(tmp_path / "a.npy", X)), tmp_path / "c"
+    build_grid(source, 0.5, checkpoint=saved)
+    with np.load(saved) as archive:
+        content = dict(archive)
+    content["note"] = np.array(json.dumps(json.loads(str(content["note"])) | note))
+    with saved.open("wb") as file:
+        np.savez(file, **content)
+    with pytest.raises(GridFileError, match="is not a checkpoint and was left unchanged"):
+        build_grid(source, 0.5, checkpoint=saved)

@@ -197,3 +197,25 @@ TEST(regions_of_equal_size_are_labelled_in_order) {
     hierarchy.cut(colours.data(), hierarchy.count(-1.0), 1, labels.data(), 1);
     CHECK((labels == std::vector<i32>{1, 1, 0, 0, 0, 2, 2, 3}));
 }
+
+TEST(borders_of_equal_learned_cost_merge_in_their_order) {
+    const std::vector<uint8_t> features(kTreeDepth);
+    const std::vector<float> thresholds(kTreeDepth);
+    const std::vector<int16_t> values(kTreeLeaves);
+    const MergeTable table(1, features.data(), thresholds.data(), values.data(), 0);  // all scores are 0
+    const Shape shape{1, 64, 80};
+    std::vector<i32> clusters;
+    std::vector<float> lab;
+    for (i64 p = 0; p < shape.size(); ++p) {
+        clusters.push_back(static_cast<i32>(p % shape.width / 20));  // four columns, none of them a speck
+        lab.insert(lab.end(), {static_cast<float>(25 * clusters.back()), 0, 0});
+    }
+    const Hierarchy hierarchy(lab.data(), clusters.data(), shape, {1, 1, 1}, 1, HUGE_VAL,
+                              {&table, lab.data(), nullptr}, 1);
+    const std::vector<std::array<i32, 4>> expected{{0, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 1, 2}, {0, 1, 2, 3}};
+    for (const i64 wanted : {1, 2, 3, 4}) {
+        std::vector<i32> labels(clusters.size());
+        hierarchy.cut(lab.data(), wanted, 1, labels.data(), 1);
+        for (size_t p = 0; p < labels.size(); ++p) CHECK(labels[p] == expected[wanted - 1][clusters[p]]);
+    }
+}

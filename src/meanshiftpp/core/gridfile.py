@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -79,7 +80,7 @@ def columns_of(path: str | os.PathLike[str]) -> list[str] | None:
     names, bandwidth = fields.get("columns"), fields.get("bandwidth")
     if names is None or bandwidth is None:
         return None
-    if names.dtype.kind != "U" or names.shape != bandwidth.shape:
+    if names.dtype.kind != "U" or names.ndim != 1 or names.shape != bandwidth.shape:
         return None
     return [str(name) for name in names]
 
@@ -102,10 +103,23 @@ def _arrays(
     try:
         with np.load(file, allow_pickle=False) as archive:
             names = [name for name in archive.files if not only or name in only]
-            return {name: np.asarray(archive[name]) for name in names}  # a damaged one is bytes
+            return {name: _as_array(archive[name]) for name in names}
     except Exception as error:  # a damaged archive can raise many kinds of exceptions
         problem = f"is not a {kind}, or is damaged; {_ADVICE[kind]}"
         raise GridFileError.for_file(path, problem) from error
+
+
+def _as_array(value: Any) -> NDArray[Any]:
+    """Return an array of an archive, also of a damaged one, which is bytes; check its characters.
+
+    NumPy reads any number as a character, and Python fails later on those above the last one.
+    """
+    array = np.asarray(value)
+    if array.dtype.kind == "U" and array.dtype.itemsize:
+        codes = np.ascontiguousarray(array).view(np.dtype("u4").newbyteorder(array.dtype.byteorder))
+        if (codes > sys.maxunicode).any():
+            raise ValueError("it holds characters that do not exist")
+    return array
 
 
 def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
@@ -128,10 +142,15 @@ def _checked(fields: dict[str, NDArray[Any]], path: object) -> dict[str, Any]:
             raise ValueError(f"its cells have {grid['cells'].ndim} dimensions, not 2")
         if not 1 <= grid["cells"].shape[1] <= MAX_FEATURES:
             raise ValueError(f"it has {grid['cells'].shape[1]} features")
+        if grid["bandwidth"].ndim != 1:
+            raise ValueError(f"its bandwidth has {grid['bandwidth'].ndim} dimensions, not 1")
         as_bandwidth(grid["bandwidth"], grid["cells"].shape[1])
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise _damaged(path, str(error)) from error
     _check_content(grid["cells"], grid["counts"], grid["sums"], grid["period"], path)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(grid["period"] * grid["bandwidth"]).all():
+            raise _damaged(path, "it holds a period that is not finite")
     _check_weights(grid["counts"], unit, whole, path)
     content: dict[str, Any] = {_FIELD_NAMES.get(name, name): grid[name] for name in grid}
     return content | {"unit": unit, "whole": whole}

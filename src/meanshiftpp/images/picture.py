@@ -284,9 +284,19 @@ def _read_with_pillow(path: Path) -> NDArray[Any]:
     return values
 
 
+def check_pages(file: Any, path: Path) -> None:
+    """Raise if the pages of a TIFF file form a circle, which tifffile would follow for ever."""
+    seen = set()
+    for page in file.pages:
+        if page.offset in seen:
+            raise InvalidInputError.for_file(path, "is damaged: its pages form a circle")
+        seen.add(page.offset)
+
+
 def _read_tiff(path: Path) -> Picture:
     tiff = need("tifffile", "image")
     with tiff.TiffFile(path) as file:
+        check_pages(file, path)
         series, page = file.series[0], file.pages[0]
         if math.prod(series.shape) > 4 * _max_pixels():  # more values than RGBA at the limit
             raise _too_large(path, math.prod(series.shape))

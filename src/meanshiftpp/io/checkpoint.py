@@ -56,9 +56,10 @@ class Checkpoint:
         try:
             note: dict[str, Any] = json.loads(text or "none")
             position, rows = int(note["position"]), int(note["rows"])
-            columns, files = list(note["columns"]), [list(file) for file in note["files"]]
+            columns = list(note["columns"])
+            files = [(str(name), int(size), int(time)) for name, size, time in note["files"]]
             unit, rows_used = str(note["unit"]), str(note.get("rows_used", ""))
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, OverflowError):
             problem = "is not a checkpoint and was left unchanged; name another file"
             raise GridFileError.for_file(path, problem) from None
         grid = Grid(**fields)
@@ -87,7 +88,9 @@ def _rows_used(source: Source) -> str:
     return weight + where + ("" if source.missing == "error" else f"missing {source.missing}")
 
 
-def _data_difference(columns: list[str], files: list[list[Any]], source: Source) -> str | None:
+def _data_difference(
+    columns: list[str], files: list[tuple[str, int, int]], source: Source
+) -> str | None:
     """Return how a checkpoint's data differs from the source, or None."""
     if columns != list(source.columns):
         return f"it has the columns {format_names(columns)}, not {format_names(source.columns)}"

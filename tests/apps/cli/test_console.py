@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import subprocess
 import sys
 import warnings
@@ -16,7 +17,10 @@ from meanshiftpp.apps.cli.shared.console import (
     OPTIONS,
     duration,
     error_text,
+    progress,
     report_errors,
+    row_progress,
+    spinner,
 )
 from meanshiftpp.errors import FileAccessError, InvalidInputError
 from meanshiftpp.stream import open_points
@@ -133,3 +137,29 @@ def test_texts():
     assert (pluralize(1, "point"), pluralize(2000, "point")) == ("1 point", "2,000 points")
     assert (duration(3.2), duration(0.0154)) == ("3.20 s", "15.4 ms")
     assert error_text(MemoryError()) == "out of memory"
+
+
+class Terminal(io.StringIO):
+    """A stream that claims to be a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_on_a_terminal_shows_items_and_rows(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    for bar, expected in ((progress, "3/4"), (row_progress, "3M rows")):
+        monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+        n = 1_000_000 if bar is row_progress else 1
+        with bar() as shown:
+            shown.advance(shown.add_task("[files]", total=4 * n), 3 * n)
+            shown.refresh()
+        assert expected in terminal.getvalue()
+
+
+def test_a_spinner_on_a_terminal_shows_its_text(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with spinner("choosing the bandwidth"):
+        pass
+    assert "choosing the bandwidth ..." in terminal.getvalue()

@@ -171,6 +171,7 @@ def _pixels_in_header(source: Source) -> float:
             warnings.simplefilter("ignore", images.DecompressionBombWarning)
             if source.path.suffix.lower() in picture.TIFF:
                 with need("tifffile", "image").TiffFile(source.path) as file:
+                    picture.check_pages(file, source.path)
                     return float(math.prod(file.series[0].shape)) / 4  # assumes four channels
             with picture.open_with_pillow(source.path) as file:
                 return float(math.prod(file.size))
