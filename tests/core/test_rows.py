@@ -58,14 +58,22 @@ def test_merging_a_cell_that_becomes_too_heavy_raises():
 
 
 @some
-@given(rows(limit=2**20), st.integers(0, 10))
+@given(rows(limit=2**30), st.integers(0, 2))
 def test_finer_unit_is_exact_and_can_be_undone(one, exponent):
     finer = rescale(one, 1.0, 2.0**-exponent)
     assert_array_equal(finer.counts, one.counts << np.uint64(exponent))
     assert_array_equal(finer.sums, one.sums << np.uint64(exponent))
     back = rescale(finer, 2.0**-exponent, 1.0)
     assert_array_equal(back.counts, one.counts)
-    np.testing.assert_allclose(back.sums, one.sums, rtol=1e-15)
+    assert_array_equal(back.sums, one.sums)
+
+
+def test_a_coarser_unit_keeps_every_bit_of_large_sums():
+    count = 2**30 - 1
+    one = Rows(np.array([[3]]), np.array([count], np.uint64), np.array([[count * 2**32 - 12345]]))
+    one = one._replace(sums=one.sums.astype(np.uint64))
+    four = Rows(one.cells, one.counts * 4, one.sums * 4)
+    assert_rows(rescale(four, 0.25, 1.0), one)
 
 
 @some

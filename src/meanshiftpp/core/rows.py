@@ -59,9 +59,9 @@ def rescale(rows: Rows, unit: float, new_unit: float) -> Rows:
     if new_unit < unit:
         factor = np.uint64(round(unit / new_unit))
         return Rows(rows.cells, rows.counts * factor, rows.sums * factor)
-    counts = np.maximum(np.rint(rows.counts * (unit / new_unit)), 1)
-    sums = np.rint(rows.sums / rows.counts[:, None] * counts[:, None])
-    return Rows(rows.cells, counts.astype(np.uint64), sums.astype(np.uint64))
+    counts = np.maximum(np.rint(rows.counts * (unit / new_unit)), 1).astype(np.uint64)
+    old, new = rows.counts[:, None], counts[:, None]
+    return Rows(rows.cells, counts, _sums_of_counts(rows.sums, old, new, old // np.uint64(2)))
 
 
 def coarsen_rows(rows: Rows, k: int, n_threads: int) -> Rows:
@@ -91,6 +91,16 @@ def fade_rows(rows: Rows, keep: float) -> Rows:
     counts = (rows.counts * keep).astype(np.uint64)
     remaining = counts > 0
     old, new = rows.counts[remaining, None], counts[remaining, None]
-    sums = rows.sums[remaining]
+    sums = _sums_of_counts(rows.sums[remaining], old, new, np.uint64(0))
+    return Rows(rows.cells[remaining], counts[remaining], sums)
+
+
+def _sums_of_counts(
+    sums: NDArray[np.uint64],
+    old: NDArray[np.uint64],
+    new: NDArray[np.uint64],
+    rounding: NDArray[np.uint64] | np.uint64,
+) -> NDArray[np.uint64]:
+    """Return sums * new / old in whole numbers; `rounding` is added before the last division."""
     whole, rest = sums // old, sums % old  # the product of sums and counts would not fit 64 bits
-    return Rows(rows.cells[remaining], counts[remaining], whole * new + rest * new // old)
+    return whole * new + (rest * new + rounding) // old
