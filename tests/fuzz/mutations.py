@@ -118,9 +118,16 @@ def _changed_member(content: bytes, rng: random.Random) -> bytes:
     return file.getvalue()
 
 
+def _first_text(array: np.ndarray) -> bytes:
+    try:
+        return str(array.reshape(-1)[0]).encode() if array.size else b""
+    except ValueError:  # an earlier change made characters that are not Unicode
+        return b""
+
+
 def _changed_array(array: np.ndarray, rng: random.Random) -> np.ndarray:
     if array.dtype.kind == "U":
-        text = mutate_json(str(array.reshape(-1)[0] if array.size else "").encode(), rng)
+        text = mutate_json(_first_text(array), rng)
         return np.array(text.decode("utf-8", "replace")).reshape((1,) * array.ndim)
     kind = rng.randrange(4)
     if kind == 0 and array.dtype.kind != "c":

@@ -78,6 +78,7 @@ def test_a_bad_file_leaves_the_open_one_in_place(tab, photo, tmp_path):
         ("junk.tif", bytes(300), "damaged"),
         ("bomb.png", decompression_bomb(12_000), "64 megapixels"),
         ("worse.png", decompression_bomb(60_000), "64 megapixels"),
+        ("line.png", png(np.zeros((1, 65_501, 3))), "a side of 65,501 pixels"),
         ("junk.csv", b"\xff\xfe\x00,\n\x00", r"junk\.csv"),
         ("words.csv", b"a,b\nx,y\n", "no column of numbers"),
         ("one.csv", b"a,b\nx,1\ny,2\n", "two or three"),

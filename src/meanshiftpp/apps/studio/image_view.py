@@ -33,6 +33,7 @@ __all__ = ["ImageView"]
 
 PHOTO_PIXELS = 4_000_000  # size of the photograph on the page
 MAX_PIXELS = 64_000_000  # largest picture that is opened
+MAX_SIDE = 65_500  # that of a JPEG file, as which pictures are sent to the page
 _PHOTO_QUALITY = {"quality": 92, "subsampling": 0}
 
 
@@ -53,6 +54,11 @@ class ImageView:
         job.update(description=f"Reading {source.name}")
         _check_size(source)
         photo = picture.read(source.path)
+        if max(photo.shape) > MAX_SIDE:
+            raise InvalidInputError(
+                f"{source.name!r} has a side of {max(photo.shape):,} pixels, more than "
+                f"{MAX_SIDE:,}, the studio's limit; use `meanshiftpp segment` for it"
+            )
         full = SizedImage(photo, 1.0)
         step = sampling_step(full.n_pixels, PREVIEW_PIXELS)
         preview = full if step == 1 else SizedImage(_every_kth_pixel(photo, step), 1 / step)
