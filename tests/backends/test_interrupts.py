@@ -33,6 +33,8 @@ import os, signal, sys, threading
 import numpy as np
 from meanshiftpp import Grid, GridDensity, _kernel, seek
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it for jobs
+
 def rows(n, d):
     return np.random.default_rng(0).normal(size=(n, d))
 

@@ -164,7 +164,8 @@ def test_points_of_zero_weight_are_labelled_as_new_points():
 
 def test_search_can_be_interrupted():
     script = (
-        "import numpy as np; from meanshiftpp.core.recipe import Recipe\n"
+        "import signal; import numpy as np; from meanshiftpp.core.recipe import Recipe\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may ignore it
         "print('go', flush=True)\n"
         "X = np.random.default_rng(0).uniform(size=(30_000, 12))\n"
         "while True: Recipe(0.34, tol=0, max_iter=10**9).checked(12).fit(X)"
@@ -172,10 +173,13 @@ def test_search_can_be_interrupted():
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout.readline() == "go\n"
-        time.sleep(1)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        try:
+            assert process.stdout.readline() == "go\n"
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert "KeyboardInterrupt" in errors
 
 
