@@ -76,8 +76,7 @@ class Plain {
         double least = HUGE_VAL;
         for (const u32 other : others) {
             double away = squared_distance(means_[piece], means_[other]);
-            if (picture_ && away > 225)
-                away = 225 + squared_distance(mean_around(piece), mean_around(other));
+            if (picture_ && away > 225) away = 225 + squared_distance(mean_around(piece), mean_around(other));
             if (away < least) best = other;
             least = std::min(least, away);
         }
@@ -97,9 +96,10 @@ class Plain {
         const i64 margin = picture_->scaled(2);
         Colour sum{};
         double count = 0;
-        for (i64 y = std::max<i64>(top - margin, 0); y <= std::min(bottom + margin, picture_->height() - 1); ++y)
-            for (i64 x = std::max<i64>(left - margin, 0); x <= std::min(right + margin, picture_->width() - 1);
-                 ++x) {
+        for (i64 y = std::max<i64>(top - margin, 0); y <= std::min(bottom + margin, picture_->height() - 1);
+             ++y)
+            for (i64 x = std::max<i64>(left - margin, 0);
+                 x <= std::min(right + margin, picture_->width() - 1); ++x) {
                 if (!picture_->inside(y, x)) continue;
                 ++count;
                 for (int c = 0; c < 3; ++c) sum[c] += picture_->at(y, x)[c];
@@ -181,7 +181,8 @@ TEST(small_pieces_of_a_large_picture_join_by_the_colours_around) {
             const i64 right = std::min(left + 17, shape.width), bottom = std::min(top + 11, shape.height);
             const i32 cluster = static_cast<i32>(random() % 7) - 1;
             for (i64 y = top; y < bottom; ++y)
-                std::fill(&clusters[y * shape.width + left], &clusters[y * shape.width + right - 1] + 1, cluster);
+                std::fill(&clusters[y * shape.width + left], &clusters[y * shape.width + right - 1] + 1,
+                          cluster);
         }
         const std::vector<float> colours = colours_of(clusters, random);
         check_absorbing(shape, clusters, colours, 300, true);

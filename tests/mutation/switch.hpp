@@ -52,25 +52,25 @@ constexpr T pick(int id, T usual, T changed) {
     return mspp_mutant == id ? changed : usual;
 }
 
-#define MSPP_MUTANT_OPERATOR(Name, op, other)                                                      \
-    struct Name {                                                                                  \
-        int id;                                                                                    \
-    };                                                                                             \
-    template <class A>                                                                             \
-    struct Name##Left {                                                                            \
-        A a;                                                                                       \
-        int id;                                                                                    \
-        template <class B>                                                                         \
-        constexpr auto operator op(const B& b) const -> decltype(a op b) {                         \
-            if constexpr (requires { a other b; })                                                 \
-                if (!std::is_constant_evaluated())                                                 \
+#define MSPP_MUTANT_OPERATOR(Name, op, other)                                                            \
+    struct Name {                                                                                        \
+        int id;                                                                                          \
+    };                                                                                                   \
+    template <class A>                                                                                   \
+    struct Name##Left {                                                                                  \
+        A a;                                                                                             \
+        int id;                                                                                          \
+        template <class B>                                                                               \
+        constexpr auto operator op(const B& b) const -> decltype(a op b) {                               \
+            if constexpr (requires { a other b; })                                                       \
+                if (!std::is_constant_evaluated())                                                       \
                     return pick<decltype(a op b)>(id, a op b, static_cast<decltype(a op b)>(a other b)); \
-            return a op b;                                                                         \
-        }                                                                                          \
-    };                                                                                             \
-    template <class A>                                                                             \
-    constexpr Name##Left<std::decay_t<A>> operator op(A&& a, Name at) {                            \
-        return {a, at.id};                                                                         \
+            return a op b;                                                                               \
+        }                                                                                                \
+    };                                                                                                   \
+    template <class A>                                                                                   \
+    constexpr Name##Left<std::decay_t<A>> operator op(A&& a, Name at) {                                  \
+        return {a, at.id};                                                                               \
     }
 
 MSPP_MUTANT_OPERATOR(Add, +, -)
