@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from meanshiftpp._support.extras import need
-from meanshiftpp._support.files import known_suffix
+from meanshiftpp._support.files import known_suffix, new_folders
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.segment.files import Style, Task, plan_jobs
 from meanshiftpp.apps.cli.segment.maps import Metres
@@ -167,8 +167,9 @@ def segment(
         need("PIL", "image")
         if measure is not None:
             known_suffix(measure, (".csv",))
-        jobs = plan_jobs(photos, output, task.style)
-        report = run_jobs(jobs, task)
+        jobs, folders = plan_jobs(photos, output, task.style)
+        with new_folders(folders):
+            report = run_jobs(jobs, task)
     _print_report(report, len(jobs), as_json)
     if report.failed:
         raise typer.Exit(1)
