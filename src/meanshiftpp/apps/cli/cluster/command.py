@@ -134,7 +134,9 @@ def cluster(
     do not fit comfortably into memory are read twice, in chunks.
     """
     metric = in_metres(bandwidth)
-    bandwidths = None if bandwidth is None or metric else parse_bandwidth(bandwidth)
+    bandwidths = (
+        None if bandwidth is None or metric else parse_bandwidth(bandwidth, or_lengths=True)
+    )
     periods = parse_periods(periodic)
     joins = not (bandwidth or grid) if join is None else join
     if not joins:

@@ -47,7 +47,8 @@ def _as_spatial(text: str | None) -> float | None:
         return positive_number(text) if metres is None else Metres(positive_number(metres))
     except ValueError:
         raise typer.BadParameter(
-            f"expected a positive number of pixels, or a length such as 200m; got {text!r}",
+            f"expected a positive number of pixels, or a length in m or km, such as 200m; "
+            f"got {text!r}",
             param_hint="'--spatial'",
         ) from None
 
