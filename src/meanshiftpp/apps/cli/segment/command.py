@@ -232,9 +232,10 @@ def _print_table(results: list[Result]) -> None:
         table.add_column(name, justify="right" if is_number else "left", no_wrap=is_number)
     for result in results:
         size = " x ".join(map(str, result.size))
+        found = pluralize(result.found, result.what.removesuffix("s"))
         if result.frames is not None:
             size += f", {pluralize(result.frames, 'frame')}"
-        found = pluralize(result.found, result.what.removesuffix("s"))
+            found += " a frame"
         if result.palette:
             found = "  ".join(each["color"] for each in result.palette[:COLORS_SHOWN])
         name, time = Path(result.file).name, duration(result.seconds)
