@@ -92,7 +92,7 @@ def test_a_thousand_small_clusters_are_grey_and_share_a_row():
 
 
 def test_many_clusters_of_one_size_have_colours():
-    """Each is far below 0.5% of the points; neighbours differ, and the size panel counts the rest."""
+    """Each is far below 0.5% of the points; neighbours differ, and the size panel has a total."""
     at = np.stack(np.meshgrid(np.arange(18.0), np.arange(18.0)), axis=-1).reshape(-1, 2)
     labels = np.arange(len(at)).repeat(4)
     figure = clusters(at[labels], labels)

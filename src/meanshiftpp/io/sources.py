@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from meanshiftpp._support.columns import check_exact
 from meanshiftpp._support.read_ahead import read_ahead
 from meanshiftpp._support.text import printable
-from meanshiftpp.core.chunk import Chunk
+from meanshiftpp.core.chunk import Chunk, relocate_errors
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.rows import Missing, prepared
 from meanshiftpp.io.selection import Where
@@ -237,18 +237,15 @@ class Source(ABC):
         problem = f"must have {expected}, got none; choose another column of weights"
         return InvalidInputError.for_file(self.name, problem)
 
-    @contextmanager
-    def locating_errors(self) -> Iterator[None]:
+    def locating_errors(self) -> AbstractContextManager[None]:
         """Return a context that rewords errors about `read`: X[4, 1] becomes a place in a file."""
-        try:
-            yield
-        except InvalidInputError as error:
-            if error.row is None or error.column is None:
-                raise
-            chunk, row = self._chunk_at(error.row)
-            relocated = error.at(chunk.place(row, error.column))
-            relocated.got, relocated.source = chunk.value(row, error.column), chunk.source or None
-            raise relocated from error
+        return relocate_errors(self._relocate)
+
+    def _relocate(self, error: InvalidInputError) -> InvalidInputError:
+        if error.row is None or error.column is None:
+            return error
+        chunk, row = self._chunk_at(error.row)
+        return chunk.locate(error, row, error.column)
 
     def _chunk_at(self, row: int) -> tuple[Chunk, int]:
         """Return the chunk of a row of the array that `read` returned, and its row there."""

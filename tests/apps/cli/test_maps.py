@@ -259,7 +259,11 @@ def test_a_map_without_clusters_is_empty(tmp_path, hulls):
     [
         ("lon,lat", "200m", "the columns look swapped: correct their names"),
         ("a,b", "200m", "the columns look swapped: use --columns b,a"),
-        ("lat,lon", "200m,3", "expected lengths in m or km for longitude and latitude, and for them only"),
+        (
+            "lat,lon",
+            "200m,3",
+            "expected lengths in m or km for longitude and latitude, and for them only",
+        ),
         ("a,b", "200m,2km,3", "expected one value for each of the columns a, b"),
         ("a,b", "200 miles", "expected one or more positive numbers"),
         ("a,b,c", "200m", "needs columns of longitude and latitude, got a, b, c"),
