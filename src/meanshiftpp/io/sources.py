@@ -28,6 +28,7 @@ from meanshiftpp.io.selection import Where
 CHUNK_BYTES = 1 << 24  # of the points of a chunk: small, but worth setting up tables of sums for
 MIN_ROWS, MAX_ROWS = 1 << 12, 1 << 21  # of a chunk
 LabelPoints = Callable[[NDArray[Any]], NDArray[np.int32]]  # the labels of points
+Progress = Callable[[int], None]  # is called with the rows since its last call
 _SAMPLE_POSITIONS = 32  # places in a large file from which a sample is read
 
 
@@ -411,3 +412,11 @@ def raising_os_errors(*errors: type[Exception]) -> Iterator[None]:
         yield
     except errors as error:
         raise OSError(str(error.__cause__ or error)) from error
+
+
+def check_source(source: object) -> None:
+    """Raise InvalidInputError for anything but a source of points."""
+    if not isinstance(source, Source):
+        expected = "a source of points, as open_points returns it"
+        got = type(source).__name__  # points themselves may be many
+        raise InvalidInputError.for_parameter("source", expected, got)

@@ -32,7 +32,8 @@ from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.core.tree import JoinedModes
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.streams import open_points, write_labels
+from meanshiftpp.io.label_files import write_labels
+from meanshiftpp.io.streams import open_points
 from meanshiftpp.io.tables.column_kinds import Kind, kind_of
 from meanshiftpp.io.tables.source import FORMATS as TABLE_FILES
 

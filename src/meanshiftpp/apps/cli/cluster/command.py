@@ -157,7 +157,7 @@ def cluster(
         from meanshiftpp._support.files import check_no_overwrite
         from meanshiftpp.apps.cli.cluster.run import Clustering
         from meanshiftpp.core.recipe import Recipe, min_weight_for
-        from meanshiftpp.io.streams import check_output
+        from meanshiftpp.io.label_files import check_output
 
         if centers:
             check_centers(centers)

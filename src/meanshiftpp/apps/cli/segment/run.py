@@ -214,8 +214,8 @@ def _segment_photo(job: Job, batch: Batch) -> Result:
 
 def _find_palette(job: Job, photo: Picture, task: Task) -> Result:
     from meanshiftpp.images import draw, picture
+    from meanshiftpp.images.colours import palette
     from meanshiftpp.images.palettes import PALETTE_FORMATS, write_palette
-    from meanshiftpp.images.segmentation import palette
 
     start = perf_counter()
     found = palette(photo.values, **{**task.options, **_layout(photo, task)})
