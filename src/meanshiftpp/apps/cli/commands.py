@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from enum import Enum
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args, get_origin
 
 import typer
@@ -31,6 +33,7 @@ COMMANDS = {
     "grid": "Build, merge and inspect grids.",
 }
 _PACKAGES = {"cluster", "segment", "track"}
+_CLICK_NUMBERS = {"integer": int, "integer range": int, "float": float, "float range": float}
 _PATH_FLAGS = ("exists", "writable", "resolve_path", "allow_dash", "path_type")
 _PATH_LIMITS = ("file_okay", "dir_okay", "readable")
 
@@ -92,9 +95,33 @@ def _load_command(name: str) -> Any:
 
 def _converted_here(parameters: list[Any]) -> list[Any]:
     for parameter in parameters:
-        if not isinstance(parameter.get_runtime_param, partial):
-            parameter.get_runtime_param = partial(_Converter, parameter.get_runtime_param)
+        # typer before 0.29 converts with the types of click instead, and has no such method.
+        typers = getattr(parameter, "get_runtime_param", None)
+        if typers is None:
+            parameter.type = _with_stated_values(parameter.type)
+        elif not isinstance(typers, partial):
+            parameter.get_runtime_param = partial(_Converter, typers)
     return parameters
+
+
+def _with_stated_values(click_type: Any) -> Any:
+    """Return a type of click whose errors state the expected values, as those of `_Converter`."""
+    kind = _CLICK_NUMBERS.get(click_type.name)
+    if isinstance(click_type.convert, partial) or (kind is None and click_type.name != "choice"):
+        return click_type
+    least, most = getattr(click_type, "min", None), getattr(click_type, "max", None)
+    limits = SimpleNamespace(parser=None, min=least, max=most, clamp=False)
+
+    def converted(clicks: Callable[..., Any], value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            return clicks(value, param, ctx) if kind is None else _number(value, kind, limits)
+        except (ValueError, typer.BadParameter):
+            expected = _expected(kind, limits) or f"one of {', '.join(click_type.choices)}"
+        raise typer.BadParameter(f"expected {expected}; got {value!r}", ctx=ctx, param=param)
+
+    stated = copy(click_type)  # click shares the type of numbers without limits
+    stated.convert = partial(converted, click_type.convert)
+    return stated
 
 
 class _Converter:
