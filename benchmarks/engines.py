@@ -38,7 +38,7 @@ from benchmarks.common import machine
 from benchmarks.common.command_line import command_parser
 from benchmarks.speed.checks import WrongResultError
 from meanshiftpp import Grid, Modes, seek
-from meanshiftpp.io.streams import build_grid, open_points
+from meanshiftpp.stream import build_grid, open_points
 
 COLUMNS = ["x", "y", "z"]
 BANDWIDTH = 0.5

@@ -83,7 +83,7 @@ def bin_in_memory(path: Path) -> Callable[[], object]:
 
 def label(path: Path) -> Callable[[], object]:
     """Return the second pass."""
-    from meanshiftpp.io.streams import open_points, write_labels
+    from meanshiftpp.stream import open_points, write_labels
 
     modes = find_modes(path)
     return lambda: write_labels(labelled_path(path), open_points(path), modes.label)
@@ -111,21 +111,21 @@ def label_alone(path: Path) -> Callable[[], object]:
 
 def find_modes(path: Path) -> Modes:
     from meanshiftpp import seek
-    from meanshiftpp.io.streams import build_grid, open_points
+    from meanshiftpp.stream import build_grid, open_points
 
     return seek(build_grid(open_points(path), BANDWIDTH))
 
 
 def build(path: Path) -> None:
     """Decode the batches and build the grid."""
-    from meanshiftpp.io.streams import build_grid, open_points
+    from meanshiftpp.stream import build_grid, open_points
 
     build_grid(open_points(path), BANDWIDTH)
 
 
 def cluster(path: Path) -> None:
     """Run both passes, and write the columns and the labels to another Parquet file."""
-    from meanshiftpp.io.streams import open_points, write_labels
+    from meanshiftpp.stream import open_points, write_labels
 
     write_labels(labelled_path(path), open_points(path), find_modes(path).label)
 
@@ -136,7 +136,7 @@ def prefix(path: Path) -> None:
     import pyarrow.parquet as pq
 
     from meanshiftpp import MeanShiftPP, seek
-    from meanshiftpp.io.streams import build_grid, open_points
+    from meanshiftpp.stream import build_grid, open_points
 
     points = read_prefix(path, COLUMNS)
     labels = read_prefix(labelled_path(path), ["label"])[:, 0]

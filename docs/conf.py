@@ -1,5 +1,6 @@
 """Sphinx configuration: Markdown pages and docstrings of the public names, built offline."""
 
+import re
 import shutil
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -62,6 +63,12 @@ if (WEB / "index.html").exists():
     tags.add("web")  # type: ignore[name-defined]  # noqa: F821 - Sphinx defines it
 
 
+def _link_gallery(app: Sphinx, name: str, source: list[str]) -> None:
+    """Turn links to the scripts, which work in the repository, into links to the gallery."""
+    text = source[0].replace("](../examples/README.rst)", "](gallery/index.rst)")
+    source[0] = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](gallery/\1.rst)", text)
+
+
 def _trim(app: Sphinx, doctree: nodes.document) -> None:
     """Remove the empty last line of sessions, which only doctest needs."""
     for block in doctree.findall(nodes.literal_block):
@@ -84,5 +91,6 @@ def _copy_web_page(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     app.connect("build-finished", _copy_web_page)
+    app.connect("source-read", _link_gallery)
     app.connect("doctree-read", _trim)
     app.connect("doctree-read", _unlink)

@@ -70,7 +70,6 @@ def palette(page: Page, photo: Path | None) -> None:
 
 def draw_window(page: Page, window: dict[str, int]) -> None:
     """Enter a window and wait for its colours."""
-    page.evaluate("() => { delete document.querySelector('#video').dataset.colours; }")
     for name, value in window.items():
         page.fill(f"#win-{name}", str(value))
     page.press("#win-h", "Tab")

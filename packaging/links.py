@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 OWN = "https://github.com/meanshiftpp/meanshiftpp/"
+SITE = "https://meanshiftpp.github.io/meanshiftpp/"
 PLACES = ["*.md", "*.cff", "docs/*.md", "examples/*", ".github/ISSUE_TEMPLATE/*"]
 LINK = re.compile(r"https?://[\w.-]+\.[a-z]+[^\s<>()\"'`\\$}]*")
 
@@ -30,9 +31,9 @@ def links() -> dict[str, str]:
 
 def check(link: str) -> str:
     """Return "ok", "broken" or the reason why a link was not checked."""
-    file = re.match(re.escape(OWN) + r"blob/main/(.+)", link)
-    if file:
-        return "ok" if (ROOT / file[1]).exists() else "broken"
+    file = re.sub(re.escape(SITE) + r"(\w+)\.html", rf"{OWN}blob/main/docs/\1.md", link)
+    if file.startswith(OWN + "blob/main/"):
+        return "ok" if (ROOT / file.removeprefix(OWN + "blob/main/")).exists() else "broken"
     if link.startswith(OWN):
         return "made by the host of this repository"
     request = urllib.request.Request(link, headers={"User-Agent": "Mozilla/5.0 (link check)"})

@@ -124,6 +124,27 @@ def test_named_replaces_the_name_and_keeps_the_attributes():
     )
 
 
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (InvalidInputError.for_file("a.csv", "is empty"), "here is empty"),
+        (GridFileError.for_file("a.grid", "is empty"), "here is empty"),
+        (FileAccessError.for_file("a.csv", "read", "gone"), "cannot read here: gone"),
+    ],
+)
+def test_errors_about_files_state_the_place_of_a_front_end(error, text):
+    moved = pickle.loads(pickle.dumps(error)).at("here")
+    assert (type(moved), str(moved), moved.place) == (type(error), text, "here")
+    assert moved.problem == error.problem
+    assert error.place == repr("a.grid" if isinstance(error, GridFileError) else "a.csv")
+
+
+@pytest.mark.parametrize("kind", [GridFileError, FileAccessError])
+def test_an_error_about_no_single_file_stays(kind):
+    error = kind("two files have one name")
+    assert error.at("here") is error
+
+
 def test_named_returns_an_error_without_a_parameter_unchanged():
     error = InvalidInputError("is NaN", row=4, column=1)
     assert error.named({"bandwidth": "--bandwidth"}) is error

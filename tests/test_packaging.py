@@ -107,10 +107,11 @@ def test_sdist_is_reproducible(sdist, tmp_path):
     assert build_sdist(tmp_path).read_bytes() == sdist.read_bytes()
 
 
-def test_sdist_contains_everything_a_build_needs(sdist):
+def test_sdist_contains_everything_that_a_build_and_the_tests_need(sdist):
     with tarfile.open(sdist) as archive:
         shipped = {name.partition("/")[2] for name in archive.getnames()}
     needed = {"pyproject.toml", "CMakeLists.txt", "Makefile", "LICENSE", "README.md"}
+    needed |= {"packaging/cross.sh", "packaging/conda/recipe.yaml"}  # of the Makefile and the tests
     for folder in ("src", "tests"):
         needed |= {
             path.relative_to(ROOT).as_posix()

@@ -73,7 +73,7 @@ def write_csv(path: Path, rows: int) -> None:
 
 
 def open_csv(path: Path) -> None:
-    from meanshiftpp.io.streams import open_points
+    from meanshiftpp.stream import open_points
 
     open_points(path)
 

@@ -21,6 +21,7 @@ packages="libpython3.11-minimal python3.11-minimal libpython3.11-stdlib libc6 li
 apt="apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State::Lists=$folder/lists
   -o Dir::Cache=$folder/cache -o Dir::State::status=/dev/null -o APT::Sandbox::User=root"
 $apt update
+# shellcheck disable=SC2086 # a list of names
 (cd "$folder/debs" && $apt download $packages)
 for package in "$folder"/debs/*.deb; do dpkg -x "$package" "$folder/root"; done
 

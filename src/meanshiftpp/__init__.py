@@ -21,14 +21,8 @@ if TYPE_CHECKING:
     from meanshiftpp.core.recipe import fine_bandwidth, seek
     from meanshiftpp.estimators.cluster import MeanShiftPP
     from meanshiftpp.estimators.density import GridDensity, density_bandwidth
-    from meanshiftpp.images.segmentation import (
-        Hierarchy,
-        Palette,
-        hierarchy,
-        palette,
-        quantize,
-        segment,
-    )
+    from meanshiftpp.images.colours import Palette, palette, quantize
+    from meanshiftpp.images.segmentation import Hierarchy, hierarchy, segment
     from meanshiftpp.tracking.tracker import Tracker, update_trackers
 
 __version__ = "0.1.0"
@@ -38,14 +32,14 @@ _HOME = {
     "Hierarchy": "images.segmentation",
     "MeanShiftPP": "estimators.cluster",
     "Modes": "core.modes",
-    "Palette": "images.segmentation",
+    "Palette": "images.colours",
     "Sweep": "bandwidth.sweep",
     "Tracker": "tracking.tracker",
     "density_bandwidth": "estimators.density",
     "fine_bandwidth": "core.recipe",
     "hierarchy": "images.segmentation",
-    "palette": "images.segmentation",
-    "quantize": "images.segmentation",
+    "palette": "images.colours",
+    "quantize": "images.colours",
     "seek": "core.recipe",
     "segment": "images.segmentation",
     "select_bandwidth": "bandwidth.choice",

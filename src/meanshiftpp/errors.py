@@ -1,11 +1,12 @@
 """The exceptions, one tree.
 
     MeanShiftPPError
-    ├── InvalidInputError   (ValueError)   data or a parameter that cannot be used
-    ├── GridMismatchError   (ValueError)   grids that cannot be added
-    ├── GridFileError       (ValueError)   a grid file that is damaged, foreign or too new
-    ├── FileAccessError     (OSError)      a file that cannot be found, read or written
-    └── MissingExtraError   (ImportError)  an optional dependency that is not installed
+    ├── PlacedError                            an error about a value or a file
+    │   ├── InvalidInputError   (ValueError)   data or a parameter that cannot be used
+    │   ├── GridFileError       (ValueError)   a grid file that is damaged, foreign or too new
+    │   └── FileAccessError     (OSError)      a file that cannot be found, read or written
+    ├── GridMismatchError       (ValueError)   grids that cannot be added
+    └── MissingExtraError       (ImportError)  an optional dependency that is not installed
 
 Each message states what was expected, what was received and what to do. An `InvalidInputError`
 also carries these as attributes, so that every front end can word them for its own users.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from copy import copy
 from typing import Self
 
 
@@ -34,15 +36,44 @@ class MeanShiftPPError(Exception):
     """
 
 
-class InvalidInputError(MeanShiftPPError, ValueError):
+class PlacedError(MeanShiftPPError):
+    """An error about a value or a file, whose place each front end words for its users.
+
+    Attributes
+    ----------
+    place : str or None
+        The place of the bad value, or the quoted path of the file, as the message states it.
+    problem : str
+        The message without the place.
+
+    Examples
+    --------
+    >>> from meanshiftpp.errors import FileAccessError
+    >>> error = FileAccessError.for_file("/tmp/upload-7.csv", "read", "it is a pipe")
+    >>> print(error.at("'points.csv'"))
+    cannot read 'points.csv': it is a pipe
+    """
+
+    place: str | None = None
+    problem: str = ""
+
+    def at(self, place: str) -> Self:
+        """Return a copy that states the place in the words of a front end."""
+        if not self.problem:
+            return self  # its message is not about one place
+        moved = copy(self)
+        moved.place, moved.args = place, (self._message(place),)
+        return moved
+
+    def _message(self, place: str) -> str:
+        return f"{place} {self.problem}"
+
+
+class InvalidInputError(PlacedError, ValueError):
     """Data or a parameter that cannot be used.
 
     Attributes
     ----------
-    problem : str
-        The message without the place of the value.
-    place : str or None
-        The place of the bad value, or the quoted path of the bad file, as the message states it.
     source : str or None
         The name of the file or chunk that the bad value is in, if it is in one.
     row, column : int or None
@@ -106,20 +137,6 @@ class InvalidInputError(MeanShiftPPError, ValueError):
         """Return an error about a file: "'PATH' PROBLEM"."""
         return cls(problem, place=repr(str(path)))
 
-    def at(self, place: str) -> InvalidInputError:
-        """Return a copy that states the place of the bad value in the words of a front end."""
-        copy = InvalidInputError(
-            self.problem,
-            row=self.row,
-            column=self.column,
-            place=place,
-            parameter=self.parameter,
-            expected=self.expected,
-            got=self.got,
-        )
-        copy._advice, copy.source = self._advice, self.source
-        return copy
-
     def named(self, names: Mapping[str, str]) -> InvalidInputError:
         """Return a copy that calls parameters by a front end's names: options, controls."""
         if self.parameter is None or self.expected is None:
@@ -151,15 +168,8 @@ class GridMismatchError(MeanShiftPPError, ValueError):
     """
 
 
-class GridFileError(MeanShiftPPError, ValueError):
+class GridFileError(PlacedError, ValueError):
     """A file that is not a grid, is damaged, or was written by a newer release.
-
-    Attributes
-    ----------
-    place : str or None
-        The quoted path of the file, as the message states it.
-    problem : str
-        The message without the place.
 
     Examples
     --------
@@ -172,34 +182,21 @@ class GridFileError(MeanShiftPPError, ValueError):
     meanshiftpp.errors.GridFileError: 'notes.grid' is not a grid file; pass one that meanshiftpp...
     """
 
-    place: str | None = None
-    problem = ""
-
     @classmethod
     def for_file(cls, path: object, problem: str) -> Self:
         """Return an error about a file: "'PATH' PROBLEM"."""
-        return cls._with_place(repr(str(path)), problem)
-
-    def at(self, place: str) -> GridFileError:
-        """Return a copy that states the file in the words of a front end."""
-        return self._with_place(place, self.problem) if self.place else self
-
-    @classmethod
-    def _with_place(cls, place: str, problem: str) -> Self:
-        error = cls(f"{place} {problem}")
-        error.place, error.problem = place, problem
-        return error
+        error = cls()
+        error.problem = problem
+        return error.at(repr(str(path)))
 
 
-class FileAccessError(MeanShiftPPError, OSError):
+class FileAccessError(PlacedError, OSError):
     """A file that cannot be found, read or written.
 
     Attributes
     ----------
-    place : str or None
-        The quoted path of the file, as the message states it.
-    action, problem : str
-        The parts of the message around the place: "cannot ACTION PLACE: PROBLEM".
+    action : str
+        Read or write: the message is "cannot ACTION PLACE: PROBLEM".
 
     Examples
     --------
@@ -210,23 +207,17 @@ class FileAccessError(MeanShiftPPError, OSError):
     meanshiftpp.errors.FileAccessError: cannot read 'nowhere.grid': No such file or directory
     """
 
-    place: str | None = None
-    action = problem = ""
+    action = ""
 
     @classmethod
     def for_file(cls, path: str | os.PathLike[str], action: str, problem: str) -> Self:
         """Return an error about a file: "cannot ACTION 'PATH': PROBLEM"."""
-        return cls._with_place(repr(str(path)), action, problem)
+        error = cls()
+        error.action, error.problem = action, problem
+        return error.at(repr(str(path)))
 
-    def at(self, place: str) -> FileAccessError:
-        """Return a copy that states the file in the words of a front end."""
-        return self._with_place(place, self.action, self.problem) if self.place else self
-
-    @classmethod
-    def _with_place(cls, place: str, action: str, problem: str) -> Self:
-        error = cls(f"cannot {action} {place}: {problem}")
-        error.place, error.action, error.problem = place, action, problem
-        return error
+    def _message(self, place: str) -> str:
+        return f"cannot {self.action} {place}: {self.problem}"
 
 
 class MissingExtraError(MeanShiftPPError, ImportError):

@@ -20,6 +20,7 @@ from meanshiftpp.apps.studio import samples
 from meanshiftpp.apps.studio.wire import jpeg
 from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL
 from meanshiftpp.images import picture, segmentation
+from meanshiftpp.images.colours import CLUSTER_BANDWIDTH
 from meanshiftpp.images.merge_table import table_text
 
 HERE = Path(__file__).parent
@@ -75,7 +76,7 @@ def write_settings(path: Path) -> None:
         "piece_size": segmentation.PIECE_SIZE,
         "piece_image_size": segmentation.PIECE_IMAGE_SIZE,
         "piece_bandwidth": segmentation.PIECE_BANDWIDTH,
-        "cluster_bandwidth": segmentation.CLUSTER_BANDWIDTH,
+        "cluster_bandwidth": CLUSTER_BANDWIDTH,
         "merge_table": json.loads(table_text()),
     }
     path.write_text(json.dumps(settings, separators=(",", ":")), "utf-8")

@@ -75,6 +75,18 @@ def test_multiples_of_a_periodic_grid_divide_the_period():
         assert 360 % select_bandwidth(grid, method=method)[0] == 0
 
 
+def test_default_windows_of_a_periodic_grid_are_smaller_than_the_period():
+    """In a window of the whole period every cell is its own mode, which is not a clustering."""
+    rng = np.random.default_rng(0)
+    hours = np.r_[rng.normal(8, 1.5, 5000), rng.normal(18, 2, 5000)][:, None] % 24
+    swept = sweep(Grid.from_points(hours, 0.1, periodic=[24]))
+    assert swept.bandwidths.max() == pytest.approx(6.0)
+    assert (swept.n_clusters[-1], swept.stability[-2]) == (1, 1)
+    assert sweep(swept.base, [8.0]).bandwidths.tolist() == [[pytest.approx(8.0)]]  # if asked for
+    whole = sweep(Grid.from_points(hours, 8.0, periodic=[24]))  # no other bandwidth is possible
+    assert whole.bandwidths.tolist() == [[8.0]]
+
+
 def test_nearest_multiple_divides_every_period_and_leaves_a_window():
     grid = Grid.empty(1.0, 3, periodic=[60, None, 90])
     assert [nearest_multiple(grid, k) for k in (1, 4, 7, 12, 1000)] == [1, 5, 6, 10, 15]

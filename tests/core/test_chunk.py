@@ -97,15 +97,18 @@ def test_nested_chunks_add_their_first_rows():
 
 
 def test_relocated_errors_keep_their_cause():
+    def relocate(error):
+        return error if error.row is None else error.at(f"pixel ({error.row}, {error.column})")
+
     with (
         pytest.raises(InvalidInputError, match=r"^pixel \(1, 2\) is NaN$") as caught,
-        relocate_errors(lambda row, column: f"pixel ({row}, {column})"),
+        relocate_errors(relocate),
     ):
         raise InvalidInputError("is NaN", row=1, column=2)
     assert str(caught.value.__cause__) == "X[1, 2] is NaN"
-    with pytest.raises(InvalidInputError, match=r"^no place$"), relocate_errors(lambda *_: "here"):
+    with pytest.raises(InvalidInputError, match=r"^no place$"), relocate_errors(relocate):
         raise InvalidInputError("no place")
-    with pytest.raises(ValueError, match=r"^other$"), relocate_errors(lambda *_: "here", "file"):
+    with pytest.raises(ValueError, match=r"^other$"), relocate_errors(relocate):
         raise ValueError("other")
 
 

@@ -29,6 +29,11 @@ def code_blocks(path: Path, language: str) -> list[str]:
     return re.findall(pattern, path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
+def prose(path: Path) -> str:
+    """Return the text of a Markdown page without its code blocks."""
+    return re.sub(r"^```.*?^```$", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
 def check_examples(test: doctest.DocTest) -> None:
     """Run a doctest and fail with its report."""
     report: list[str] = []
@@ -160,33 +165,38 @@ def test_every_public_name_is_documented_with_an_example():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_prose_is_wrapped_at_100_columns(page):
-    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-    prose = [line for line in text.splitlines() if not line.startswith(("|", "![", "<"))]
-    assert [line for line in prose if len(line) > 100] == []
+    lines = [line for line in prose(page).splitlines() if not line.startswith(("|", "![", "<"))]
+    assert [line for line in lines if len(line) > 100] == []
 
 
 # Links
 
 
 def anchors(path: Path) -> set[str]:
-    """Return the link targets of the headings of a Markdown page."""
-    headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    """Return the link targets of the headings of a page, of the levels that Sphinx links to."""
+    headings = re.findall(r"^#{1,3} (.+)$", prose(path), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
 
 
-def source_of(page: Path, target: str) -> Path:
-    """Return the file that a page links to; for a page of the gallery, its example."""
-    if target.startswith("gallery/"):
-        return ROOT / "examples" / Path(target).with_suffix(".py").name
-    return page.parent / target if target else page
+def links(path: Path) -> list[tuple[str, str]]:
+    """Return the file and the anchor of each link of a page to this repository."""
+    found = re.findall(r"\]\(([^)#\s]*)#?([^)]*)\)", prose(path))
+    return [link for link in found if not link[0].startswith(("http://", "https://"))]
 
 
-@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *PAGES], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "page", [*ROOT.glob("*.md"), *PAGES, *ROOT.glob(".github/*.md")], ids=lambda path: path.name
+)
 def test_links_have_a_target(page):
-    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)]*)\)", page.read_text("utf-8")):
-        if not target.startswith(("http://", "https://")):
-            linked = source_of(page, target)
-            assert linked.exists(), f"{page.name} links to {target}"
-            assert not anchor or anchor in anchors(linked), (
-                f"{page.name} links to {target}#{anchor}"
-            )
+    for target, anchor in links(page):
+        linked = page.parent / target if target else page
+        assert linked.is_file(), f"{page.name} links to {target}"
+        assert not anchor or anchor in anchors(linked), f"{page.name} links to {target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_pages_link_only_to_pages_pictures_and_examples(page):
+    """Sphinx links to no other files; the repository has no gallery, so pages name its scripts."""
+    outside = [target for target, _ in links(page) if target.startswith(("../", "gallery/"))]
+    allowed = re.compile(r"\.\./examples/(\w+\.py|README\.rst)")
+    assert [target for target in outside if not allowed.fullmatch(target)] == []

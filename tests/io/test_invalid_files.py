@@ -13,7 +13,7 @@ from tests.io.table_files import TABLES, as_table, write, write_array, zeros
 
 from meanshiftpp import Grid
 from meanshiftpp.errors import FileAccessError, InvalidInputError, MissingExtraError
-from meanshiftpp.io.streams import build_grid, open_points, write_labels
+from meanshiftpp.stream import build_grid, open_points, write_labels
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".parquet", ".arrow"])

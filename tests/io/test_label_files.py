@@ -12,7 +12,7 @@ from tests.io.table_files import TOWNS, as_table, read, write, zeros
 
 from meanshiftpp._support.files import atomic_path
 from meanshiftpp.errors import FileAccessError, InvalidInputError
-from meanshiftpp.io.streams import check_output, open_points, write_labels
+from meanshiftpp.stream import check_output, open_points, write_labels
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy"])

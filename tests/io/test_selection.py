@@ -11,8 +11,8 @@ from tests.helpers import fit_labels
 from meanshiftpp import seek
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
 from meanshiftpp.io.selection import Condition, Where
-from meanshiftpp.io.streams import build_grid, open_points, write_labels
 from meanshiftpp.io.tables.column_kinds import Kind, kinds_of_columns
+from meanshiftpp.stream import build_grid, open_points, write_labels
 
 BANDWIDTH = 0.8
 

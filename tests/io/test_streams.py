@@ -18,7 +18,7 @@ from tests.io.table_files import TABLES, TOWNS, as_table, read, write, write_arr
 from meanshiftpp import Grid, seek
 from meanshiftpp.errors import GridFileError, GridMismatchError, InvalidInputError
 from meanshiftpp.io.checkpoint import Checkpoint
-from meanshiftpp.io.streams import build_grid, open_points, write_labels
+from meanshiftpp.stream import build_grid, open_points, write_labels
 
 # -- every format, in chunks -----------------------------------------------------------------------
 

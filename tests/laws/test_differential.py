@@ -124,7 +124,7 @@ def blotches(shape: tuple[int, ...], seed: int) -> np.ndarray:
 @pytest.mark.parametrize("n_threads", [1, 4])
 @pytest.mark.parametrize("seed", range(4))
 def test_connected_pieces_equal_those_of_opencv(seed, n_threads):
-    cv2 = pytest.importorskip("cv2", reason="OpenCV has no build for this platform")
+    cv2 = pytest.importorskip("cv2", reason="OpenCV is not installed")
     clusters = blotches((90, 700), seed)
     pieces = finest_regions(clusters, n_threads)
     np.testing.assert_array_equal(pieces == -1, clusters == -1)
@@ -149,7 +149,7 @@ def test_connected_pieces_of_a_volume_equal_those_of_scipy(n_threads):
 @pytest.mark.parametrize("space", ["lab", "luv"])
 def test_colours_agree_with_opencv(space):
     """OpenCV interpolates a coarse table for Lab, with errors of up to 0.31."""
-    cv2 = pytest.importorskip("cv2", reason="OpenCV has no build for this platform")
+    cv2 = pytest.importorskip("cv2", reason="OpenCV is not installed")
     axis = np.linspace(0, 1, 18, dtype=np.float32)
     colours = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
     code = {"lab": cv2.COLOR_RGB2LAB, "luv": cv2.COLOR_RGB2LUV}[space]

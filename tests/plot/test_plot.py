@@ -91,6 +91,20 @@ def test_a_thousand_small_clusters_are_grey_and_share_a_row():
     assert rows[-1] == "1,000 more"
 
 
+def test_many_clusters_of_one_size_have_colours():
+    """Each is far below 0.5% of the points; neighbours differ, and the size panel has a total."""
+    at = np.stack(np.meshgrid(np.arange(18.0), np.arange(18.0)), axis=-1).reshape(-1, 2)
+    labels = np.arange(len(at)).repeat(4)
+    figure = clusters(at[labels], labels)
+    colours = figure.axes[0].collections[0].get_facecolors()[:, :3]
+    assert to_rgb(GREY) not in {tuple(colour) for colour in colours}
+    grid = colours[np.lexsort(figure.axes[0].collections[0].get_offsets().T)][::4]
+    grid = grid.reshape(18, 18, 3)
+    assert (grid[1:] != grid[:-1]).any(axis=2).all()
+    assert (grid[:, 1:] != grid[:, :-1]).any(axis=2).all()
+    assert figure.axes[1].get_yticklabels()[-1].get_text().endswith(" more")
+
+
 def test_noise_has_its_own_row():
     X, labels = mixture(500, 2)
     labels[:20] = -1

@@ -37,6 +37,17 @@ def test_one_cluster_is_one_bar():
     assert ax.get_title(loc="left") == "1 significant cluster"
 
 
+@pytest.mark.parametrize(
+    ("weight", "name"),
+    [(None, "rows"), (2.0, "rows"), (0.5, "weight")],  # a row of weight 2 counts as two rows
+)
+def test_widths_are_rows_or_weights(weight, name):
+    X = np.random.default_rng(0).normal([[0.0]] * 500 + [[20.0]] * 500)
+    weights = None if weight is None else np.full(len(X), weight)
+    tree = MeanShiftPP().fit(X, sample_weight=weights).condensed_tree_
+    assert tree.plot().get_xlabel() == f"{name} {'of' if name == 'rows' else 'in'} the sample"
+
+
 def test_axes_can_be_given():
     from matplotlib.figure import Figure
 

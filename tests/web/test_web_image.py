@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.apps.studio.browser_page import download, drop, read_labels
+from tests.apps.studio.browser_page import download, drop, read_labels, wait_for_result
 from tests.web.conftest import WEB
 
 from meanshiftpp import picture, segment
@@ -11,12 +11,7 @@ from meanshiftpp.images.segmentation import piece_size
 
 def exported_labels(page, folder):
     """Wait for the reply to the last request, at full size, and export its labels."""
-    page.wait_for_function(
-        """() => {
-            const { requested, answered, full } = document.querySelector("#image").dataset;
-            return requested === answered && full === "true";
-        }"""
-    )
+    wait_for_result(page)
     return read_labels(download(page, "[data-export=png]"), ".png", folder).astype(np.int32) - 1
 
 

@@ -4,13 +4,9 @@ import io
 import re
 
 import numpy as np
-from tests.apps.studio.browser_page import download, drop
+from tests.apps.studio.browser_page import download, drop, wait_for_answer
 
 from meanshiftpp import MeanShiftPP
-
-
-def wait_for_clusters(page, request):
-    page.wait_for_selector(f"#table[data-answered='{request}']")
 
 
 def exported(page):
@@ -36,11 +32,10 @@ def test_clusters_equal_a_fit(page, tmp_path):
     points = blobs()
     write_csv(tmp_path / "points.csv", points)
     drop(page, tmp_path / "points.csv")
-    wait_for_clusters(page, 1)
-    for request, step in ((1, None), (2, 20), (4, 60)):
+    for step in (None, 20, 60):
         if step is not None:
-            page.locator("#table-bandwidth").fill(str(step))  # sends two events
-            wait_for_clusters(page, request + 1)
+            page.locator("#table-bandwidth").fill(str(step))
+        wait_for_answer(page, "table")
         table = exported(page)
         assert np.array_equal(np.stack([table["a"], table["b"]], axis=1), points[:, :2])
         model = MeanShiftPP(shown_bandwidth(page)).fit(points[:, :2])
@@ -54,9 +49,9 @@ def test_three_columns_of_an_npy_file(page, tmp_path):
     points = blobs()
     np.save(tmp_path / "points.npy", np.asfortranarray(points))
     drop(page, tmp_path / "points.npy")
-    wait_for_clusters(page, 1)
+    wait_for_answer(page, "table")
     page.select_option("#column-2", "x2")
-    wait_for_clusters(page, 2)
+    wait_for_answer(page, "table")
     labels = exported(page)["label"]
     assert np.array_equal(labels, MeanShiftPP(shown_bandwidth(page)).fit_predict(points))
 
@@ -64,7 +59,7 @@ def test_three_columns_of_an_npy_file(page, tmp_path):
 def test_the_sweep_finds_the_groups(page, tmp_path):
     write_csv(tmp_path / "points.csv", blobs())
     drop(page, tmp_path / "points.csv")
-    wait_for_clusters(page, 1)
+    wait_for_answer(page, "table")
     assert page.locator("#table .count").inner_text() == "3 clusters"
 
 
@@ -74,7 +69,7 @@ def test_a_missing_value_is_reported_with_its_place(page, tmp_path):
     rows = "\n".join(",".join(map(str, row)) for row in points)
     (tmp_path / "gap.csv").write_text(f"a,b,c\n{rows}\n")
     drop(page, tmp_path / "gap.csv")
-    wait_for_clusters(page, 1)
+    wait_for_answer(page, "table")
     page.select_option("#column-1", "b")
     page.wait_for_function("document.querySelector('#error').textContent")
     assert "Row 7, column 'b'" in page.locator("#error").inner_text()
@@ -84,10 +79,10 @@ def test_the_command_selects_an_identifier_that_was_chosen(page, tmp_path):
     rows = "\n".join(f"{n},{x}" for n, x in enumerate(blobs()[:, 0].tolist()))
     (tmp_path / "table.csv").write_text(f"id,x\n{rows}\n")
     drop(page, tmp_path / "table.csv")
-    wait_for_clusters(page, 1)
+    wait_for_answer(page, "table")
     page.click("#table .code [role=tab] >> nth=1")
     assert " table.csv --columns id,x -b " in page.locator("#table .code pre").inner_text()
     page.select_option("#column-0", "x")
-    wait_for_clusters(page, 2)
+    wait_for_answer(page, "table")
     page.click("#table .code [role=tab] >> nth=0")
     assert "open_points('table.csv', ['x', 'id'])" in page.locator("#table .code pre").inner_text()

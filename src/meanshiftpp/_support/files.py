@@ -22,6 +22,7 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 
 from meanshiftpp._support import leftovers
@@ -34,6 +35,7 @@ __all__ = [
     "check_regular",
     "check_writable",
     "known_suffix",
+    "new_folders",
     "real_path",
     "scratch_folder",
     "suffix_of",
@@ -121,6 +123,39 @@ def scratch_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         leftovers.release(lock)
+
+
+@contextmanager
+def new_folders(folders: Iterable[Path]) -> Iterator[None]:
+    """Create folders and their parents; on exit, remove the new ones that are still empty.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from meanshiftpp._support.files import new_folders
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with new_folders([Path(folder) / "used", Path(folder) / "empty"]):
+    ...         _ = (Path(folder) / "used" / "a.txt").write_text("done")
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['used']
+    """
+    made: list[Path] = []  # parents first
+    try:
+        for folder in folders:
+            parents = takewhile(lambda each: not each.exists(), (folder, *folder.parents))
+            made += reversed(list(parents))
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise FileAccessError(
+                    f"cannot create the folder {str(folder)!r}: {error.strerror}; name another one"
+                ) from error
+        yield
+    finally:
+        for folder in reversed(made):
+            with suppress(OSError):  # it has content
+                folder.rmdir()
 
 
 def check_readable(path: str | os.PathLike[str]) -> None:

@@ -87,7 +87,9 @@ def plan_for_grid(
                 "a grid cannot be made finer: sweep the points",
             )
         multiples = _nearest_whole(sizes)
-    return unit, sorted({nearest_multiple(grid, k, resolution) for k in multiples})
+    # In a window of the whole period every cell is its own mode, so no default has one.
+    spare = int(bandwidths is None)
+    return unit, sorted({nearest_multiple(grid, k, resolution, spare) for k in multiples})
 
 
 def check_no_weights(sample_weight: ArrayLike | None) -> None:
@@ -99,15 +101,16 @@ def check_no_weights(sample_weight: ArrayLike | None) -> None:
         )
 
 
-def nearest_multiple(grid: Grid, k: int, reach: int = 1) -> int:
+def nearest_multiple(grid: Grid, k: int, reach: int = 1, spare: int = 0) -> int:
     """Return the multiple nearest to k by which a grid can be coarsened.
 
-    With periods, the multiple divides the cells in each of them and leaves at least a window.
+    With periods, the multiple divides the cells in each of them, and a window of the coarse grid
+    leaves at least `spare` cells of each.
     """
     periods = grid.cells_per_period[grid.cells_per_period > 0].tolist()
     if not periods:
         return k
-    largest = min(periods) // window_width(reach)
+    largest = (min(periods) - spare) // window_width(reach)
     common = math.gcd(*periods)
     divisors = [n for n in range(1, max(1, min(largest, common)) + 1) if common % n == 0]
     return min(divisors, key=lambda n: abs(math.log(n / k)))

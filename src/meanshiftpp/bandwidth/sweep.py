@@ -311,7 +311,7 @@ def sweep(
         the step; `Sweep.bandwidths` holds the values that were used. None takes 17, four to a
         doubling, around the reference for the spread of each feature and the number of points. It
         leaves out the finest ones that have, by an estimate, more than a million cells, or more
-        than a cell for every three points and 16,384 cells.
+        than a cell for every three points and 16,384 cells, and those whose window spans a period.
     step : float or array-like of shape (n_features,), default=None
         The bandwidth of which all others are multiples. None takes the largest fraction (1, 1/2,
         1/3, down to 1/8) of the smallest bandwidth that divides all of them; if there is none, a

@@ -1,4 +1,4 @@
-"""Sums of grids: which grids can be added, and sums of many of them.
+"""Sums of grids: which grids can be added, and sums of many of them, of chunks or of batches.
 
 The cost of a sum is in proportion to the grids that are added.
 """
@@ -9,10 +9,12 @@ import math
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._kernel import OFFSET_BITS
+from meanshiftpp._support.checks import Weights, as_weights
 from meanshiftpp._support.text import pluralize
+from meanshiftpp.backends.protocol import Gpu
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.rows import Rows, merge_rows
 from meanshiftpp.errors import GridMismatchError
@@ -130,3 +132,19 @@ class GridSum(Generic[G]):
                 f"{name} has {pluralize(n_features, 'feature')}, "
                 f"but {self._total.n_features} were expected"
             )
+
+
+def bin_on_gpu(
+    gpu: Gpu, empty: G, points: NDArray[np.generic], sample_weight: ArrayLike | None
+) -> G:
+    """Bin points of the host on a GPU, batch by batch, into cells like those of an empty grid."""
+    weights = None if sample_weight is None else as_weights(sample_weight, points)
+    total = GridSum(empty.with_rows(Rows(*map(gpu, empty.rows)), 1.0, whole=True))
+    for first, batch in gpu.batches(points):
+        part = None
+        if weights:
+            counts = gpu(weights.counts[first : first + len(batch)])
+            part = Weights(counts, counts, 1.0, whole=True)  # the sum gets the unit
+        total.add_chunk(Chunk(batch, part, first=first))
+    grid = total.grid()
+    return grid.with_rows(grid.rows, weights.unit, weights.whole) if weights else grid

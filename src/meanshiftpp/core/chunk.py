@@ -94,40 +94,44 @@ class Chunk:
         return f"{self.source}, row {self.first + row + 1}, column {name}"
 
     def locating_errors(self) -> AbstractContextManager[None]:
-        """Return a context that words errors about a value with its `place` in the source."""
-        return relocate_errors(self.place, self.source, self.first, value=self.value)
+        """Return a context that words errors about a value with its `place` in the source.
 
-    def value(self, row: int, column: int) -> object:
-        """Return a value; None if the points are not read yet."""
-        return self.points[row, column].item() if row < len(self.points) else None
+        Other errors are prefixed with the source. The row of an error counts from the first chunk.
+        """
+        return relocate_errors(self._relocate)
+
+    def _relocate(self, error: InvalidInputError) -> InvalidInputError:
+        if error.row is not None and error.column is not None:
+            moved = self.locate(error, error.row, error.column)
+            moved.row = self.first + error.row
+            return moved
+        if not self.source:
+            return error
+        moved = error.at(f"{self.source}:")
+        moved.source = self.source
+        return moved
+
+    def locate(self, error: InvalidInputError, row: int, column: int) -> InvalidInputError:
+        """Return an error about a value of this chunk, with its place in the source."""
+        moved = error.at(self.place(row, column))
+        moved.source = self.source or None
+        # Points may not be read yet.
+        moved.got = self.points[row, column].item() if row < len(self.points) else None
+        return moved
 
 
 @contextmanager
 def relocate_errors(
-    place: Callable[[int, int], str],
-    source: str = "",
-    first: int = 0,
-    *,
-    value: Callable[[int, int], object] = lambda row, column: None,
+    relocate: Callable[[InvalidInputError], InvalidInputError],
 ) -> Iterator[None]:
-    """Word errors about a value by `place(row, column)`, and other errors with their source.
-
-    `first` is added to the row that the error carries, and the `value` becomes its `got`.
-    """
+    """Replace each InvalidInputError of the block by what `relocate` returns for it."""
     try:
         yield
     except InvalidInputError as error:
-        if error.row is not None and error.column is not None:
-            relocated = error.at(place(error.row, error.column))
-            relocated.row = first + error.row
-            relocated.got = value(error.row, error.column)
-            relocated.source = source or None
-            raise relocated from error
-        if source:
-            relocated = error.at(f"{source}:")
-            relocated.source = source
-            raise relocated from error
-        raise
+        moved = relocate(error)
+        if moved is error:
+            raise
+        raise moved from error
 
 
 def as_chunk(item: Any, number: int = 0) -> Chunk:

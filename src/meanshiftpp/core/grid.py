@@ -14,34 +14,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp._kernel import OFFSET_BITS
 from meanshiftpp._support.checks import (
     Periodic,
-    Weights,
     as_bandwidth,
     as_points,
     as_weights,
     as_whole,
     divide_periods,
     feature_count,
-    has_periods,
     is_number,
     thread_count,
 )
-from meanshiftpp._support.devices import device_of, module_of, on_gpu, to_host
+from meanshiftpp._support.devices import device_of, on_gpu, to_host
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.backends import gpu_of
-from meanshiftpp.backends.protocol import Assignment, Gpu
+from meanshiftpp.backends.protocol import Assignment
 from meanshiftpp.core import gridfile
-from meanshiftpp.core.accumulate import GridSum, check_addable, common_unit
+from meanshiftpp.core.accumulate import GridSum, bin_on_gpu, check_addable, common_unit
 from meanshiftpp.core.binning import bin_rows
-from meanshiftpp.core.chunk import Chunk, as_chunks
+from meanshiftpp.core.cells import Cells
+from meanshiftpp.core.chunk import as_chunks
 from meanshiftpp.core.periods import divide_cells
 from meanshiftpp.core.rows import (
     Rows,
@@ -57,7 +55,7 @@ from meanshiftpp.errors import InvalidInputError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Grid:
+class Grid(Cells):
     """The occupied cells of a data set, each with its count and sum of offsets.
 
     Made by `Grid.from_points`, `Grid.from_chunks`, `Grid.empty`, `Grid.load` and by adding grids.
@@ -92,23 +90,6 @@ class Grid:
     >>> a + b == Grid.from_points([[0.1], [0.2], [0.3], [7.0]], bandwidth=0.5)
     True
     """
-
-    bandwidth: NDArray[np.float64]
-    cells: NDArray[np.int64]
-    counts: NDArray[np.uint64]
-    sums: NDArray[np.uint64]
-    unit: float = 1.0
-    cells_per_period: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    whole: bool = field(default=None)  # type: ignore[assignment]  # set below
-
-    def __post_init__(self) -> None:
-        if vars(self)["whole"] is None:
-            object.__setattr__(self, "whole", self.unit == 1)
-        if len(self.cells_per_period) == 0:
-            object.__setattr__(self, "cells_per_period", np.zeros(len(self.bandwidth), np.int64))
-        rows = () if on_gpu(self.cells) else (self.cells, self.counts, self.sums)
-        for array in (self.bandwidth, *rows, self.cells_per_period):
-            array.flags.writeable = False
 
     # -- constructors -------------------------------------------------------------------------
 
@@ -158,7 +139,7 @@ class Grid:
         cells = divide_periods(h, periodic, PAPER_WINDOW)
         gpu = None if device is None or on_gpu(points) else gpu_of(device)
         if gpu is not None:
-            return cls.of_cells(*cells)._binned_on_gpu(gpu, points, sample_weight)
+            return bin_on_gpu(gpu, cls.of_cells(*cells), points, sample_weight)
         grid, _ = cls.of_points(points, *cells, sample_weight=sample_weight, n_threads=n_threads)
         return grid if device is None else grid.to(device)
 
@@ -310,82 +291,7 @@ class Grid:
             n_threads=n_threads,
         )
 
-    # -- content ------------------------------------------------------------------------------
-
-    @property
-    def n_features(self) -> int:
-        """Number of features (axes)."""
-        return len(self.bandwidth)
-
-    @property
-    def rows(self) -> Rows:
-        """The cells with their counts and sums."""
-        return Rows(self.cells, self.counts, self.sums)
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """Weight in each cell: `counts` times `unit`."""
-        weights: NDArray[np.float64] = self.counts.astype(np.float64) * self.unit
-        return weights
-
-    @property
-    def total(self) -> float:
-        """Weight of all points together; a whole number unless real weights were given."""
-        count = int(self.counts.sum())
-        return count if self.whole else count * self.unit
-
-    @property
-    def means(self) -> NDArray[np.float64]:
-        """Mean of the points in each cell, in data units."""
-        positions = self.cells + self.sums / self.counts[:, None] * 2.0**-OFFSET_BITS
-        means: NDArray[np.float64] = positions * module_of(positions).asarray(self.bandwidth)
-        return means
-
-    @property
-    def periods(self) -> list[float | None]:
-        """Period of each feature in data units, None for a feature without one."""
-        lengths = (self.cells_per_period * self.bandwidth).tolist()
-        return [length or None for length in lengths]
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-    def __repr__(self) -> str:
-        h = self.bandwidth
-        size = f"{h[0]:g}" if (h == h[0]).all() else np.array2string(h, precision=6, threshold=8)
-        return (
-            f"Grid({pluralize(len(self), 'cell')}, {pluralize(self.n_features, 'feature')}, "
-            f"weight {self.total:,}, bandwidth {size}{self._period_repr()})"
-        )
-
-    def _period_repr(self) -> str:
-        if not has_periods(self.cells_per_period):
-            return ""
-        lengths = ["None" if length is None else f"{length:g}" for length in self.periods]
-        return ", period " + (lengths[0] if len(lengths) == 1 else f"({', '.join(lengths)})")
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Grid):
-            return NotImplemented
-        return (self.unit, self.whole) == (other.unit, other.whole) and all(
-            np.array_equal(to_host(a), to_host(b))
-            for a, b in zip(self._arrays(), other._arrays(), strict=True)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[type[Grid], tuple[Any, ...]]:
-        return Grid, (self.bandwidth, *self.rows, self.unit, self.cells_per_period, self.whole)
-
-    def _arrays(self) -> tuple[NDArray[Any], ...]:
-        return self.bandwidth, *self.rows, self.cells_per_period
-
     # -- operations ---------------------------------------------------------------------------
-
-    @property
-    def device(self) -> str:
-        """The device of the grid: "cpu", or "cuda:0" for the first GPU, and so on."""
-        return device_of(self.cells)
 
     def to(self, device: str) -> Grid:
         """Copy the grid to a device, "cpu" or "cuda" (or "cuda:1", ...).
@@ -482,19 +388,3 @@ class Grid:
     def with_rows(self, rows: Rows, unit: float, whole: bool) -> Grid:
         """Return the grid of other rows in the same cells."""
         return Grid(self.bandwidth, *rows, unit, self.cells_per_period, whole)
-
-    def _binned_on_gpu(
-        self, gpu: Gpu, points: NDArray[np.generic], sample_weight: ArrayLike | None
-    ) -> Grid:
-        """Bin points of the host on a GPU, batch by batch."""
-        weights = None if sample_weight is None else as_weights(sample_weight, points)
-        total = GridSum(self.with_rows(Rows(*map(gpu, self.rows)), 1.0, whole=True))
-        for first, batch in gpu.batches(points):
-            part = None
-            if weights:
-                counts = gpu(weights.counts[first : first + len(batch)])
-                part = Weights(counts, counts, 1.0, whole=True)  # the sum gets the unit
-            with Chunk(batch, first=first).locating_errors():
-                total.add(self.bin(batch, sample_weight=part)[0])
-        unit, whole = (weights.unit, weights.whole) if weights else (1.0, True)
-        return replace(total.grid(), unit=unit, whole=whole)

@@ -91,7 +91,8 @@ class CondensedTree:
         """Draw the tree; see `meanshiftpp.plot.tree.draw_tree`."""
         from meanshiftpp.plot.tree import draw_tree
 
-        return draw_tree(self, ax)
+        # A row of weight 2 counts as two rows, but 0.5 rows are not rows.
+        return draw_tree(self, ax, weighted=not self._modes.grid.whole)
 
     def persistence(self) -> NDArray[np.float64]:
         """Return for each label the part of its peak that stands above its saddle, 0 to 1."""

@@ -1,4 +1,4 @@
-"""Segment images: colour clusters, regions in a hierarchy, palettes.
+"""Segment images: colour clusters, and regions in a hierarchy.
 
 Pixels are points in colour space, so `segment(..., regions=False)` is plain MeanShift++. Regions
 start from these clusters: connected pieces of one cluster merge across their weakest borders, and
@@ -8,26 +8,22 @@ the order of the merges is a hierarchy that can be cut at any level of detail.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp import _kernel
 from meanshiftpp._support.checks import as_not_negative, as_positive, as_whole, thread_count
-from meanshiftpp._support.devices import module_of, on_gpu
+from meanshiftpp._support.devices import on_gpu
 from meanshiftpp._support.warnings import warn_user
-from meanshiftpp.bandwidth.choice import select_bandwidth
-from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import DEFAULT_TOL, Recipe
+from meanshiftpp.core.recipe import DEFAULT_TOL
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images.bands import SCENE_CELL, SCENE_TOL, scene_level
+from meanshiftpp.images.colours import cluster_pixels
 from meanshiftpp.images.levels import ValueRange
 from meanshiftpp.images.merge_table import merge_table
 from meanshiftpp.images.pixels import Pixels, read_pixels
 
-CLUSTER_BANDWIDTH = {"rgb": 24.0, "lab": 8.0, "luv": 10.0, "hsv": 8.0}
 PIECE_BANDWIDTH = {"rgb": 8.0, "lab": 3.0, "luv": 4.0, "hsv": 3.0}
 # Smaller pieces join a neighbour before borders are compared. In pixels of an image of 481 x 321,
 # the size of the photographs of BSDS500; the limit grows with larger images.
@@ -129,7 +125,7 @@ def segment(
         return tree.cut(detail, regions=n_regions, min_size=min_size)
     first_label = _checked_start_label(start_label)
     pixels = read_pixels(image, space, mask, channel_axis, n_threads, value_range)
-    _, labels = _cluster(pixels, bandwidth, None, spatial, n_threads)
+    _, labels = cluster_pixels(pixels, bandwidth, None, spatial, n_threads)
     return _label_image(labels, pixels, first_label)
 
 
@@ -201,7 +197,7 @@ def merge_regions(
     if _is_scene(pixels):
         spatial = SCENE_CELL if spatial is None else spatial
         tol = SCENE_TOL * math.prod(pixels.shape)
-    _, labels = _cluster(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads, tol)
+    _, labels = cluster_pixels(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads, tol)
     colours = pixels.colour_vectors()
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape
@@ -289,175 +285,7 @@ class Hierarchy:
         return self._tree.count(level_of(detail) * self._level_factor)
 
 
-def quantize(
-    image: ArrayLike,
-    bandwidth: float | None = None,
-    *,
-    space: str | None = "rgb",
-    mask: ArrayLike | None = None,
-    channel_axis: int | None = -1,
-    value_range: ValueRange = None,
-    n_threads: int | None = None,
-) -> NDArray[Any]:
-    """Replace the colour of every pixel by the colour of its cluster.
-
-    The parameters are those of `segment`, except that `space` is "rgb" by default and the default
-    `bandwidth` is fixed: 24 in RGB, 8 in Lab and HSV, 10 in Luv. Masked pixels and an alpha channel
-    are unchanged.
-
-    Returns
-    -------
-    ndarray
-        An image of the same shape and type.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from meanshiftpp import quantize
-    >>> image = np.array([[[10, 10, 10], [12, 10, 10], [200, 0, 0]]], np.uint8)
-    >>> quantize(image, 24).tolist()
-    [[[11, 10, 10], [11, 10, 10], [200, 0, 0]]]
-    """
-    pixels = read_pixels(image, space, mask, channel_axis, n_threads, value_range)
-    modes, labels = _cluster(pixels, bandwidth, CLUSTER_BANDWIDTH, None, n_threads)
-    colours = _cluster_colours(pixels, modes, labels, bandwidth)
-    out = pixels.values.copy()
-    inside = labels >= 0
-    out[inside, : colours.shape[1]] = colours[labels[inside]]
-    return pixels.to_image(out)
-
-
-@dataclass(frozen=True)
-class Palette:
-    """The colours of an image and their shares, most frequent first.
-
-    Attributes
-    ----------
-    colors : ndarray of shape (n_colors, n_channels)
-        In the type and range of the image.
-    shares : ndarray of shape (n_colors,)
-        Share of the image's pixels for each colour; they sum to 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from meanshiftpp import palette
-    >>> image = np.zeros((10, 10, 3), np.uint8)
-    >>> image[:, :3] = (255, 128, 0)
-    >>> result = palette(image, 16)
-    >>> [(colour.tolist(), float(share)) for colour, share in zip(result.colors, result.shares)]
-    [([0, 0, 0], 0.7), ([255, 128, 0], 0.3)]
-    """
-
-    colors: NDArray[Any]
-    shares: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        return len(self.shares)
-
-
-def palette(
-    image: ArrayLike,
-    bandwidth: float | None = None,
-    *,
-    space: str | None = "rgb",
-    mask: ArrayLike | None = None,
-    channel_axis: int | None = -1,
-    value_range: ValueRange = None,
-    n_threads: int | None = None,
-) -> Palette:
-    """Return the colours of an image, the modes of its pixels, with their shares.
-
-    The parameters are those of `segment`, except that `space` is "rgb" by default and the default
-    `bandwidth` is fixed: 24 in RGB, 8 in Lab and HSV, 10 in Luv.
-
-    Returns
-    -------
-    Palette
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from meanshiftpp import palette
-    >>> image = np.array([[[10, 10, 10], [12, 10, 10], [200, 0, 0], [200, 0, 0]]], np.uint8)
-    >>> result = palette(image, 24)
-    >>> result.colors.tolist(), result.shares.tolist()
-    ([[11, 10, 10], [200, 0, 0]], [0.5, 0.5])
-    """
-    pixels = read_pixels(image, space, mask, channel_axis, n_threads, value_range)
-    modes, labels = _cluster(pixels, bandwidth, CLUSTER_BANDWIDTH, None, n_threads)
-    colours = pixels.to_image_dtype(_cluster_colours(pixels, modes, labels, bandwidth))
-    return Palette(colours, modes.weights / modes.weights.sum())
-
-
 # -- internals ---------------------------------------------------------------------------------
-
-
-def _cluster(
-    pixels: Pixels,
-    bandwidth: float | None,
-    defaults: dict[str, float] | None,
-    spatial: float | None,
-    n_threads: int | None,
-    tol: float = DEFAULT_TOL,
-) -> tuple[Modes, NDArray[np.int32]]:
-    """Cluster the pixels; masked ones get label -1.
-
-    Without `defaults`, a bandwidth of None is chosen from the image.
-    """
-    points = pixels.features
-    if bandwidth is None:
-        if pixels.space is None:
-            points = pixels.components()
-        if defaults is not None:
-            bandwidth = defaults[pixels.space or "lab"]
-        else:
-            unmasked = points if pixels.mask is None else points[pixels.mask]
-            bandwidth = _choose_bandwidth(unmasked, n_threads)
-    cell_size: Any = bandwidth
-    if spatial is not None:
-        xp = module_of(points)
-        coordinates = xp.indices(pixels.shape, np.float32).reshape(len(pixels.shape), -1).T
-        pixels_per_cell = as_positive(spatial, "spatial")
-        cell_size = [bandwidth] * points.shape[1] + [pixels_per_cell] * coordinates.shape[1]
-        points = xp.hstack([points.astype(np.float32, copy=False), coordinates])
-    recipe = Recipe(cell_size, tol=tol).checked(points.shape[1])
-    if pixels.mask is None:
-        return recipe.fit(points, n_threads=n_threads)
-    modes, inside = recipe.fit(points[pixels.mask], n_threads=n_threads)
-    labels: NDArray[np.int32] = module_of(points).full(len(points), -1, np.int32)
-    labels[pixels.mask] = inside
-    return modes, labels
-
-
-def _choose_bandwidth(points: NDArray[Any], n_threads: int | None) -> float:
-    """Choose one bandwidth for all channels, because they have the same unit."""
-    return float(select_bandwidth(points, per_feature=False, n_threads=n_threads).max())
-
-
-def _modes_are_colours(pixels: Pixels, bandwidth: float | None) -> bool:
-    """Return whether the clustered features are the image's values, so modes are colours."""
-    if pixels.space is None:
-        return bandwidth is not None  # else the features are principal components
-    return pixels.space == "rgb" and pixels.features.dtype == np.uint8
-
-
-def _cluster_colours(
-    pixels: Pixels, modes: Modes, labels: NDArray[np.int32], bandwidth: float | None
-) -> NDArray[Any]:
-    """Return the colour of each cluster: its mode if that is a colour, else its mean colour."""
-    channels = pixels.n_colour_channels
-    if _modes_are_colours(pixels, bandwidth):
-        colours = modes.centers
-    else:
-        inside = labels >= 0
-        values = pixels.values[inside, :channels].astype(np.float64)
-        sums = [np.bincount(labels[inside], values[:, c], len(modes)) for c in range(channels)]
-        colours = (
-            np.stack(sums, axis=1) / np.bincount(labels[inside], minlength=len(modes))[:, None]
-        )
-    dtype = pixels.values.dtype
-    return (np.rint(colours) if dtype.kind in "iu" else colours).astype(dtype)
 
 
 def _label_image(labels: NDArray[np.int32], pixels: Pixels, start_label: int) -> NDArray[np.int32]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from meanshiftpp._support.columns import check_exact
 from meanshiftpp._support.read_ahead import read_ahead
 from meanshiftpp._support.text import printable
-from meanshiftpp.core.chunk import Chunk
+from meanshiftpp.core.chunk import Chunk, relocate_errors
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.rows import Missing, prepared
 from meanshiftpp.io.selection import Where
@@ -28,6 +28,7 @@ from meanshiftpp.io.selection import Where
 CHUNK_BYTES = 1 << 24  # of the points of a chunk: small, but worth setting up tables of sums for
 MIN_ROWS, MAX_ROWS = 1 << 12, 1 << 21  # of a chunk
 LabelPoints = Callable[[NDArray[Any]], NDArray[np.int32]]  # the labels of points
+Progress = Callable[[int], None]  # is called with the rows since its last call
 _SAMPLE_POSITIONS = 32  # places in a large file from which a sample is read
 
 
@@ -237,18 +238,15 @@ class Source(ABC):
         problem = f"must have {expected}, got none; choose another column of weights"
         return InvalidInputError.for_file(self.name, problem)
 
-    @contextmanager
-    def locating_errors(self) -> Iterator[None]:
+    def locating_errors(self) -> AbstractContextManager[None]:
         """Return a context that rewords errors about `read`: X[4, 1] becomes a place in a file."""
-        try:
-            yield
-        except InvalidInputError as error:
-            if error.row is None or error.column is None:
-                raise
-            chunk, row = self._chunk_at(error.row)
-            relocated = error.at(chunk.place(row, error.column))
-            relocated.got, relocated.source = chunk.value(row, error.column), chunk.source or None
-            raise relocated from error
+        return relocate_errors(self._relocate)
+
+    def _relocate(self, error: InvalidInputError) -> InvalidInputError:
+        if error.row is None or error.column is None:
+            return error
+        chunk, row = self._chunk_at(error.row)
+        return chunk.locate(error, row, error.column)
 
     def _chunk_at(self, row: int) -> tuple[Chunk, int]:
         """Return the chunk of a row of the array that `read` returned, and its row there."""
@@ -414,3 +412,11 @@ def raising_os_errors(*errors: type[Exception]) -> Iterator[None]:
         yield
     except errors as error:
         raise OSError(str(error.__cause__ or error)) from error
+
+
+def check_source(source: object) -> None:
+    """Raise InvalidInputError for anything but a source of points."""
+    if not isinstance(source, Source):
+        expected = "a source of points, as open_points returns it"
+        got = type(source).__name__  # points themselves may be many
+        raise InvalidInputError.for_parameter("source", expected, got)

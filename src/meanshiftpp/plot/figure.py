@@ -2,8 +2,9 @@
 
 Two features make a plane, more make a triangle of planes with a histogram of each feature, one
 makes a histogram. Up to 100,000 points are drawn one by one, more as a density. Mode seeking finds
-every bump of the density, and a thousand clusters in a thousand colours are unreadable: clusters
-of 0.5% of the points or more have a colour, the others are grey and share a row of the size panel.
+every bump of the density, and a thousand clusters in a thousand colours are unreadable: up to 400
+clusters of 0.5% of the points, or of a tenth of the largest cluster, have a colour. The others are
+grey and share a row of the size panel.
 
 Figures do not use pyplot: no global state, no window, nothing to close.
 """
@@ -189,9 +190,7 @@ def _add_tree(figure: Any, scene: Scene, tree: CondensedTree) -> None:
     low, high = BELOW / height, 1 - 0.82 / height
     across = TREE_WIDTH - TREE_LEFT - GAP
     panel = figure.add_axes(((width + TREE_LEFT) / wider, low, across / wider, high - low))
-    draw_tree(tree, panel, list(scene.colours))
-    if scene.is_weighted:  # rows are drawn in proportion to their weight
-        panel.set_xlabel("weight in the sample", color=SOFT)
+    draw_tree(tree, panel, list(scene.colours), weighted=scene.is_weighted)
     panel.set_title("tree of the clusters", loc="left", size=9, color=SOFT, pad=3)
 
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_FEATURES = 5
-MIN_SHARE = 0.005  # of all points: smaller clusters are grey
+MIN_SHARE = 0.005  # of all points: smaller clusters are grey,
+MIN_RATIO = 0.1  # unless they have this part of the largest cluster
+MAX_COLOURED = 400
 
 
 @dataclass(frozen=True)
@@ -111,24 +113,23 @@ def cluster_colours(centers: NDArray[np.float64], n_coloured: int) -> NDArray[np
     rgb = need("matplotlib.colors", "plot").to_rgb
     palette = np.array([rgb(colour) for colour in PALETTE])
     colours = np.tile(rgb(GREY), (len(centers) + 1, 1))
-    used: list[int] = []
+    nearest = np.full((n_coloured, len(palette)), np.inf)  # distance to a cluster of each colour
     for i in range(n_coloured):
-        choice = i
-        if i >= len(palette):
-            distance = np.linalg.norm(centers[:i] - centers[i], axis=1)
-            nearest = [distance[np.array(used) == c].min() for c in range(len(palette))]
-            choice = int(np.argmax(nearest))
-        used.append(choice)
+        choice = i if i < len(palette) else int(np.argmax(nearest[i]))
+        distance = np.linalg.norm(centers[:n_coloured] - centers[i], axis=1)
+        nearest[:, choice] = np.minimum(nearest[:, choice], distance)
         colours[i] = palette[choice]
     return colours
 
 
 def _count_coloured(sizes: NDArray[np.float64], n: int) -> int:
+    total = sizes.sum()
+    min_size = min(MIN_SHARE * total, MIN_RATIO * sizes.max(initial=0.0))
     # In small data, clusters of one or two points are grey as well.
-    min_size = max(MIN_SHARE, min(2.5 / n, 0.1)) * sizes.sum()
+    min_size = max(min_size, min(2.5 / n, 0.1) * total)
     # Sizes of a grid of other points need not fall with the label: count up to the last large one.
     large = np.flatnonzero(sizes >= min_size)
-    return int(large[-1]) + 1 if len(large) else 0
+    return min(int(large[-1]) + 1, MAX_COLOURED) if len(large) else 0
 
 
 def _means(X: NDArray[Any], labels: NDArray[np.intp], counts: NDArray[Any]) -> NDArray[np.float64]:

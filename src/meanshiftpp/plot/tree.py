@@ -18,13 +18,15 @@ MIN_HEIGHT = 0.1
 LABEL_SIZE = (0.2, 0.16)  # inches that a label takes
 
 
-def draw_tree(tree: Any, ax: Any = None, colours: Sequence[Any] = PALETTE) -> Any:
+def draw_tree(
+    tree: Any, ax: Any = None, colours: Sequence[Any] = PALETTE, *, weighted: bool = False
+) -> Any:
     """Draw a `CondensedTree` into `ax`, or into a new figure, and return the axes.
 
     Every part of the data is a bar. It begins at the density of the saddle that divides it from
     its neighbour and ends where it divides again, or at the lower of the two peaks. Its width is
-    its number of rows. Clusters have the colours of their labels, which start again after the last
-    one.
+    its number of rows, which are drawn in proportion to their weight, and named so if `weighted`.
+    Clusters have the colours of their labels, which start again after the last one.
     """
     matplotlib = need("matplotlib", "plot")
     with matplotlib.rc_context(STYLE):
@@ -52,7 +54,7 @@ def draw_tree(tree: Any, ax: Any = None, colours: Sequence[Any] = PALETTE) -> An
         leaves = sum(node.label >= 0 for node in nodes)
         ax.set_title(pluralize(leaves, "significant cluster"), loc="left", size=11, color=INK)
         ax.set_ylabel("density above the lowest saddle (log2)")
-        ax.set_xlabel("rows of the sample", color=SOFT)
+        ax.set_xlabel("weight in the sample" if weighted else "rows of the sample", color=SOFT)
         ax.grid(axis="y", color=LINE, linewidth=0.6)
         ax.set_axisbelow(True)
         ax.margins(x=0.01, y=0.08)

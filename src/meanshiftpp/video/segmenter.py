@@ -26,9 +26,10 @@ from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.images.colours import CLUSTER_BANDWIDTH
 from meanshiftpp.images.draw import region_colors
 from meanshiftpp.images.pixels import SPACES, is_space
-from meanshiftpp.images.segmentation import CLUSTER_BANDWIDTH, hierarchy
+from meanshiftpp.images.segmentation import hierarchy
 
 __all__ = ["VideoSegmenter"]
 

@@ -178,8 +178,8 @@ def test_metres_need_a_place_on_the_ground(tmp_path):
     for source, size, expected in [
         (tmp_path / "photo.png", "200m", "is not a GeoTIFF, so a length in metres is unknown"),
         (nowhere, "200m", "has no reference system, so a length in metres is unknown"),
-        (nowhere, "0m", "or a length such as 200m; got '0m'"),
-        (nowhere, "wide", "or a length such as 200m; got 'wide'"),
+        (nowhere, "0m", "or a length in m or km, such as 200m; got '0m'"),
+        (nowhere, "wide", "or a length in m or km, such as 200m; got 'wide'"),
     ]:
         status, _, err = run("segment", source, "--spatial", size, "-o", tmp_path / "out.png")
         assert status != 0
@@ -259,7 +259,11 @@ def test_a_map_without_clusters_is_empty(tmp_path, hulls):
     [
         ("lon,lat", "200m", "the columns look swapped: correct their names"),
         ("a,b", "200m", "the columns look swapped: use --columns b,a"),
-        ("lat,lon", "200m,3", "expected metres for longitude and latitude, and for them only"),
+        (
+            "lat,lon",
+            "200m,3",
+            "expected lengths in m or km for longitude and latitude, and for them only",
+        ),
         ("a,b", "200m,2km,3", "expected one value for each of the columns a, b"),
         ("a,b", "200 miles", "expected one or more positive numbers"),
         ("a,b,c", "200m", "needs columns of longitude and latitude, got a, b, c"),

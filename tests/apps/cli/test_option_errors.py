@@ -41,8 +41,32 @@ def test_a_number_that_is_not_positive_is_stated(file, tmp_path, value):
         assert f"expected a positive number; got {value}" in " ".join(stderr.split())
     code, _, stderr = run(*segment, "--spatial", value)
     assert code == 2
-    message = "expected a positive number of pixels, or a length such as 200m"
+    message = "expected a positive number of pixels, or a length in m or km, such as 200m"
     assert f"{message}; got {value!r}" in " ".join(stderr.split())
+
+
+@pytest.mark.parametrize("value", ["200miles", "200ft,3", "0.5,2x"])
+def test_the_units_of_a_bandwidth_are_stated(file, value):
+    code, _, stderr = run("cluster", file, "-b", value)
+    assert code == 2
+    numbers = "expected one or more positive numbers, such as 0.5 or 0.5,1,2"
+    lengths = "or lengths in m or km for longitude and latitude, such as 200m or 2km"
+    assert f"{numbers}, {lengths}; got {value!r}" in " ".join(stderr.split())
+
+
+def test_the_units_of_a_length_among_others_are_stated(tmp_path):
+    (tmp_path / "visits.csv").write_text("lon,lat\n2.3,48.8\n2.4,48.9\n")
+    code, _, stderr = run("cluster", tmp_path / "visits.csv", "-b", "200m,3miles")
+    assert code == 2
+    message = "expected lengths in m or km for longitude and latitude, and for them only"
+    assert f"{message}, such as 200m,200m,5; got '200m,3miles'" in " ".join(stderr.split())
+
+
+def test_the_units_of_a_size_are_stated(file):
+    code, _, stderr = run("cluster", file, "--memory", "2 pages")
+    assert code == 2
+    message = "expected a size in bytes, k, M, G or T, such as 500M or 2G; got '2 pages'"
+    assert message in " ".join(stderr.split())
 
 
 def test_a_choice_that_does_not_exist_is_stated(tmp_path):

@@ -49,7 +49,7 @@ def watched_page(browser, address: str, may_send) -> Iterator:
 
 
 def drop(page, path: Path) -> None:
-    """Drop a file on the page, as from a file manager."""
+    """Drop a file on the page, as from a file manager, and wait until it is open or has failed."""
     data = base64.b64encode(path.read_bytes()).decode()
     transfer = page.evaluate_handle(
         """([name, data]) => {
@@ -61,6 +61,7 @@ def drop(page, path: Path) -> None:
         [path.name, data],
     )
     page.dispatch_event("body", "drop", {"dataTransfer": transfer})
+    page.wait_for_selector("body:not([data-opening])")
 
 
 def drag(page, selector: str, *fractions: float) -> None:
@@ -117,12 +118,47 @@ def open_sample_clip(page, name: str, *window: int) -> None:
     page.wait_for_selector("#video[data-colours]")
 
 
+def expect(target):
+    """Return playwright's assertions about a locator, which wait until they hold."""
+    from playwright.sync_api import expect as playwright_expect
+
+    playwright_expect.set_options(timeout=TIMEOUT)
+    return playwright_expect(target)
+
+
+def wait_for_answer(page, view: str) -> None:
+    """Wait until the image or table view shows its newest request."""
+    page.wait_for_function(
+        """(view) => { const { requested, answered } = document.querySelector(`#${view}`).dataset;
+                       return answered && requested === answered; }""",
+        arg=view,
+    )
+
+
 def wait_for_result(page) -> None:
     """Wait until the image view shows its newest request at full size."""
-    page.wait_for_function(
-        """() => { const { requested, answered, full } = document.querySelector('#image').dataset;
-                   return requested === answered && full === 'true'; }"""
+    wait_for_answer(page, "image")
+    page.wait_for_selector('#image[data-full="true"]')
+
+
+def wait_for_tree(page) -> None:
+    """Wait until the table view shows its newest request and the complete tree of its points."""
+    wait_for_answer(page, "table")
+    page.wait_for_selector("#table[data-stops]")
+    wait_for_drawing(page)
+
+
+def wait_for_drawing(page) -> None:
+    """Wait until a drawing that the last change of the layout has requested is done."""
+    page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => "
+        "requestAnimationFrame(() => setTimeout(done))))"
     )
+
+
+def wait_for_value(page, script: str, unlike) -> None:
+    """Wait until a script returns another value."""
+    page.wait_for_function(f"(unlike) => ({script})() !== unlike", arg=unlike)
 
 
 def count(page, view="image") -> int:

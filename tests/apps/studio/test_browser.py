@@ -18,7 +18,10 @@ from tests.apps.studio.browser_page import (
     read_labels,
     run_command,
     run_python,
+    wait_for_answer,
     wait_for_result,
+    wait_for_tree,
+    wait_for_value,
 )
 from tests.apps.studio.sample_files import write_clip
 
@@ -46,7 +49,7 @@ def photo_file(tmp_path_factory):
 def test_an_image_from_drop_to_export(page, photo_file, tmp_path):
     values = picture.read(photo_file).values
     drop(page, photo_file)
-    page.wait_for_selector('#image[data-full="true"]')
+    wait_for_result(page)
     assert page.inner_text("#file-name") == photo_file.name
     first = count(page)
     assert first == int(segment(values).max()) + 1
@@ -130,7 +133,7 @@ def test_a_table_from_drop_to_export(page, table):
     # The left end of the curve is the smallest bandwidth, which gives more clusters.
     curve = page.locator("#table .curve svg").bounding_box()
     page.mouse.click(curve["x"] + 0.12 * curve["width"], curve["y"] + 0.5 * curve["height"])
-    page.wait_for_selector(f'#table:not([data-count="{first}"])')
+    wait_for_answer(page, "table")
     assert count(page, "table") > int(first)
     names = run_python(page, "table", path.parent)
     lines = download(page, "#table [data-export=csv]").decode().splitlines()
@@ -143,18 +146,17 @@ def test_a_table_from_drop_to_export(page, table):
     assert (path.parent / "labels.csv").read_text().splitlines() == lines
 
     page.select_option("#column-2", "c")
-    page.wait_for_selector("#table .curve svg:has(.mark)")
-    page.wait_for_timeout(500)
+    wait_for_tree(page)
     labels = np.load(io.BytesIO(download(page, "#table [data-export=npy]")))
     page.click("#table .code [role=tab] >> nth=0")
     names = run_python(page, "table", path.parent)
     np.testing.assert_array_equal(labels, names["labels"])
     assert names["points"].shape[1] == 3
-    before = page.locator("#table .plot").screenshot()
+    pixels = "() => document.querySelector('#table .points').toDataURL()"
+    before = page.evaluate(pixels)
     page.focus("#table .points")
     page.keyboard.press("ArrowLeft")
-    page.wait_for_timeout(200)
-    assert page.locator("#table .plot").screenshot() != before
+    wait_for_value(page, pixels, unlike=before)
 
 
 def test_one_cluster_of_a_table_shows_the_next_step(page, tmp_path):
@@ -292,7 +294,7 @@ def test_no_element_moves_or_overflows(studio, browser, photo_file, scheme, size
     drop(page, photo_file)
     page.wait_for_selector('#image[data-full="true"]')
     page.click("label:has(input[value=clusters])")
-    page.wait_for_timeout(300)
+    wait_for_result(page)
     assert positions() == before
     scrolls = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
     assert page.evaluate(scrolls) == [width, height]

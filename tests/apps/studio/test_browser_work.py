@@ -12,6 +12,7 @@ from tests.apps.studio.browser_page import (
     download,
     drop,
     run_python,
+    wait_for_answer,
     wait_for_result,
 )
 from tests.apps.studio.sample_files import png, write_clip
@@ -82,7 +83,7 @@ def test_several_objects_are_tracked_at_once(page, clip, tmp_path):
             page.click("#add-object")
         add_window(page, window)
         page.wait_for_selector(f'#video[data-objects="{number}"]')
-        page.wait_for_function("() => document.querySelector('#video .swatches li') !== null")
+        page.wait_for_selector("#video[data-colours]")
         windows.append([int(page.input_value(f"#win-{each}")) for each in "xywh"])
     assert page.locator("#video .objects button").count() == 2
     page.click("#play")
@@ -131,13 +132,11 @@ def test_work_is_saved_and_reopened(studio, browser, page, photo_file, table, cl
     drop(page, table[0])
     page.wait_for_selector("#table[data-stops]")
     page.select_option("#column-0", "c")
-    page.wait_for_function(
-        "() => document.querySelector('#table .code pre').textContent.includes(\"'c', 'b'\")"
-    )
+    wait_for_answer(page, "table")
+    assert "'c', 'b'" in page.locator("#table .code pre").text_content()
     set_slider(page, "#table-bandwidth", 12)
-    page.wait_for_function(
-        "() => document.querySelector('#table .code pre').textContent.includes('MeanShiftPP([')"
-    )
+    wait_for_answer(page, "table")
+    assert "MeanShiftPP([" in page.locator("#table .code pre").text_content()
     drop(page, photo_file)
     page.wait_for_selector('#image[data-full="true"]')
     set_slider(page, "#detail", 150)

@@ -5,12 +5,21 @@ import io
 import numpy as np
 import pytest
 from PIL import Image
-from tests.apps.studio.browser_page import BROWSER, drop
+from tests.apps.studio.browser_page import (
+    BROWSER,
+    drop,
+    expect,
+    wait_for_drawing,
+    wait_for_tree,
+    wait_for_value,
+)
 
 pytestmark = pytest.mark.skipif(
     BROWSER is None,
     reason="no Chromium on this machine: the browser tests of the studio DID NOT RUN",
 )
+
+PIXELS = "() => document.querySelector('#table .points').toDataURL()"
 
 # Two fingers at the middle of an element that move apart by a factor.
 PINCH = """([query, factor]) => {
@@ -53,7 +62,7 @@ def test_the_wheel_zooms_at_the_pointer(image_page):
     at = (left + 0.25 * width, top + 0.75 * height)
     page.mouse.move(*at)
     page.mouse.wheel(0, -600)
-    page.wait_for_function("() => !document.querySelector('#image .zoom .reset').disabled")
+    expect(page.locator("#image .zoom .reset")).to_be_enabled()
     x, y, wide, high = content_box(page)
     assert scale(page, "image") == pytest.approx(wide / width, abs=0.01)
     assert wide > 2 * width
@@ -87,7 +96,8 @@ def test_a_click_in_a_zoomed_picture_selects_the_region_under_it(image_page):
     box = page.locator("#image .frame").bounding_box()
     page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 0.2 * box["height"])
     page.mouse.wheel(0, -900)
-    page.wait_for_timeout(300)
+    expect(page.locator("#image .zoom .reset")).to_be_enabled()
+    wait_for_drawing(page)
     at = box["x"] + 0.6 * box["width"], box["y"] + 0.4 * box["height"]
     shot = np.asarray(Image.open(io.BytesIO(page.screenshot())))
     seen = "#" + bytes(shot[round(at[1]), round(at[0]), :3]).hex()
@@ -132,29 +142,27 @@ def test_the_divider_keeps_its_place_in_a_zoomed_picture(image_page):
 
 def test_a_table_zooms_and_pans(page, table):
     drop(page, table[0])
-    page.wait_for_selector("#table[data-stops]")
-    plot, canvas = page.locator("#table .plot"), page.locator("#table .points")
-    page.wait_for_timeout(500)
-    whole = canvas.screenshot()
+    wait_for_tree(page)
+    plot = page.locator("#table .plot")
+    whole = page.evaluate(PIXELS)
     box = plot.bounding_box()
     at = box["x"] + 0.4 * box["width"], box["y"] + 0.6 * box["height"]
     page.mouse.move(*at)
     page.mouse.wheel(0, -500)
-    page.wait_for_timeout(300)
+    wait_for_value(page, PIXELS, unlike=whole)
     assert scale(page, "table") > 1.5
-    near = canvas.screenshot()
-    assert near != whole
+    wait_for_drawing(page)
+    near = page.evaluate(PIXELS)
     page.mouse.down()
     page.mouse.move(at[0] + 80, at[1] + 30, steps=3)
     page.mouse.up()
-    page.wait_for_timeout(300)
-    assert canvas.screenshot() != near
+    wait_for_value(page, PIXELS, unlike=near)
     page.focus("#table .points")
     page.keyboard.press("0")
-    page.mouse.move(0, 0)
-    page.wait_for_timeout(300)
     assert scale(page, "table") == 1
+    wait_for_drawing(page)
+    assert page.evaluate(PIXELS) == whole
     page.evaluate(PINCH, ["#table .points", 3])
     assert scale(page, "table") == pytest.approx(3, abs=0.1)
     page.select_option("#column-0", "c")  # other columns are shown as a whole
-    page.wait_for_function("() => document.querySelector('#table .zoom .reset').disabled")
+    expect(page.locator("#table .zoom .reset")).to_be_disabled()

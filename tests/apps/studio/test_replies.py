@@ -1,6 +1,5 @@
 """Replies and exports of the three views, compared with the functions of the package."""
 
-import contextlib
 import io
 import json
 import time
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 import tifffile
 from tests.apps.studio.sample_files import png, write_clip
+from tests.apps.studio.studio_server import unpack
 
 from meanshiftpp import MeanShiftPP, picture, segment, sweep
 from meanshiftpp.tracking.clips import leaving
@@ -145,14 +145,25 @@ def test_the_latest_of_many_requests_wins(tab, photo):
 def test_at_most_two_replies_are_unpainted(tab, photo):
     """A page that stops painting gets two replies; of the others only the latest stays queued."""
     tab.open("photo.png", png(photo))
-    for n in range(1, 9):
+
+    def show(n):
         tab.send(action="show", view="image", id=n, final=False, detail=1 + n / 10)
-        time.sleep(0.15)
-    received, deadline = [], time.monotonic() + 3
-    while time.monotonic() < deadline:
-        with contextlib.suppress(TimeoutError):
-            received.append(tab.socket.recv(timeout=0.5))
-    assert [isinstance(message, bytes) for message in received].count(True) == 2
+
+    def next_reply(timeout):
+        """Return the next message with arrays, without reporting it as painted."""
+        while not isinstance(message := tab.socket.recv(timeout), bytes):
+            pass
+        return unpack(message)["request"]
+
+    for n in (1, 2):
+        show(n)
+        assert next_reply(timeout=60) == n
+    for n in range(3, 9):
+        show(n)
+    with pytest.raises(TimeoutError):
+        next_reply(timeout=1)
+    tab.send(action="painted")
+    assert next_reply(timeout=60) == 8
 
 
 def test_the_mask_and_the_palette_match_the_labels(tab, photo, tmp_path):

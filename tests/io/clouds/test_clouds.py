@@ -14,7 +14,7 @@ from tests.io.clouds.fuzz_laz import fuzz  # noqa: E402
 
 from meanshiftpp import seek  # noqa: E402
 from meanshiftpp.errors import InvalidInputError  # noqa: E402
-from meanshiftpp.io.streams import build_grid, open_points, write_labels  # noqa: E402
+from meanshiftpp.stream import build_grid, open_points, write_labels  # noqa: E402
 
 
 def write(path: Path, n: int = 5000, offset: float = 400_000, scale: float = 0.001) -> np.ndarray:

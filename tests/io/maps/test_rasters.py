@@ -15,7 +15,7 @@ from tests.helpers import fit_labels  # noqa: E402
 
 from meanshiftpp import seek  # noqa: E402
 from meanshiftpp.errors import GridMismatchError, InvalidInputError  # noqa: E402
-from meanshiftpp.io.streams import build_grid, open_points, write_labels  # noqa: E402
+from meanshiftpp.stream import build_grid, open_points, write_labels  # noqa: E402
 
 GEO = {
     "crs": "EPSG:32633",
@@ -182,7 +182,7 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]),) * 2)
 from meanshiftpp import seek
 from meanshiftpp.errors import FileAccessError
-from meanshiftpp.io.streams import build_grid, open_points, write_labels
+from meanshiftpp.stream import build_grid, open_points, write_labels
 source = open_points(sys.argv[1])
 try:
     write_labels(sys.argv[2], source, seek(build_grid(source, float(sys.argv[3]))).label)

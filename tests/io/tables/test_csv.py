@@ -12,8 +12,8 @@ from tests.io.table_files import read, write, zeros
 
 from meanshiftpp import Grid
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.streams import build_grid, check_output, open_points, write_labels
 from meanshiftpp.io.tables import formats
+from meanshiftpp.stream import build_grid, check_output, open_points, write_labels
 
 
 def test_a_csv_column_with_a_late_real_number_is_real(tmp_path, small_chunks):

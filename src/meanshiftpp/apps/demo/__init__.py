@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from meanshiftpp._support.extras import need
+from meanshiftpp._support.files import new_folders
 from meanshiftpp.apps.demo import clips, photograph, points
 from meanshiftpp.apps.samples import gaussians
-from meanshiftpp.errors import FileAccessError
 
 
 def run(out: Path) -> None:
@@ -23,17 +23,12 @@ def run(out: Path) -> None:
     need("matplotlib", "plot")
     rich = need("rich.console", "cli")
     console, progress = rich.Console(highlight=False), rich.Console(stderr=True)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileAccessError(
-            f"cannot create the folder {str(out)!r}: {error.strerror}; choose another one"
-        ) from error
-    pictures = [
-        *_cluster_points(out, console, progress),
-        *_segment_photograph(out, console, progress),
-        *_track_ball(out, console, progress),
-    ]
+    with new_folders([out]):
+        pictures = [
+            *_cluster_points(out, console, progress),
+            *_segment_photograph(out, console, progress),
+            *_track_ball(out, console, progress),
+        ]
     for picture in pictures:
         console.print(f"  picture: [bold]{picture}[/]")
 

@@ -28,6 +28,7 @@ from meanshiftpp.apps.studio.wire import jpeg, narrow, pack, sampling_step
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images import picture
 from meanshiftpp.images import segmentation as image
+from meanshiftpp.images.colours import CLUSTER_BANDWIDTH
 
 __all__ = ["ImageView"]
 
@@ -71,7 +72,7 @@ class ImageView:
             "name": source.name,
             "width": width,
             "height": height,
-            "defaults": {"clusters": image.CLUSTER_BANDWIDTH, "regions": image.PIECE_BANDWIDTH},
+            "defaults": {"clusters": CLUSTER_BANDWIDTH, "regions": image.PIECE_BANDWIDTH},
         }
         reduce = sampling_step(full.n_pixels, PHOTO_PIXELS)
         yield pack(fields, {"photo": jpeg(full.rgb, reduce=reduce, **_PHOTO_QUALITY)})

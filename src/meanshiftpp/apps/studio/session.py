@@ -24,7 +24,7 @@ from weakref import finalize
 from meanshiftpp._support import leftovers
 from meanshiftpp.apps.studio.page_errors import error_message
 from meanshiftpp.apps.studio.page_warnings import collecting, warning_message
-from meanshiftpp.errors import FileAccessError, GridFileError, InvalidInputError
+from meanshiftpp.errors import PlacedError
 
 __all__ = [
     "Cancelled",
@@ -110,7 +110,7 @@ class Source:
         try:
             write(path)
             return name, path.read_bytes()
-        except (InvalidInputError, FileAccessError) as error:
+        except PlacedError as error:
             if error.place == repr(str(path)):
                 raise error.at(repr(name)) from error
             raise
@@ -327,7 +327,7 @@ class Session:
 
     def error_message(self, error: Exception) -> str:
         """Return the message for the page, where an uploaded file has its display name."""
-        if isinstance(error, InvalidInputError | FileAccessError | GridFileError) and error.place:
+        if isinstance(error, PlacedError) and error.place:
             for path, name in self._display_names.items():
                 if path in error.place:
                     place = error.place.replace(repr(path), repr(name)).replace(path, name)

@@ -32,7 +32,8 @@ from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.core.tree import JoinedModes
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.streams import open_points, write_labels
+from meanshiftpp.io.label_files import write_labels
+from meanshiftpp.io.streams import open_points
 from meanshiftpp.io.tables.column_kinds import Kind, kind_of
 from meanshiftpp.io.tables.source import FORMATS as TABLE_FILES
 
@@ -225,7 +226,13 @@ def _numbers(modes: Modes) -> list[int]:
 
 def _naming_cells(columns: tuple[str, ...]) -> AbstractContextManager[None]:
     """Return a context that words errors about a value with its row and column."""
-    return relocate_errors(lambda row, column: f"row {row + 1}, column {columns[column]!r}")
+
+    def relocate(error: InvalidInputError) -> InvalidInputError:
+        if error.row is None or error.column is None:
+            return error
+        return error.at(f"row {error.row + 1}, column {columns[error.column]!r}")
+
+    return relocate_errors(relocate)
 
 
 def _default_axes(points: NDArray[Any]) -> list[int]:

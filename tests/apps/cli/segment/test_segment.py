@@ -225,6 +225,25 @@ def test_many_results_go_to_a_folder_or_a_pattern(tmp_path):
     assert len(json.loads(text)["files"]) == 3
 
 
+@pytest.mark.parametrize("output", ["new/out/", "new/{name}/{name}.png", "new/{name}-{name}.png"])
+def test_a_folder_is_created_for_results_only(tmp_path, photo, bad, output):
+    """A file that fails leaves no folder; one that does not keeps its own."""
+    before = sorted(tmp_path.rglob("*"))
+    assert run(bad["text.jpg"], "-o", f"{tmp_path}/{output}")[0] == 1
+    assert sorted(tmp_path.rglob("*")) == before
+    code, text, _ = run(bad["text.jpg"], photo, "-o", f"{tmp_path}/{output}", "--json")
+    assert code == 1
+    written = Path(json.loads(text)["files"][0]["output"])
+    parents = [each for each in written.parents if tmp_path in each.parents]
+    assert sorted({*tmp_path.rglob("*")} - {*before}) == sorted([written, *parents])
+
+
+def test_a_folder_that_was_there_stays(tmp_path, bad):
+    (tmp_path / "mine").mkdir()
+    assert run(bad["text.jpg"], "-o", f"{tmp_path}/mine/")[0] == 1
+    assert (tmp_path / "mine").is_dir()
+
+
 def test_a_batch_reports_failures_and_continues(tmp_path, photo, bad):
     Image.fromarray(image(5)).save(tmp_path / "zebra.png")
     (tmp_path / "bare").mkdir()

@@ -50,6 +50,23 @@ def test_a_video_is_segmented_to_a_video(tmp_path, clip, options):
     assert left_over(tmp_path) == []
 
 
+def test_the_summary_of_a_film_counts_regions_and_not_labels(tmp_path, monkeypatch):
+    """Every frame has two regions; the square that jumps has a new label each time."""
+    with write_frames(tmp_path / "clip.mp4", 12, (96, 64)) as write:
+        for at in range(4):
+            frame = np.full((64, 96, 3), 60, np.uint8)
+            frame[20:40, 24 * at : 24 * at + 16] = 230, 60 * at, 200 - 60 * at
+            write(frame)
+    code, text, _ = run(tmp_path / "clip.mp4", "-o", tmp_path / "out.mp4", "--json")
+    assert code == 0
+    (file,) = json.loads(text)["files"]
+    assert (file["found"], file["what"]) == (2, "regions")
+    assert file["labels"] > 2
+    monkeypatch.setenv("COLUMNS", "300")  # no line of the table is wrapped
+    text = run(tmp_path / "clip.mp4", "-o", tmp_path / "out.mp4")[1]
+    assert "2 regions a frame" in text
+
+
 def test_videos_and_photographs_can_be_mixed(tmp_path, clip, photo):
     code, text, _ = run(clip, photo, "-o", tmp_path / "out")
     assert code == 0

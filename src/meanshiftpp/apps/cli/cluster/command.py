@@ -134,7 +134,9 @@ def cluster(
     do not fit comfortably into memory are read twice, in chunks.
     """
     metric = in_metres(bandwidth)
-    bandwidths = None if bandwidth is None or metric else parse_bandwidth(bandwidth)
+    bandwidths = (
+        None if bandwidth is None or metric else parse_bandwidth(bandwidth, or_lengths=True)
+    )
     periods = parse_periods(periodic)
     joins = not (bandwidth or grid) if join is None else join
     if not joins:
@@ -155,7 +157,7 @@ def cluster(
         from meanshiftpp._support.files import check_no_overwrite
         from meanshiftpp.apps.cli.cluster.run import Clustering
         from meanshiftpp.core.recipe import Recipe, min_weight_for
-        from meanshiftpp.io.streams import check_output
+        from meanshiftpp.io.label_files import check_output
 
         if centers:
             check_centers(centers)

@@ -15,11 +15,11 @@ from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.cluster.summary import Summary
 from meanshiftpp.apps.cli.shared.console import print_stderr
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io.label_files import Labels, write_labels
 from meanshiftpp.io.maps.hulls import ClusterMap
 from meanshiftpp.io.maps.rasters import RasterSource
 from meanshiftpp.io.maps.scenes import Scene, check_polygons, write_polygons
 from meanshiftpp.io.sources import LabelPoints, Source
-from meanshiftpp.io.streams import Labels, write_labels
 
 
 class MapOutput:

@@ -32,9 +32,9 @@ from meanshiftpp.core.profile import Profile
 from meanshiftpp.core.recipe import CheckedRecipe, Recipe
 from meanshiftpp.core.tree import JoinedModes, Tree
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io.label_files import write_labels
 from meanshiftpp.io.maps.positions import find_position
 from meanshiftpp.io.sources import Source
-from meanshiftpp.io.streams import write_labels
 
 if TYPE_CHECKING:
     from meanshiftpp.apps.cli.cluster.maps import MapOutput

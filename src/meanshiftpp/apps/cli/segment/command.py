@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from meanshiftpp._support.extras import need
-from meanshiftpp._support.files import known_suffix
+from meanshiftpp._support.files import known_suffix, new_folders
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.segment.files import Style, Task, plan_jobs
 from meanshiftpp.apps.cli.segment.maps import Metres
@@ -47,7 +47,8 @@ def _as_spatial(text: str | None) -> float | None:
         return positive_number(text) if metres is None else Metres(positive_number(metres))
     except ValueError:
         raise typer.BadParameter(
-            f"expected a positive number of pixels, or a length such as 200m; got {text!r}",
+            f"expected a positive number of pixels, or a length in m or km, such as 200m; "
+            f"got {text!r}",
             param_hint="'--spatial'",
         ) from None
 
@@ -167,8 +168,9 @@ def segment(
         need("PIL", "image")
         if measure is not None:
             known_suffix(measure, (".csv",))
-        jobs = plan_jobs(photos, output, task.style)
-        report = run_jobs(jobs, task)
+        jobs, folders = plan_jobs(photos, output, task.style)
+        with new_folders(folders):
+            report = run_jobs(jobs, task)
     _print_report(report, len(jobs), as_json)
     if report.failed:
         raise typer.Exit(1)
@@ -230,9 +232,10 @@ def _print_table(results: list[Result]) -> None:
         table.add_column(name, justify="right" if is_number else "left", no_wrap=is_number)
     for result in results:
         size = " x ".join(map(str, result.size))
+        found = pluralize(result.found, result.what.removesuffix("s"))
         if result.frames is not None:
             size += f", {pluralize(result.frames, 'frame')}"
-        found = pluralize(result.found, result.what.removesuffix("s"))
+            found += " a frame"
         if result.palette:
             found = "  ".join(each["color"] for each in result.palette[:COLORS_SHOWN])
         name, time = Path(result.file).name, duration(result.seconds)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from meanshiftpp.errors import FileAccessError
-
 if TYPE_CHECKING:
     from meanshiftpp.apps.cli.segment.measure import Measurements
     from meanshiftpp.images.levels import ValueRange
@@ -52,32 +50,32 @@ class Job:
     free_suffix: bool  # the user named a folder only, so the format can be changed
 
 
-def plan_jobs(sources: list[Path], output: str, style: Style) -> list[Job]:
-    """Return a job for each input file, and create the folders of the results."""
+def plan_jobs(sources: list[Path], output: str, style: Style) -> tuple[list[Job], set[Path]]:
+    """Return a job for each input file, and the folders to create for the results."""
     from meanshiftpp.video.frames import VIDEO_FORMATS, is_video
 
     out = Path(output)
     if len(sources) == 1 and sources[0].is_dir() and out.suffix.lower() in VIDEO_FORMATS:
-        return [Job(sources[0], out, False)]  # a folder of frames becomes one video
+        return [Job(sources[0], out, False)], set()  # a folder of frames becomes one video
     files = list(_input_files(sources))
     if "{name}" in output:
         targets = [Path(output.replace("{name}", file.stem)) for file in files]
-        _make_folders({target.parent for target in targets})
-        return [Job(file, target, False) for file, target in zip(files, targets, strict=True)]
+        jobs = [Job(file, target, False) for file, target in zip(files, targets, strict=True)]
+        return jobs, {target.parent for target in targets}
     if len(files) == 1 and sources == files and not output.endswith("/") and not out.is_dir():
-        return [Job(files[0], out, False)]
+        return [Job(files[0], out, False)], set()
     if out.suffix and not out.is_dir():
         raise typer.BadParameter(
             f"expected a folder, or a path with {{name}} in it, for several files; got {output!r}",
             param_hint="'--output'",
         )
-    _make_folders([out])
     video_suffix = ".mp4" if style in (Style.fill, Style.overlay) else ".png"
     suffixes = [video_suffix if is_video(file) else _suffix(file, style) for file in files]
-    return [
+    jobs = [
         Job(file, out / (file.stem + suffix), True)
         for file, suffix in zip(files, suffixes, strict=True)
     ]
+    return jobs, {out}
 
 
 def _suffix(file: Path, style: Style) -> str:
@@ -99,13 +97,3 @@ def _input_files(sources: Iterable[Path]) -> Iterator[Path]:
     """Yield the files, with folders expanded; an empty folder stays and fails as a job."""
     for source in sources:
         yield from (source.is_dir() and media_files(source)) or [source]
-
-
-def _make_folders(folders: Iterable[Path]) -> None:
-    for folder in folders:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileAccessError(
-                f"cannot create the folder {str(folder)!r}: {error.strerror}"
-            ) from error

@@ -5,6 +5,7 @@ A job that fails is recorded with its error, and the others go on.
 
 from __future__ import annotations
 
+import statistics
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,9 +37,10 @@ class Result:
     output: str
     size: list[int]
     what: str  # regions, clusters, colors or polygons
-    found: int
+    found: int  # the median of its frames for a video
     seconds: float
     frames: int | None = None
+    labels: int | None = None  # of all frames of a video
     palette: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -212,8 +214,8 @@ def _segment_photo(job: Job, batch: Batch) -> Result:
 
 def _find_palette(job: Job, photo: Picture, task: Task) -> Result:
     from meanshiftpp.images import draw, picture
+    from meanshiftpp.images.colours import palette
     from meanshiftpp.images.palettes import PALETTE_FORMATS, write_palette
-    from meanshiftpp.images.segmentation import palette
 
     start = perf_counter()
     found = palette(photo.values, **{**task.options, **_layout(photo, task)})
@@ -267,7 +269,7 @@ def _segment_video(job: Job, batch: Batch) -> Result:
         raise InvalidInputError(f"{option} works on pictures only, and this is a video")
     known_suffix(job.target, VIDEO_FORMATS)
     segmenter = VideoSegmenter(regions=task.regions, **task.options, **task.region_options)
-    seconds, n_frames = 0.0, 0
+    seconds, counts = 0.0, []
     with read_frames(job.source) as clip, write_frames(job.target, clip.fps, clip.size) as write:
         count = bar.add_task(job.source.name, total=clip.count)
         for frame in clip:
@@ -275,13 +277,20 @@ def _segment_video(job: Job, batch: Batch) -> Result:
             labels = segmenter.update(frame)
             seconds += perf_counter() - start
             write(_drawn(frame, labels, segmenter.colors, task))
-            n_frames += 1
+            counts.append(_count_segments(labels))
             bar.advance(count)
         bar.remove_task(count)
-    n_found = len(segmenter.colors)
+    n_found = int(statistics.median_low(counts))
     result = _result(job, job.target, clip.size[::-1], task.noun, n_found, seconds)
-    result.frames = n_frames
+    result.frames, result.labels = len(counts), len(segmenter.colors)
     return result
+
+
+def _count_segments(labels: NDArray[np.int32]) -> int:
+    """Return the number of labels in a frame; masked pixels have none."""
+    import numpy as np
+
+    return int(np.count_nonzero(np.bincount(labels.ravel() + 1)[1:]))
 
 
 # -- both --------------------------------------------------------------------------------------

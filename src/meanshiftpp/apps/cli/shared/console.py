@@ -233,9 +233,10 @@ def _report_warnings(convergence_advice: str) -> Iterator[None]:
 @contextmanager
 def naming_columns(columns: Sequence[str]) -> Iterator[None]:
     """Word errors about a feature with the name of its column."""
-    try:
+    from meanshiftpp.core.chunk import relocate_errors  # imports NumPy
+
+    def relocate(error: InvalidInputError) -> InvalidInputError:
+        return error if error.column is None else error.at(f"column {columns[error.column]!r}")
+
+    with relocate_errors(relocate):
         yield
-    except InvalidInputError as error:
-        if error.column is None:
-            raise
-        raise error.at(f"column {columns[error.column]!r}") from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from meanshiftpp.apps.cli.shared.console import print_stderr
-from meanshiftpp.apps.cli.shared.numbers import positive_number
+from meanshiftpp.apps.cli.shared.numbers import LENGTHS, positive_number
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def to_degrees(
     for j, part in enumerate(parts):
         metres = to_metres(part)
         if (metres is None) == (j in (position.x, position.y)):
-            raise _bad_bandwidth(text, "metres for longitude and latitude, and for them only")
+            raise _bad_bandwidth(text, f"{LENGTHS} for longitude and latitude, and for them only")
         sizes.append(
             _plain_number(part, text)
             if metres is None

@@ -1,10 +1,12 @@
-"""Positive numbers on the command line: one rule for every option that takes them."""
+"""Positive numbers and lengths: one rule, and one wording, for every option that takes them."""
 
 from __future__ import annotations
 
 import math
 
 import typer
+
+LENGTHS = "lengths in m or km"  # in messages; `metres` parses them
 
 
 def positive_number(text: str | float) -> float:

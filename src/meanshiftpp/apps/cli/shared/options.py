@@ -14,7 +14,7 @@ import typer
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize, split_names
 from meanshiftpp.apps.cli.shared.console import first_columns, print_stderr, row_progress
-from meanshiftpp.apps.cli.shared.numbers import check_positive, positive_number
+from meanshiftpp.apps.cli.shared.numbers import LENGTHS, check_positive, positive_number
 from meanshiftpp.apps.cli.shared.row_options import Rows
 from meanshiftpp.errors import InvalidInputError
 
@@ -101,14 +101,25 @@ Every = Annotated[
 ]
 
 
-def parse_bandwidth(text: str, n_features: int | None = None) -> float | list[float]:
-    """Parse a bandwidth: `0.5` for all features, or `0.5,1,2` with one value for each."""
-    values = parse_positive_numbers(text, "--bandwidth", n_features)
+def parse_bandwidth(
+    text: str, n_features: int | None = None, *, or_lengths: bool = False
+) -> float | list[float]:
+    """Parse a bandwidth: `0.5` for all features, or `0.5,1,2` with one value for each.
+
+    `or_lengths` tells whether the command accepts lengths, which `metres` parses.
+    """
+    lengths = f", or {LENGTHS} for longitude and latitude, such as 200m or 2km"
+    values = parse_positive_numbers(text, "--bandwidth", n_features, lengths if or_lengths else "")
     return values[0] if len(values) == 1 else values
 
 
-def parse_positive_numbers(text: str, option: str, n_features: int | None = None) -> list[float]:
-    """Parse numbers separated by commas: any number of them, or one or `n_features`."""
+def parse_positive_numbers(
+    text: str, option: str, n_features: int | None = None, alternative: str = ""
+) -> list[float]:
+    """Parse numbers separated by commas: any number of them, or one or `n_features`.
+
+    The message of an error ends with the `alternative` that the option accepts.
+    """
     try:
         values = [positive_number(part) for part in text.split(",")]
     except ValueError:
@@ -116,7 +127,8 @@ def parse_positive_numbers(text: str, option: str, n_features: int | None = None
     if not values or (n_features is not None and len(values) not in (1, n_features)):
         number = "one or more" if n_features is None else f"one or {n_features}"
         raise typer.BadParameter(
-            f"expected {number} positive numbers, such as 0.5 or 0.5,1,2; got {text!r}",
+            f"expected {number} positive numbers, such as 0.5 or 0.5,1,2{alternative}; "
+            f"got {text!r}",
             param_hint=f"'{option}'",
         )
     return values
@@ -263,7 +275,8 @@ def parse_size(text: str) -> int:
     size = float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " ") if match else math.inf
     if size == math.inf:
         raise typer.BadParameter(
-            f"expected a size such as 500M or 2G, got {text!r}", param_hint="'--memory'"
+            f"expected a size in bytes, k, M, G or T, such as 500M or 2G; got {text!r}",
+            param_hint="'--memory'",
         )
     return int(size)
 

@@ -62,6 +62,11 @@ for (const tab of $$("header [role=tab]")) {
 
 let uploading = null;
 
+/** Mark the page while a file is on its way to a view; the mark ends after the view's first request. */
+function markOpening(isOpening) {
+  if (isOpening) document.body.dataset.opening = "yes"; else delete document.body.dataset.opening;
+}
+
 async function uploadFile(file) {
   board.clear(studio.current);
   if (isWork(file)) return work.reopen(file);
@@ -69,12 +74,14 @@ async function uploadFile(file) {
     const limit = (studio.hello.max_upload / 2 ** 20).toLocaleString("en", { maximumFractionDigits: 0 });
     return board.showError(`'${file.name}' is larger than ${limit} MB; restart the studio with a larger --max-upload`);
   }
+  markOpening(true);
   showProgress({ description: `Uploading ${file.name}`, fraction: null });
   uploading = new AbortController();
   try {
     const { upload: key, view } = await upload(file, uploading.signal);
     open({ upload: key, view });
   } catch (error) {
+    markOpening(false);
     if (error.name === "AbortError") board.flash("Cancelled."); else board.showError(error.message);
   } finally {
     uploading = null;
@@ -83,6 +90,7 @@ async function uploadFile(file) {
 }
 
 function open(source) {
+  markOpening(true);
   studio.opening[source.view] = source;
   selectTab(source.view);
   board.clear(source.view);
@@ -125,11 +133,12 @@ on("idle", undefined, hideProgress);
 on("error", "any", ({ message, view }) => {
   board.showError(message, view);
   hideProgress();
+  markOpening(false);
   views[view]?.jobEnded?.(true);
   work.proceed(view);
 });
 on("warnings", "any", ({ view, messages }) => board.addWarnings(view, messages));
-on("cancelled", "any", ({ view }) => { board.flash("Cancelled."); views[view]?.jobEnded?.(); });
+on("cancelled", "any", ({ view }) => { board.flash("Cancelled."); markOpening(false); views[view]?.jobEnded?.(); });
 on("closed", "any", () => board.showError("The studio has stopped. Start it again and open the address that it prints."));
 for (const name of Object.keys(views)) {
   on("opened", name, async (message) => {
@@ -139,6 +148,7 @@ for (const name of Object.keys(views)) {
     selectTab(studio.current);
     views[name].empty.hidden = true;
     await views[name].opened(message, work.take(name));
+    markOpening(false);
     board.refresh();
   });
 }

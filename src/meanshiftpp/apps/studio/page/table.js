@@ -28,6 +28,7 @@ export function tableView(host) {
 
   function request(final, event) {
     lastRequest += 1;
+    root.dataset.requested = lastRequest;
     watch.start(lastRequest, event);
     send({ action: "show", view: "table", id: lastRequest, final, plot: points?.plot ?? null, columns: columns(), bandwidth: bandwidth(), strictness: isPlotted() ? tree.strictness : 1 });
     if (isPlotted()) refreshBandwidth();
@@ -58,7 +59,7 @@ export function tableView(host) {
     setColumns(message.axes.map((i) => message.columns[i]));
     points = shown = wanted = null;
     plot.resetZoom();
-    tree.clear();
+    clearTree();
     if (saved) restore(saved, message.columns);
     request(true);
   }
@@ -97,7 +98,7 @@ export function tableView(host) {
     if (points) plot.resetZoom();
     points = message;
     shown = null; // the clusters follow
-    tree.clear();
+    clearTree();
     const multiples = message.multiples;
     slider.range(multiples[0], multiples[multiples.length - 1]);
     setAuto(message.auto);
@@ -136,6 +137,12 @@ export function tableView(host) {
     drawAdvice();
     root.dataset.stops = message.stops.length;
   });
+
+  /** Forget the tree of other points; `data-stops` marks a tree that belongs to the points on the screen. */
+  function clearTree() {
+    tree.clear();
+    delete root.dataset.stops;
+  }
 
   const currentMultiple = () => (slider.isAuto ? points.autoMultiple : slider.value());
   function refreshBandwidth() {
