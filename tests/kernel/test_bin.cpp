@@ -90,6 +90,31 @@ TEST(bytes_are_binned_as_their_values) {
     }
 }
 
+TEST(bytes_of_2_to_the_32_points_are_not_counted_in_32_bits) {
+    const uint8_t bytes[1] = {};
+    const auto cell_size = sizes(1, 16.0);
+    for (const i64 excess : {-1, 0}) {
+        const i64 n = (i64{1} << 32) + excess;  // only the count is read
+        const Points points{reinterpret_cast<const char*>(bytes), Dtype::u8, n, 1, 1, 1};
+        const Plan plan{Strategy::dense, {0}, {16}, {1}, 16};
+        const Job job{
+            points, cell_size.data(), nullptr, nullptr, plan, *find_loops(nullptr), 1, {}, {}, {}, 0, {}, {}};
+        CHECK(job.dense_bytes() == (excess < 0));
+    }
+}
+
+TEST(a_box_too_large_for_a_strategy_is_reported) {
+    const Cloud cloud{2, {0, 0, 1e5, 1e5}};
+    const auto cell_size = sizes(2, 1.0);
+    std::string problem;
+    try {
+        bin(cloud.points(), cell_size.data(), nullptr, nullptr, 1, Strategy::dense, *find_loops(nullptr));
+    } catch (const BadInput& error) {
+        problem = error.what();
+    }
+    CHECK(problem == "a box of 10000200001 cells is too large for this strategy");
+}
+
 TEST(the_first_bad_value_is_reported_with_its_place) {
     Cloud cloud = oracle::make_cloud(3, 100'000, 2);
     const auto cell_size = sizes(2, 1.0);
