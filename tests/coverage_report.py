@@ -57,7 +57,12 @@ def show(clang: str, data: Path, programs: list[str]) -> str:
     subprocess.run([*merge, *data.glob("*.profraw")], check=True)
     first, *others = programs
     objects = [part for program in others for part in ("--object", program)]
-    command = [tool(clang, "llvm-cov"), "show", f"--instr-profile={profile}", "--show-branches=count"]
+    command = [
+        tool(clang, "llvm-cov"),
+        "show",
+        f"--instr-profile={profile}",
+        "--show-branches=count",
+    ]
     command += ["--show-instantiations=false", first, *objects, *(str(ROOT / s) for s in SOURCES)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
