@@ -1,4 +1,4 @@
-"""The native module checks its arguments: a wrong one raises, and nothing is read beyond an array."""
+"""The native module checks its arguments: a wrong one raises before any array is read."""
 
 import re
 
