@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ["src/kernel", "src/bindings"]
 
 FILE = re.compile(r"(/.*):$")
-LINE = re.compile(r" *(\d+)\| *([\d.kMGTPE]+)\|")
-BRANCH = re.compile(r" *\|  Branch \((\d+):(\d+)\): \[True: (\S+), False: (\S+)\]")
+LINE = re.compile(r"[ |]*?(\d+)\| *([\d.kMGTPE]+)\|")
+BRANCH = re.compile(r"[ |]*Branch \((\d+):(\d+)\): \[True: (\S+), False: (\S+)\]")
 
 Sides = dict[tuple[int, int, bool], bool]
 
@@ -50,7 +50,7 @@ def main(clang: str, data: Path, programs: list[str]) -> None:
 
 
 def show(clang: str, data: Path, programs: list[str]) -> str:
-    """Return the sources of the kernel with the sum of all counts, as llvm-cov prints them."""
+    """Return the sources of the kernel with the counts of each instance, as llvm-cov prints them."""
     profile = data / "kernel.profdata"
     # A process that a test stops while it writes its counts leaves an invalid file.
     merge = [tool(clang, "llvm-profdata"), "merge", "--sparse", "--failure-mode=all", "-o", profile]
@@ -63,7 +63,7 @@ def show(clang: str, data: Path, programs: list[str]) -> str:
         f"--instr-profile={profile}",
         "--show-branches=count",
     ]
-    command += ["--show-instantiations=false", first, *objects, *(str(ROOT / s) for s in SOURCES)]
+    command += [first, *objects, *(str(ROOT / source) for source in SOURCES)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
@@ -81,7 +81,8 @@ def parse(text: str) -> dict[str, Counts]:
         if match := FILE.match(row):
             counts = files[str(Path(match[1]).relative_to(ROOT))] = Counts()
         elif match := LINE.match(row):
-            counts.lines[int(match[1])] = match[2] != "0"
+            line = int(match[1])
+            counts.lines[line] = counts.lines.get(line, False) or match[2] != "0"
         elif match := BRANCH.match(row):
             for side, count in ((True, match[3]), (False, match[4])):
                 key = (int(match[1]), int(match[2]), side)

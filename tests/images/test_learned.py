@@ -111,10 +111,15 @@ def test_labels_do_not_depend_on_threads(space, masked):
     assert_ordered(one)
 
 
-def test_masked_pixels_have_no_influence():
+@pytest.mark.parametrize("thin", [False, True])
+def test_masked_pixels_have_no_influence(thin):
+    """Of a hole; and around strips as thin as the squares that borders are measured with."""
     image = scene(200, 300, noise=20)
     mask = np.ones(image.shape[:2], bool)
-    mask[50:120, 100:160] = False
+    if thin:
+        mask[np.arange(200) % 40 >= 4] = False
+    else:
+        mask[50:120, 100:160] = False
     other = image.copy()
     other[~mask] = np.random.default_rng(0).integers(0, 256, ((~mask).sum(), 3))
     assert np.array_equal(segment(image, mask=mask), segment(other, mask=mask))

@@ -75,14 +75,14 @@ TEST(points_outside_the_sampled_box_are_not_lost) {
 }
 
 TEST(bytes_are_binned_as_their_values) {
-    std::mt19937 random(2);
-    std::vector<uint8_t> bytes(9000);
-    Cloud cloud{3, {}};
-    for (uint8_t& byte : bytes) cloud.x.push_back(byte = static_cast<uint8_t>(random()));
-    const Points points{reinterpret_cast<const char*>(bytes.data()), Dtype::u8, 3000, 3, 3, 1};
-    for (const double h : {24.0, 3.3}) {
+    for (const auto& [d, h] : {std::pair(3, 24.0), std::pair(3, 3.3), std::pair(8, 100.0)}) {
+        std::mt19937 random(2);
+        std::vector<uint8_t> bytes(static_cast<size_t>(3000 * d));
+        Cloud cloud{d, {}};
+        for (uint8_t& byte : bytes) cloud.x.push_back(byte = static_cast<uint8_t>(random()));
+        const Points points{reinterpret_cast<const char*>(bytes.data()), Dtype::u8, 3000, d, d, 1};
         const GridData expected = oracle::bin(cloud, h, nullptr);
-        const auto cell_size = sizes(3, h);
+        const auto cell_size = sizes(d, h);
         each_way([&](const BlockLoops& loops, Strategy strategy, int threads, const std::string& way) {
             const Binned binned = bin(points, cell_size.data(), nullptr, nullptr, threads, strategy, loops);
             CHECK_NOTE(oracle::equal(binned.grid, expected), way);
