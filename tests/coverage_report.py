@@ -50,7 +50,7 @@ def main(clang: str, data: Path, programs: list[str]) -> None:
 
 
 def show(clang: str, data: Path, programs: list[str]) -> str:
-    """Return the sources of the kernel with the counts of each instance, as llvm-cov prints them."""
+    """Return the sources of the kernel with the counts of each instance, printed by llvm-cov."""
     profile = data / "kernel.profdata"
     # A process that a test stops while it writes its counts leaves an invalid file.
     merge = [tool(clang, "llvm-profdata"), "merge", "--sparse", "--failure-mode=all", "-o", profile]
