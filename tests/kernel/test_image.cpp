@@ -110,6 +110,29 @@ TEST(a_sliding_table_sums_rectangles_of_the_rows_that_it_keeps) {
     }
 }
 
+TEST(means_over_squares_are_those_of_the_columns_asked_for) {
+    const Shape shape{1, 9, 12};
+    auto value = [](i64 y, i64 x) { return static_cast<i32>((y * 31 + x * 7) % 64); };
+    SlidingTable<1> table;
+    table.start(0, shape.height, 0, shape.width);
+    while (table.next() < shape.height) {
+        const i64 y = table.next();
+        table.add_row([&](i64 x, int) { return value(y, x); });
+    }
+    SquareMeans<false> means;
+    const i64 radius = 2;
+    for (const Range& columns : {Range{0, 5}, Range{0, 12}, Range{4, 12}, Range{4, 12}, Range{4, 9}}) {
+        means.measure(table, shape, 4, radius, columns);
+        for (i64 x = columns.begin; x < columns.end; ++x) {
+            i32 sum = 0, n = 0;
+            for (i64 row = 4 - radius; row <= 4 + radius; ++row)
+                for (i64 at = std::max<i64>(x - radius, 0); at <= std::min<i64>(x + radius, 11); ++at, ++n)
+                    sum += value(row, at);
+            CHECK(means[x - columns.begin] == static_cast<float>(sum) * (1.0f / static_cast<float>(n)));
+        }
+    }
+}
+
 TEST(contrast_does_not_depend_on_the_number_of_threads) {
     const Shape shape{2, 300, 1500};
     std::mt19937 random(3);

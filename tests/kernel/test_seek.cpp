@@ -139,6 +139,29 @@ TEST(points_get_the_labels_of_their_cells) {
     CHECK(same(sizes, modes.weights));
 }
 
+TEST(the_sum_of_movements_is_compared_with_the_tolerance) {
+    Movement moved(1.0);
+    for (const double distance : {0.0, 0.25, 0.5}) moved.add(distance);
+    CHECK(!moved.exceeds());
+    moved.add(0.25);
+    CHECK(moved.exceeds());
+    Movement half(1.0), other(1.0);
+    half.add(0.5), other.add(0.5);
+    CHECK(!half.exceeds() && !other.exceeds());
+    half.add(other);
+    CHECK(half.exceeds());
+}
+
+TEST(one_movement_of_the_tolerance_is_enough) {
+    Movement moved(1.0), still(0.0);
+    for (const double distance : {1.0, 2.0, 0.0}) moved.add(distance);
+    CHECK(moved.exceeds());
+    still.add(0.0);  // with a tolerance of 0, only what does not move is within it
+    CHECK(!still.exceeds());
+    still.add(1e-300);
+    CHECK(still.exceeds());
+}
+
 TEST(an_interrupt_ends_the_search) {
     const GridData grid = oracle::bin(oracle::make_cloud(6, 500, 2), 0.1, nullptr);
     for (const int threads : {1, 3}) {
