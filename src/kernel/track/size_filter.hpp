@@ -1,7 +1,6 @@
 // The size of the object: a correlation filter over copies of the window at several scales.
 #pragma once
 
-#include <limits>
 #include <numbers>
 
 #include "kernel/track/edges.hpp"
@@ -72,8 +71,8 @@ class SizeFilter {
         double at = static_cast<double>(best - kScales / 2);
         if (best > 0 && best < kScales - 1) {
             const double before = response[best - 1], after = response[best + 1];
-            const double bend = before - 2 * response[best] + after;  // 0 if all three are equal
-            at += (before - after) / (2 * std::min(bend, -std::numeric_limits<double>::min()));
+            const double bend = before - 2 * response[best] + after;
+            if (bend < 0) at += (before - after) / (2 * bend);
         }
         return std::pow(settings_.scale_step, at);
     }
