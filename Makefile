@@ -154,20 +154,24 @@ test-lowest: $(VENV)/installed-lowest  ## run the tests with the lowest versions
 	# Old libraries warn about the newest versions of what they need themselves.
 	$(LOWEST_ENV)/bin/python -m pytest -q -n 2 -W ignore::DeprecationWarning $(LOWEST_TESTS)
 
-coverage: $(VENV)/pip  ## measure the executed lines and branches of the package and the kernel
+coverage: export LLVM_PROFILE_FILE := $(CURDIR)/build/coverage-data/%m-%p.profraw
+coverage: $(VENV)/pip  ## measure the executed lines and branches of the package and the kernel; needs Clang and llvm
 	$(PYTHON) -m venv $(COVERAGE_ENV)
 	$(COVERAGE_ENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(COVERAGE_ENV)/bin/python -m pip install --quiet --group build --group test --group coverage
 	$(COVERAGE_ENV)/bin/python -m pip install --quiet --no-build-isolation --config-settings build-dir=build/coverage \
-		--config-settings cmake.define.MSPP_COVERAGE=ON --editable ".[all]"
+		--config-settings cmake.define.MSPP_COVERAGE=ON --config-settings cmake.define.CMAKE_CXX_COMPILER=$(CLANG) \
+		--editable ".[all]"
 	rm -rf build/coverage-data && mkdir build/coverage-data
-	find build/coverage build/coverage-kernel -name '*.gcda' -delete || true
-	$(MAKE) test-kernel KERNEL_TESTS=build/coverage-kernel KERNEL_OPTIONS="-D MSPP_COVERAGE=ON"
+	$(MAKE) test-kernel KERNEL_TESTS=build/coverage-kernel \
+		KERNEL_OPTIONS="-D MSPP_COVERAGE=ON -D CMAKE_CXX_COMPILER=$(CLANG)"
 	# Some tests count imports or time and fail while measured; `make test` decides, the reports follow anyway.
 	-$(COVERAGE_ENV)/bin/python -m coverage run -m pytest -q -n 2
 	$(COVERAGE_ENV)/bin/python -m coverage combine --quiet
 	$(COVERAGE_ENV)/bin/python -m coverage report
-	$(COVERAGE_ENV)/bin/gcovr
+	$(COVERAGE_ENV)/bin/python -m coverage json --quiet -o build/coverage-data/package.json
+	$(COVERAGE_ENV)/bin/python -m tests.coverage_report $(CLANG) build/coverage-data build/coverage/_kernel*.so \
+		build/coverage-kernel/test_kernel build/coverage-kernel/fuzz_*
 
 mutants: $(VENV)/installed-test  ## run the tests of the kernel against changed operators; ARGS=areas, "--every 10"
 	$(PY) -m tests.mutation build/mutants $(ARGS)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from meanshiftpp import Grid
+from meanshiftpp._kernel import MAX_CELL
 from meanshiftpp.core.gridfile import columns_of
 from meanshiftpp.errors import FileAccessError, GridFileError, InvalidInputError
 
@@ -224,6 +225,17 @@ def test_impossible_period_raises(saved, period):
     rewrite(path, period=np.array(period))
     with pytest.raises(GridFileError, match="damaged"):
         Grid.load(path)
+
+
+def test_period_of_more_cells_than_can_be_numbered_raises(tmp_path):
+    path = tmp_path / "a.grid"
+    Grid.from_points([[0.5]], 1.0, periodic=[10]).save(path)
+    rewrite(path, period=np.array([MAX_CELL - 1]))
+    assert Grid.load(path).periods == [float(MAX_CELL - 1)]
+    for cells in (MAX_CELL, 2**63 - 1):
+        rewrite(path, period=np.array([cells]))
+        with pytest.raises(GridFileError, match="damaged: it holds impossible"):
+            Grid.load(path)
 
 
 def test_infinite_period_raises(tmp_path):

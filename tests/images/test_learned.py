@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from tests.images.scenes import SPACES, assert_connected, assert_ordered, same_partition, scene
 
-from meanshiftpp import hierarchy, segment
+from meanshiftpp import _kernel, hierarchy, segment
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images import segmentation
 from meanshiftpp.images.merge_table import make_table, merge_table, table_text
+from meanshiftpp.images.pixels import read_pixels
+from meanshiftpp.images.segmentation import merge_regions
 
 STORED = json.loads(table_text())
 
@@ -111,10 +113,15 @@ def test_labels_do_not_depend_on_threads(space, masked):
     assert_ordered(one)
 
 
-def test_masked_pixels_have_no_influence():
+@pytest.mark.parametrize("thin", [False, True])
+def test_masked_pixels_have_no_influence(thin):
+    """Of a hole; and around strips as thin as the squares that borders are measured with."""
     image = scene(200, 300, noise=20)
     mask = np.ones(image.shape[:2], bool)
-    mask[50:120, 100:160] = False
+    if thin:
+        mask[np.arange(200) % 40 >= 4] = False
+    else:
+        mask[50:120, 100:160] = False
     other = image.copy()
     other[~mask] = np.random.default_rng(0).integers(0, 256, ((~mask).sum(), 3))
     assert np.array_equal(segment(image, mask=mask), segment(other, mask=mask))
@@ -169,3 +176,31 @@ def test_more_regions_than_pieces_are_all_pieces():
 def test_a_number_of_regions_is_checked(regions):
     with pytest.raises(InvalidInputError, match="regions must be a whole number from 1"):
         segment(scene(), regions=regions)
+
+
+# -- training --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_trace_holds_the_regions_their_borders_and_all_merges(masked):
+    image = scene(120, 160, noise=20)
+    mask = np.ones(image.shape[:2], bool)
+    mask[40:50, 60:90] = not masked
+    pixels = read_pixels(image, "lab", mask if masked else None, -1, 1)
+    trace = _kernel.MergeTrace()
+    merge_regions(pixels, None, None, np.inf, 1, merge_table(), trace)
+    regions = trace.region_of_pixels().reshape(mask.shape)
+    n = int(regions[mask].max()) + 1
+    assert (regions[~mask] == 2**32 - 1).all()
+    touching = {
+        tuple(sorted(pair))
+        for a, b in ((regions[1:], regions[:-1]), (regions[:, 1:], regions[:, :-1]))
+        for pair in zip(a[a != b].tolist(), b[a != b].tolist(), strict=True)
+        if max(pair) < n
+    }
+    sides, merged = trace.sides(), trace.merged()
+    assert trace.features().shape == (len(sides), 38)
+    assert {tuple(sorted(pair)) for pair in sides.tolist() if max(pair) < n} == touching
+    # Every merge makes the next node, until one is left.
+    assert sorted(merged.ravel().tolist()) == list(range(2 * n - 2))
+    assert (merged.max(axis=1) < n + np.arange(n - 1)).all()

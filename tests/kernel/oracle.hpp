@@ -137,6 +137,7 @@ struct Result {
     std::vector<i64> cells;
     std::vector<double> fractions;
     std::vector<u64> weights;
+    int n_iter = 0;
 };
 
 template <class A, class B>
@@ -148,10 +149,11 @@ bool same(const A& a, const B& b) {
 template <class A, class B>
 bool same_modes(const A& a, const B& b) {
     return same(a.cell_labels, b.cell_labels) && same(a.cells, b.cells) && same(a.fractions, b.fractions) &&
-           same(a.weights, b.weights);
+           same(a.weights, b.weights) && a.n_iter == b.n_iter;
 }
 
-// Moves the cells until a step changes nothing, with positions of 32 bits: for small grids.
+// Moves the cells until they are alone in their windows, or together move less than the tolerance, in cells,
+// after the first step. Positions have 32 bits: for small grids.
 class Search {
   public:
     Search(const GridData& grid, const i64* periods, i64 reach)
@@ -168,10 +170,15 @@ class Search {
         }
     }
 
-    Result run(int max_iter) {
-        for (int k = 0; k < max_iter && step(); ++k) {
+    Result run(int max_iter, double tol = 0) {
+        int n_iter = 0;
+        for (bool ended = false; n_iter < max_iter && !ended; ++n_iter) {
+            const double moved = step();
+            ended = alone_ || (n_iter > 0 && (moved < tol || moved == 0));
         }
-        return result();
+        Result found = result();
+        found.n_iter = n_iter;
+        return found;
     }
 
   private:
@@ -181,16 +188,23 @@ class Search {
         i64 n = 0;
         std::vector<Wide> sum;  // of absolute positions
         std::vector<i64> members;
+        std::vector<std::pair<i64, std::vector<i64>>> arrivals;  // counts and positions, after a step
     };
 
-    // Returns whether any group changed.
-    bool step() {
+    // Returns how far the points moved, in cells.
+    double step() {
         std::map<Cell, Group> next;
+        double moved = 0;
+        alone_ = true;
         for (const auto& [cell, group] : groups_) {
-            std::vector<i64> at = mean_of_window(cell);
+            i64 in_window;
+            std::vector<i64> at = mean_of_window(cell, in_window);
+            alone_ = alone_ && in_window == group.n;
+            for (const auto& [n, from] : group.arrivals) moved += static_cast<double>(n) * distance(from, at);
             Cell target(static_cast<size_t>(d_));
             for (int j = 0; j < d_; ++j) {
                 target[j] = at[j] >> kOffsetBits;
+                alone_ = alone_ && target[j] == cell[j];
                 const i64 period = periods_ ? periods_[j] : 0;
                 if (period == 0) continue;
                 const i64 by = target[j] < 0 ? period : target[j] >= period ? -period : 0;
@@ -202,21 +216,23 @@ class Search {
             to.n += group.n;
             for (int j = 0; j < d_; ++j) to.sum[j] += Wide{group.n} * at[j];
             to.members.insert(to.members.end(), group.members.begin(), group.members.end());
-        }
-        bool changed = next.size() != groups_.size();
-        for (const auto& [cell, group] : next) {
-            const auto before = groups_.find(cell);
-            changed = changed || before == groups_.end() || before->second.sum != group.sum;
+            to.arrivals.emplace_back(group.n, at);
         }
         groups_ = std::move(next);
-        return changed;
+        return moved;
     }
 
-    // The mean position of all points in the window around a cell.
-    std::vector<i64> mean_of_window(const Cell& cell) const {
+    double distance(const std::vector<i64>& a, const std::vector<i64>& b) const {
+        double square = 0;
+        for (int j = 0; j < d_; ++j) square += std::pow(static_cast<double>(a[j] - b[j]), 2);
+        return std::ldexp(std::sqrt(square), -kOffsetBits);
+    }
+
+    // The mean position of all points in the window around a cell. OUT n: their number.
+    std::vector<i64> mean_of_window(const Cell& cell, i64& n) const {
         std::vector<i64> by(static_cast<size_t>(d_)), at;
         std::vector<Wide> sum(static_cast<size_t>(d_));  // relative to the window's lower corner
-        i64 n = 0;
+        n = 0;
         for (const auto& [other, group] : groups_) {
             if (!in_window(cell.data(), other.data(), d_, periods_, reach_, by.data())) continue;
             n += group.n;
@@ -256,6 +272,7 @@ class Search {
     i64 reach_;
     const i64* periods_;
     std::map<Cell, Group> groups_;
+    bool alone_ = false;  // after the last step: no cell was in the window of another, and none was left
     std::vector<i32> label_;
 };
 

@@ -64,6 +64,27 @@ TEST(an_interrupt_ends_every_thread) {
     poll();  // without a call, it does nothing
 }
 
+TEST(an_interrupt_ends_the_team_of_a_worker) {
+    bool is_caught = false, has_gone_on = false;
+    try {
+        const Call call([] { throw std::runtime_error("interrupted"); });
+        parallel(2, [&](int t) {
+            while (t == 1) poll();  // the thread of the call
+            parallel(2, [](int) {
+                while (true) poll();
+            });
+            has_gone_on = true;
+        });
+    } catch (const std::runtime_error&) {
+        is_caught = true;
+    }
+    CHECK(is_caught && !has_gone_on);
+}
+
+TEST(an_array_can_free_the_memory_of_another) {
+    CHECK(Array<int>().get_allocator() == Array<int>().get_allocator());
+}
+
 TEST(the_error_of_the_first_thread_is_rethrown) {
     for (int n = 1; n <= 4; ++n) {
         std::string caught;

@@ -75,19 +75,44 @@ TEST(points_outside_the_sampled_box_are_not_lost) {
 }
 
 TEST(bytes_are_binned_as_their_values) {
-    std::mt19937 random(2);
-    std::vector<uint8_t> bytes(9000);
-    Cloud cloud{3, {}};
-    for (uint8_t& byte : bytes) cloud.x.push_back(byte = static_cast<uint8_t>(random()));
-    const Points points{reinterpret_cast<const char*>(bytes.data()), Dtype::u8, 3000, 3, 3, 1};
-    for (const double h : {24.0, 3.3}) {
+    for (const auto& [d, h] : {std::pair(3, 24.0), std::pair(3, 3.3), std::pair(8, 100.0)}) {
+        std::mt19937 random(2);
+        std::vector<uint8_t> bytes(static_cast<size_t>(3000 * d));
+        Cloud cloud{d, {}};
+        for (uint8_t& byte : bytes) cloud.x.push_back(byte = static_cast<uint8_t>(random()));
+        const Points points{reinterpret_cast<const char*>(bytes.data()), Dtype::u8, 3000, d, d, 1};
         const GridData expected = oracle::bin(cloud, h, nullptr);
-        const auto cell_size = sizes(3, h);
+        const auto cell_size = sizes(d, h);
         each_way([&](const BlockLoops& loops, Strategy strategy, int threads, const std::string& way) {
             const Binned binned = bin(points, cell_size.data(), nullptr, nullptr, threads, strategy, loops);
             CHECK_NOTE(oracle::equal(binned.grid, expected), way);
         });
     }
+}
+
+TEST(bytes_of_2_to_the_32_points_are_not_counted_in_32_bits) {
+    const uint8_t bytes[1] = {};
+    const auto cell_size = sizes(1, 16.0);
+    for (const i64 excess : {-1, 0}) {
+        const i64 n = (i64{1} << 32) + excess;  // only the count is read
+        const Points points{reinterpret_cast<const char*>(bytes), Dtype::u8, n, 1, 1, 1};
+        const Plan plan{Strategy::dense, {0}, {16}, {1}, 16};
+        const Job job{
+            points, cell_size.data(), nullptr, nullptr, plan, *find_loops(nullptr), 1, {}, {}, {}, 0, {}, {}};
+        CHECK(job.dense_bytes() == (excess < 0));
+    }
+}
+
+TEST(a_box_too_large_for_a_strategy_is_reported) {
+    const Cloud cloud{2, {0, 0, 1e5, 1e5}};
+    const auto cell_size = sizes(2, 1.0);
+    std::string problem;
+    try {
+        bin(cloud.points(), cell_size.data(), nullptr, nullptr, 1, Strategy::dense, *find_loops(nullptr));
+    } catch (const BadInput& error) {
+        problem = error.what();
+    }
+    CHECK(problem == "a box of 10000200001 cells is too large for this strategy");
 }
 
 TEST(the_first_bad_value_is_reported_with_its_place) {

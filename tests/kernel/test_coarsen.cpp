@@ -68,9 +68,9 @@ TEST(coarse_grids_equal_those_of_plain_divisions) {
         u64 max_count;
     };
     // Boxes for slabs and for keys, cells as rows of integers, and sums near the limit of 64 bits.
-    const Case cases[] = {{1, 300, 1000, 9},         {2, 3000, 60, 9},      {3, 4000, 20, 9},
-                          {3, 500, i64{1} << 40, 9}, {5, 800, 5000, 9},     {7, 500, 3, 9},
-                          {8, 300, 1 << 20, 9},      {2, 600, 50, 1u << 31}};
+    const Case cases[] = {{1, 300, 1000, 9},         {2, 3000, 60, 9},       {3, 4000, 20, 9},
+                          {3, 500, i64{1} << 40, 9}, {5, 800, 5000, 9},      {7, 500, 3, 9},
+                          {8, 300, 1 << 20, 9},      {2, 600, 50, 1u << 31}, {2, 300, (i64{1} << 31) - 9, 9}};
     for (const Case& c : cases) {
         const GridData fine = make_grid(c.d, c.m, c.extent, c.max_count);
         for (const i64 k : {1, 2, 3, 7, 64, 1000, 2'147'483'647})
@@ -78,6 +78,16 @@ TEST(coarse_grids_equal_those_of_plain_divisions) {
                 CHECK_NOTE(oracle::equal(coarsen(fine.view(), k, threads), coarsen_plainly(fine, k)),
                            "d=" + std::to_string(c.d) + " k=" + std::to_string(k));
     }
+}
+
+TEST(a_box_of_more_cells_than_a_number_counts_has_no_slabs) {
+    GridData fine{2, {}, {}, {}};
+    for (const i64 at : {-2, 0, 1}) {
+        const i64 cell[] = {at << 50, 1000 * (at + 2)};
+        const u64 moments[] = {3, 5, 7};
+        fine.append(cell, moments);
+    }
+    for (const i64 k : {1, 2, 3}) CHECK(oracle::equal(coarsen(fine.view(), k, 1), coarsen_plainly(fine, k)));
 }
 
 TEST(several_threads_share_no_slab) {

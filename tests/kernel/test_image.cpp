@@ -1,11 +1,11 @@
 // image/: pieces and regions do not depend on the number of stripes, and the tables slide exactly.
-#include <random>
-
 #include "check.hpp"
+#include "image_input.hpp"
 #include "kernel/image/absorb.hpp"
 #include "kernel/image/contrast.hpp"
 
 using namespace mspp;
+using namespace image_input;
 
 namespace {
 
@@ -23,45 +23,6 @@ std::vector<i32> random_clusters(const Shape& shape, unsigned seed) {
     std::vector<i32> clusters(static_cast<size_t>(shape.size()));
     for (i32& cluster : clusters) cluster = static_cast<i32>(random() % 4) - (seed % 2 ? 1 : 0);
     return clusters;
-}
-
-// The pieces by filling each from its first pixel; kNoRegion for masked pixels.
-std::vector<u32> flood_fill(const std::vector<i32>& clusters, const Shape& shape) {
-    std::vector<u32> pieces(clusters.size(), kNoRegion);
-    u32 count = 0;
-    for (i64 first = 0; first < shape.size(); ++first) {
-        if (clusters[first] < 0 || pieces[first] != kNoRegion) continue;
-        std::vector<i64> open{first};
-        pieces[first] = count;
-        while (!open.empty()) {
-            const i64 p = open.back(), x = p % shape.width, y = p / shape.width % shape.height;
-            open.pop_back();
-            auto visit = [&](bool inside, i64 q) {
-                if (!inside || clusters[q] != clusters[p] || pieces[q] != kNoRegion) return;
-                pieces[q] = count;
-                open.push_back(q);
-            };
-            visit(x > 0, p - 1);
-            visit(x + 1 < shape.width, p + 1);
-            visit(y > 0, p - shape.width);
-            visit(y + 1 < shape.height, p + shape.width);
-            visit(p >= shape.slice(), p - shape.slice());
-            visit(p + shape.slice() < shape.size(), p + shape.slice());
-        }
-        ++count;
-    }
-    return pieces;
-}
-
-// The number of each pixel's part; kNoRegion for masked pixels.
-std::vector<u32> pixels_of(const RunImage& parts, const std::vector<u32>& number) {
-    std::vector<u32> pixels(static_cast<size_t>(parts.shape().size()));
-    for (i64 row = 0; row < parts.shape().rows(); ++row)
-        parts.each_run(row, [&](const Run& run, i64 begin, i64 end) {
-            for (i64 p = begin; p < end; ++p)
-                pixels[p] = run.region == kNoRegion ? kNoRegion : number[run.region];
-        });
-    return pixels;
 }
 
 template <class Fn>
@@ -146,6 +107,29 @@ TEST(a_sliding_table_sums_rectangles_of_the_rows_that_it_keeps) {
                 CHECK(static_cast<i32>(sums.of[0]) == expected[0] &&
                       static_cast<i32>(sums.of[1]) == expected[1]);
             }
+    }
+}
+
+TEST(means_over_squares_are_those_of_the_columns_asked_for) {
+    const Shape shape{1, 9, 12};
+    auto value = [](i64 y, i64 x) { return static_cast<i32>((y * 31 + x * 7) % 64); };
+    SlidingTable<1> table;
+    table.start(0, shape.height, 0, shape.width);
+    while (table.next() < shape.height) {
+        const i64 y = table.next();
+        table.add_row([&](i64 x, int) { return value(y, x); });
+    }
+    SquareMeans<false> means;
+    const i64 radius = 2;
+    for (const Range& columns : {Range{0, 5}, Range{0, 12}, Range{4, 12}, Range{4, 12}, Range{4, 9}}) {
+        means.measure(table, shape, 4, radius, columns);
+        for (i64 x = columns.begin; x < columns.end; ++x) {
+            i32 sum = 0, n = 0;
+            for (i64 row = 4 - radius; row <= 4 + radius; ++row)
+                for (i64 at = std::max<i64>(x - radius, 0); at <= std::min<i64>(x + radius, 11); ++at, ++n)
+                    sum += value(row, at);
+            CHECK(means[x - columns.begin] == static_cast<float>(sum) * (1.0f / static_cast<float>(n)));
+        }
     }
 }
 

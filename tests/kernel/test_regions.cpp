@@ -187,6 +187,39 @@ TEST(of_equal_pieces_the_first_is_absorbed_first) {
     CHECK((absorbed({0, 0, 1, 2, 3, 3}, {0, 0, 7, 12, 16, 16}, 2) == std::vector<u32>{0, 0, 1, 1, 2, 2}));
 }
 
+TEST(a_piece_without_measured_pixels_around_has_its_own_colour) {
+    const Shape shape{1, 4 * 321, 4 * 481};  // reduced to a quarter, every other row is skipped
+    const Stripes stripes(shape, 1);
+    for (const float grey : {80.0f, 100.0f}) {
+        std::vector<i32> clusters(static_cast<size_t>(shape.size()), -1);
+        std::vector<float> lab(3 * clusters.size());
+        for (i64 k = 0; k < 8; ++k) {  // the first and last three pixels, and two between, in a skipped row
+            clusters[shape.width + k] = k < 3 ? 0 : k < 5 ? 1 : 2;
+            lab[3 * (shape.width + k)] = k < 3 ? 0 : k < 5 ? grey : 180;
+        }
+        Pieces pieces = connected_pieces(clusters.data(), stripes);
+        const ReducedImage picture(lab.data(), pieces.parts, 1);
+        CHECK(picture.factor() == 4);
+        const Regions regions = Absorber(lab.data(), stripes, pieces, &picture).run(3);
+        CHECK((regions.of_part == std::vector<u32>{0, grey < 90 ? 0u : 1u, 1}));
+    }
+}
+
+TEST(a_volume_has_no_learned_stage) {
+    const std::vector<uint8_t> features(kTreeDepth);
+    const std::vector<float> thresholds(kTreeDepth);
+    const std::vector<int16_t> values(kTreeLeaves, 1000);
+    const MergeTable table(1, features.data(), thresholds.data(), values.data(), 0);
+    const Image image = make_image(4, {2, 64, 64}, 5);
+    std::vector<i32> plain(image.clusters.size()), labels(plain);
+    for (const Learned& learned : {Learned{}, Learned{&table, image.colours.data(), nullptr}}) {
+        const Hierarchy hierarchy(image.colours.data(), image.clusters.data(), image.shape, {1, 1, 1}, 9,
+                                  HUGE_VAL, learned, 1);
+        hierarchy.cut(image.colours.data(), 7, 1, learned.table ? labels.data() : plain.data(), 1);
+    }
+    CHECK(labels == plain);
+}
+
 TEST(regions_of_equal_size_are_labelled_in_order) {
     const Shape shape{1, 1, 8};
     const std::vector<i32> clusters{5, 5, 3, 3, 3, 4, 4, 9};

@@ -29,6 +29,42 @@ TEST(the_modes_are_the_oracles) {
             }
 }
 
+TEST(the_search_ends_at_the_tolerance) {
+    for (const int d : {1, 2, 4})
+        for (u32 seed = 0; seed < 3; ++seed) {
+            const Cloud cloud = oracle::make_cloud(seed, 400, d);
+            const GridData grid = oracle::bin(cloud, d < 4 ? 0.1 : 0.4, nullptr);
+            for (const double tol : {0.01, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e9}) {
+                const oracle::Result expected = oracle::Search(grid, nullptr, 1).run(1000, tol);
+                for (const int threads : {1, 3}) {
+                    const Modes modes = seek_by(grid, nullptr, 1, tol, WindowSums::automatic, threads);
+                    CHECK_NOTE(same_modes(modes, expected) && modes.converged,
+                               "d=" + std::to_string(d) + ", tol=" + std::to_string(tol));
+                }
+            }
+        }
+}
+
+TEST(few_moving_cells_among_settled_ones_find_the_oracles_modes) {
+    for (const int d : {1, 2, 3, 7})
+        for (u32 seed = 0; seed < 3; ++seed) {
+            Cloud cloud = oracle::make_cloud(seed, 60, d, 2.0);
+            for (int k = 0; k < 400; ++k)  // alone in their windows
+                for (int j = 0; j < d; ++j) cloud.x.push_back(j == 0 ? 100.0 + 2 * k : 0.5);
+            for (int k = 0; k < 30; ++k)  // pairs that meet, and move on
+                for (int j = 0; j < d; ++j) cloud.x.push_back(j == 0 ? 100.0 + 26 * k + 0.21 * (k % 5) : 0.5);
+            for (const int reach : {1, 2}) {
+                const double h = d < 4 ? 0.2 : 0.7;
+                const GridData grid = oracle::bin(cloud, h, nullptr);
+                const oracle::Result expected = oracle::Search(grid, nullptr, reach).run(1000);
+                for (const WindowSums sums : {WindowSums::automatic, WindowSums::rows, WindowSums::planes})
+                    CHECK_NOTE(same_modes(seek_by(grid, nullptr, reach, 0.0, sums, 1), expected),
+                               "d=" + std::to_string(d) + ", reach=" + std::to_string(reach) +
+                                   ", seed=" + std::to_string(seed));
+            }
+        }
+}
+
 TEST(the_modes_of_periodic_axes_are_the_oracles) {
     for (const int d : {1, 2, 3, 5, 11})  // from the fourth last axis on, the walk looks beyond edges
         for (const i64 period : {7, 8, 40})
@@ -101,6 +137,29 @@ TEST(points_get_the_labels_of_their_cells) {
         ++sizes[labels[i]];
     }
     CHECK(same(sizes, modes.weights));
+}
+
+TEST(the_sum_of_movements_is_compared_with_the_tolerance) {
+    Movement moved(1.0);
+    for (const double distance : {0.0, 0.25, 0.5}) moved.add(distance);
+    CHECK(!moved.exceeds());
+    moved.add(0.25);
+    CHECK(moved.exceeds());
+    Movement half(1.0), other(1.0);
+    half.add(0.5), other.add(0.5);
+    CHECK(!half.exceeds() && !other.exceeds());
+    half.add(other);
+    CHECK(half.exceeds());
+}
+
+TEST(one_movement_of_the_tolerance_is_enough) {
+    Movement moved(1.0), still(0.0);
+    for (const double distance : {1.0, 2.0, 0.0}) moved.add(distance);
+    CHECK(moved.exceeds());
+    still.add(0.0);  // with a tolerance of 0, only what does not move is within it
+    CHECK(!still.exceeds());
+    still.add(1e-300);
+    CHECK(still.exceeds());
 }
 
 TEST(an_interrupt_ends_the_search) {

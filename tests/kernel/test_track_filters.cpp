@@ -278,15 +278,14 @@ TEST(the_size_filter_answers_with_the_scale_of_the_highest_response) {
         }
         return spectrum;
     };
-    const Film films[] = {Film(90, 100, 4, 6), Film(90, 100, 5, 6)};
-    const Window first{52, 44.5, 40, 36};
-    for (const double size : {1.0, 1.1, 0.87, 1.4}) {
-        const Window window{52, 44.5, 40 * size, 36 * size};
+    // Learns a window of two films, then looks for it around a window of a third.
+    auto check = [&](const Film& start, const Film& next, const Window& first, const Film& last,
+                     const Window& window) {
         SizeFilter filter(settings);
-        filter.start(films[0].frame, first);
-        filter.learn(films[1].frame, first, 0.125);
-        const Spectrum one = spectrum_of(films[0], first), two = spectrum_of(films[1], first),
-                       now = spectrum_of(films[0], window);
+        filter.start(start.frame, first);
+        filter.learn(next.frame, first, 0.125);
+        const Spectrum one = spectrum_of(start, first), two = spectrum_of(next, first),
+                       now = spectrum_of(last, window);
         std::array<double, scales> power{}, peak{}, response{};
         double ridge = 0;
         for (i64 f = 0; f < scales; ++f) {
@@ -313,8 +312,22 @@ TEST(the_size_filter_answers_with_the_scale_of_the_highest_response) {
         if (best > 0 && best < scales - 1)
             at += (response[best - 1] - response[best + 1]) /
                   (2 * (response[best - 1] - 2 * response[best] + response[best + 1]));
-        CHECK(std::abs(filter.find(films[0].frame, window) - std::pow(1.03, at)) < 1e-4);
-    }
+        CHECK(std::abs(filter.find(last.frame, window) - std::pow(1.03, at)) < 1e-4);
+        return best;
+    };
+    const Film films[] = {Film(90, 100, 4, 6), Film(90, 100, 5, 6)};
+    for (const double size : {1.0, 1.1, 0.87, 1.4})
+        check(films[0], films[1], {52, 44.5, 40, 36}, films[0], {52, 44.5, 40 * size, 36 * size});
+    // Squares whose edges only the widest of the windows reach answer with the first or last scale.
+    auto check_square = [&](i64 learned, i64 shown) {
+        Film one(80, 80, 1, 80), other(80, 80, 1, 80);
+        one.fill(40 - learned / 2, 40 - learned / 2, learned, learned, {200, 30, 30});
+        other.fill(40 - shown / 2, 40 - shown / 2, shown, shown, {200, 30, 30});
+        const double side = static_cast<double>(learned);
+        return check(one, one, {40, 40, side, side}, other, {40, 40, side, side});
+    };
+    CHECK(check_square(20, 26) == scales - 1);
+    CHECK(check_square(22, 30) == 0);
     const Film flat(50, 50, 1, 50);  // no edges, no response
     SizeFilter filter(settings);
     filter.start(flat.frame, {25, 25, 10, 10});

@@ -1,134 +1,199 @@
-"""Run the tests against a mutant, in a process of its own that starts with all modules imported."""
+"""Run against each mutant the tests that can notice it, in forks of one process.
+
+The first run of the tests traces which of them compute a value that a mutant would change. A mutant
+is then run against those tests alone, the fastest first, until one fails.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import importlib.util
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 
 from tests.mutation.sources import Mutant
 
-TIMEOUT = 120  # seconds of processor time; a mutant that needs more does not end
-WAIT = 10 * TIMEOUT  # seconds on the clock; a mutant may wait for ever, or the machine be busy
+TESTS = ("core", "laws", "images", "video", "tracking", "bandwidth", "estimators")
+FOLDER = Path(__file__).parents[1]
+TRACE = -2  # as in switch.hpp
 MEMORY = 8 << 30
-RECORDED_PARTS = {
-    "bin": ("grids", "estimates"),
-    "seek": ("searches",),
-    "label": ("estimates",),
-    "coarsen": ("grids", "estimates"),
-    "regions": ("images",),
-    "track": ("films",),
-}
-TESTS = {
-    "bin": ("tests/core/test_binning.py", "tests/core/test_grid.py", "tests/laws/test_laws.py"),
-    "seek": ("tests/laws/test_against_reference.py", "tests/core"),
-    "label": ("tests/core", "tests/laws/test_against_reference.py"),
-    "coarsen": ("tests/core/test_grid.py", "tests/core/test_periodic.py", "tests/laws"),
-    "regions": ("tests/images",),
-    "track": ("tests/tracking",),
-}
-
-
-def load_kernel(path: Path) -> ModuleType:
-    """Load a native module in the place of the installed one."""
-    spec = importlib.util.spec_from_file_location("meanshiftpp._kernel", path)
-    assert spec is not None
-    assert spec.loader is not None
-    kernel = importlib.util.module_from_spec(spec)
-    sys.modules["meanshiftpp._kernel"] = kernel
-    spec.loader.exec_module(kernel)
-    return kernel
+PASSED, FAILED = 0, 10
 
 
 class Trials:
-    """The tests of each area, with a kernel of mutants and the kernel's own test program."""
+    """A plugin of pytest: it collects the tests, and runs them against mutants instead of once.
 
-    def __init__(self, module: Path, program: Path) -> None:
-        load_kernel(module)
-        self._active = ctypes.c_int.in_dll(ctypes.CDLL(str(module)), "mspp_mutant")
+    Parameters
+    ----------
+    module, program : Path
+        The native module and the C++ test program, with switches.
+    budget : float
+        The processor time of the tests of a mutant, in seconds, as measured without a mutant.
+    """
+
+    def __init__(self, module: Path, program: Path, budget: float) -> None:
+        _load_kernel(module)
+        library = ctypes.CDLL(str(module))
+        self._active = ctypes.c_int.in_dll(library, "mspp_mutant")
+        self._noted = (ctypes.c_ubyte * (1 << 13)).in_dll(library, "mspp_mutant_trace")
         self._program = program
-        import pytest  # after the kernel, which these import
-        from hypothesis import settings
-        from tests.laws import recorded
+        self._trace_file = program.parent / "trace.json"
+        self._inputs = [module, program, *FOLDER.rglob("*.py")]
+        self._budget = budget
+        self._failed = False
 
-        settings.register_profile("mutants", max_examples=30, derandomize=True, database=None)
+    def run(self, work: Callable[[Trials], None]) -> None:
+        """Collect the tests, and call the work with a runner of them."""
+        import pytest  # after the kernel, which the tests import
+        from hypothesis import Phase, settings
+
+        phases = (Phase.explicit, Phase.generate)  # a failure is enough; it need not be small
+        profile = {"max_examples": 30, "derandomize": True, "database": None, "phases": phases}
+        settings.register_profile("mutants", **profile)
         settings.load_profile("mutants")
-        self._pytest = pytest
-        self._parts = {part.__name__: part for part in recorded.PARTS}
-        results = Path(__file__).parents[1] / "data" / "results.json"
-        self._recorded = json.loads(results.read_text("utf-8"))
+        self._work = work
+        options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler"]
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        if pytest.main([*options, *(str(FOLDER / name) for name in TESTS)], plugins=[self]):
+            sys.exit("the tests cannot be collected")
 
-    def start(self, mutant: Mutant | None, area: str) -> int:
-        """Start the tests against a mutant, and return the process."""
-        pid = os.fork()
-        if pid:
-            return pid
-        status = 1
-        try:
-            status = self._child(-1 if mutant is None else mutant.id, area)
-        finally:
-            os._exit(status)
-
-    def _child(self, id: int, area: str) -> int:
-        signal.alarm(WAIT)
-        resource.setrlimit(resource.RLIMIT_CPU, (TIMEOUT, TIMEOUT))
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, 1)
-        os.dup2(null, 2)
-        self._active.value = id
-        stages: Iterable[Callable[[], bool]] = (
-            lambda: self._passes_recorded(area),
-            lambda: self._passes_program(id),
-            lambda: self._passes_pytest(area),
-        )
-        for number, passes in enumerate(stages):
-            if not passes():
-                return 10 + number
-        return 0
-
-    def _passes_recorded(self, area: str) -> bool:
-        parts = [self._parts[name] for name in RECORDED_PARTS[area]]
-        return all(self._recorded[name] == value for part in parts for name, value in part())
-
-    def _passes_program(self, id: int) -> bool:
-        environment = {**os.environ, "MSPP_MUTANT": str(id)}
-        try:
-            subprocess.run([self._program], env=environment, timeout=WAIT / 2, check=True)
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-            return False
+    def pytest_runtestloop(self, session) -> bool:
+        self._tests = {item.nodeid: lambda item=item: self._passes(item) for item in session.items}
+        for path in sorted((FOLDER / "kernel").glob("*.cpp")):
+            for name in re.findall(r"^TEST\((\w+)\)", path.read_text("utf-8"), re.M):
+                self._tests[f"kernel {name}"] = lambda name=name: self._passes_program(name)
+        self._read_trace()
+        self._work(self)
         return True
 
-    def _passes_pytest(self, area: str) -> bool:
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-        return self._pytest.main([*options, *TESTS[area]]) == 0
+    def pytest_runtest_logreport(self, report) -> None:
+        self._failed = self._failed or report.failed
+
+    def _passes(self, item) -> bool:
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        return not self._failed
+
+    def _passes_program(self, name: str) -> bool:
+        environment = {**os.environ, "MSPP_MUTANT": str(self._active.value)}
+        with tempfile.NamedTemporaryFile() as trace:
+            environment["MSPP_MUTANT_TRACE"] = trace.name
+            run = subprocess.run([self._program, name], env=environment, check=False)
+            noted = Path(trace.name).read_bytes()
+        for id in (id for id, flag in enumerate(noted) if flag):
+            self._noted[id] = 1
+        return run.returncode == 0
+
+    def _read_trace(self) -> None:
+        """Set the tests that can notice each mutant, the fastest first; trace them if necessary."""
+        newest = max(path.stat().st_mtime for path in self._inputs)
+        if not self._trace_file.exists() or self._trace_file.stat().st_mtime < newest:
+            print(f"tracing {len(self._tests)} tests", flush=True)
+            pid = os.fork()  # the tests cache results, which must not reach the trials
+            if not pid:
+                _exit_with(self._trace)
+            if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]):
+                sys.exit("the tests fail without a mutant, or cannot be traced")
+        self._noticing = defaultdict(list)
+        traced = json.loads(self._trace_file.read_text("utf-8"))
+        for name, (seconds, ids) in sorted(traced.items(), key=lambda pair: pair[1][0]):
+            for id in ids:
+                self._noticing[id].append((name, seconds))
+
+    def _trace(self) -> int:
+        _silence(1)
+        traced = {}
+        self._active.value = TRACE
+        for name, passes in self._tests.items():
+            ctypes.memset(self._noted, 0, len(self._noted))
+            begin = time.process_time() + _children_time()
+            if not passes():
+                sys.stderr.write(f"fails without a mutant: {name}\n")
+                return FAILED
+            seconds = time.process_time() + _children_time() - begin
+            traced[name] = seconds, [id for id, flag in enumerate(bytes(self._noted)) if flag]
+        self._trace_file.write_text(json.dumps(traced), "utf-8")
+        return PASSED
+
+    def fates(self, mutants: list[Mutant], n_processes: int) -> Iterator[tuple[Mutant, str]]:
+        """Run the tests of every mutant; return each with its fate."""
+        running: dict[int, Mutant] = {}
+        waiting = iter(mutants)
+        while True:
+            while len(running) < n_processes and (mutant := next(waiting, None)) is not None:
+                if self._noticing[mutant.id]:
+                    running[self._start(mutant)] = mutant
+                else:
+                    yield mutant, "no test"
+            if not running:
+                return
+            pid, status = os.wait()
+            if pid in running:
+                yield running.pop(pid), _fate(status)
+
+    def _start(self, mutant: Mutant) -> int:
+        pid = os.fork()
+        if not pid:
+            _exit_with(lambda: self._survives(mutant.id))
+        return pid
+
+    def _survives(self, id: int) -> int:
+        chosen, seconds = {}, 0.0
+        for name, needed in self._noticing[id]:
+            if chosen and seconds + needed > self._budget:
+                break
+            chosen[name] = needed
+            seconds += needed
+        signal.alarm(300 + 20 * int(seconds))  # on the clock, because a mutant may wait for ever
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _silence(1, 2)
+        self._active.value = id
+        passes = (self._passes_in_time(name, needed) for name, needed in chosen.items())
+        return PASSED if all(passes) else FAILED
+
+    def _passes_in_time(self, name: str, seconds: float) -> bool:
+        """Run a test; a mutant that needs five times the processor time does not end."""
+        limit = int(time.process_time() + 3 + 5 * seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+        return self._tests[name]()
 
 
-def run_all(
-    trials: Trials, mutants: Iterable[Mutant], n_processes: int
-) -> Iterator[tuple[Mutant, str]]:
-    """Run the tests of every mutant; return each with its fate."""
-    running: dict[int, Mutant] = {}
-    waiting = iter(mutants)
-    while True:
-        while len(running) < n_processes and (mutant := next(waiting, None)) is not None:
-            running[trials.start(mutant, mutant.area)] = mutant
-        if not running:
-            return
-        pid, status = os.waitpid(-1, 0)
-        with contextlib.suppress(KeyError):
-            yield running.pop(pid), _fate(status)
+def _load_kernel(path: Path) -> None:
+    """Load a native module in the place of the installed one."""
+    spec = importlib.util.spec_from_file_location("meanshiftpp._kernel", path)
+    kernel = importlib.util.module_from_spec(spec)
+    sys.modules["meanshiftpp._kernel"] = kernel
+    spec.loader.exec_module(kernel)
+
+
+def _exit_with(work: Callable[[], int]) -> None:
+    """End a forked process with the result of the work."""
+    status = 1
+    try:
+        status = work()
+    finally:
+        os._exit(status)
+
+
+def _silence(*streams: int) -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in streams:
+        os.dup2(null, stream)
+
+
+def _children_time() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _fate(status: int) -> str:
@@ -136,5 +201,4 @@ def _fate(status: int) -> str:
         name = signal.Signals(os.WTERMSIG(status)).name
         return "timeout" if name in ("SIGALRM", "SIGXCPU", "SIGKILL") else name
     code = os.WEXITSTATUS(status)
-    stages = {0: "survived", 10: "recorded results", 11: "kernel tests", 12: "pytest"}
-    return stages.get(code, f"exit {code}")
+    return {PASSED: "survived", FAILED: "killed"}.get(code, f"exit {code}")

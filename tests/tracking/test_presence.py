@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from meanshiftpp import Tracker
+from meanshiftpp import Tracker, _kernel
 
 START = (30, 40, 30, 24)
 FAR_AWAY = (180, 150, 30, 24)
@@ -66,3 +66,16 @@ def test_confidences_close_to_the_threshold_are_on_their_side_of_it(tracker, sho
     results = [tracker.update(frame(START if each == "+" else None))[0] for each in shown]
     assert tracker.confidence == pytest.approx(confidence, abs=1e-3)
     assert results == [True] * 3 + [ok]
+
+
+@pytest.mark.parametrize(("present_from", "ok"), [(0.5, True), (1.5, False)])
+def test_benchmarks_can_change_a_setting_and_read_the_evidence(present_from, ok):
+    cells = _kernel.ColourCells((16.0, 16.0, 16.0))
+    engine = _kernel.ColourTracker(cells, True, {"present_from": present_from})
+    engine.init(frame(START), START, None)
+    assert engine.update(frame(START)) == (ok, START)
+    likeness, contrast, peak = engine.signals()
+    assert (likeness, contrast) == (pytest.approx(1.0), 1.0)
+    assert 0 < peak <= 1
+    engine.update(frame(None))
+    assert engine.signals() == [0.0, 0.0, 0.0]

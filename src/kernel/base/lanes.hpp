@@ -18,7 +18,10 @@ struct Four {
     friend Four operator-(Four a, Four b) { return {a.v - b.v}; }
     friend Four operator*(Four a, Four b) { return {a.v * b.v}; }
     friend Four magnitude(Four a) { return {(Vector)((Bits)a.v & INT32_MAX)}; }
-    friend Four larger(Four a, Four b) { return {a.v > b.v ? a.v : b.v}; }
+    friend Four larger(Four a, Four b) {
+        a.v = a.v > b.v ? a.v : b.v;
+        return a;
+    }
 };
 #else
 struct Four {

@@ -21,7 +21,7 @@ class Assignment {
     std::vector<Part> parts;
     i64 n_cells = 0;
 
-    i64 n_points() const { return parts.empty() ? 0 : parts.back().rows.end; }
+    i64 n_points() const { return parts.back().rows.end; }
 
     // IN values (n_cells,), ids (n,); OUT labels[i] = values[cell of point i], or -1 for a point without a
     // cell. `labels` may be `ids`.

@@ -50,7 +50,7 @@ class Keys {
         for (int j = D - 1; j >= 0; --j) {
             const int bits = std::bit_width(box.extent(j));
             shift_[j] = shift;
-            mask_[j] = bits == 64 ? ~0ull : (1ull << bits) - 1;
+            mask_[j] = (1ull << bits) - 1;
             shift += bits;
             stride_[j] = static_cast<u64>(slots);
             slots *= static_cast<double>(box.extent(j));
@@ -79,7 +79,8 @@ class Keys {
         return j;
     }
 
-    // OUT ranks[i]: the rank of cell i among the distinct cells. Returns their number.
+    // OUT ranks[i]: the rank of cell i among the distinct cells, of which there is at least one. Returns
+    // their number.
     i64 rank(Array<u32>& ranks, int team) {
         const i64 m = size();
         ranks.resize(static_cast<size_t>(m));
@@ -141,7 +142,7 @@ class Keys<0> {
             rank += k > 0 && !equal(order[k - 1], *this, order[k]);
             ranks[order[k]] = rank;
         });
-        return m == 0 ? 0 : i64{rank} + 1;
+        return i64{rank} + 1;
     }
 
   private:

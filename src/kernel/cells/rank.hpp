@@ -51,7 +51,7 @@ class BitRank {
 // A radix sort that keeps its buffers from one call to the next.
 class RadixSort {
   public:
-    // OUT ranks[i]: the rank of keys[i]. Returns the number of distinct keys.
+    // OUT ranks[i]: the rank of keys[i], of which there is at least one. Returns the number of distinct keys.
     i64 rank(const u64* keys, i64 m, u32* ranks) {
         sort(keys, m);
         u32 rank = 0;
@@ -59,7 +59,7 @@ class RadixSort {
             rank += k > 0 && a_[k].key != a_[k - 1].key;
             ranks[a_[k].index] = rank;
         });
-        return m == 0 ? 0 : i64{rank} + 1;
+        return i64{rank} + 1;
     }
 
   private:

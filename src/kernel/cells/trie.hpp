@@ -106,7 +106,7 @@ struct Span {
 template <class RowFn>
 class Walk {
   public:
-    // IN periodic: in rising order.
+    // IN periodic: in rising order, above the depth.
     Walk(const Trie& query, const Trie& target, const std::vector<PeriodicAxis>& periodic, RowFn row,
          i64 reach, size_t depth)
         : query_(query),
@@ -120,13 +120,12 @@ class Walk {
           near_(depth + 1),
           periodic_(periodic.empty() ? 0 : depth, nullptr),
           first_(periodic_.size()) {
-        for (const PeriodicAxis& axis : periodic)
-            if (static_cast<size_t>(axis.j) < depth) periodic_[static_cast<size_t>(axis.j)] = &axis;
+        for (const PeriodicAxis& axis : periodic) periodic_[static_cast<size_t>(axis.j)] = &axis;
     }
 
     // Descends level by level, on a stack of its own: recursion would overflow a thread's if d is large.
+    // Neither the range nor the target is empty.
     void run(Range cells) {
-        if (cells.size() == 0 || target_.top() == 0) return;
         set_bounds(cells);
         near_[0].assign(1, {0, target_.top()});
         size_t l = 0;

@@ -59,8 +59,8 @@ class LearnedGraph {
         push(all);
     }
 
-    // The cost of the first merge, in units of log odds.
-    double lowest_cost() const { return queue_.empty() ? 0 : in_units(queue_.top().cost); }
+    // The cost of the first merge, in units of log odds; some regions touch.
+    double lowest_cost() const { return in_units(queue_.top().cost); }
 
     // Merges until the cheapest border costs more than `limit`. Returns merges of regions.
     std::vector<Merge> run(double limit) {
@@ -89,10 +89,11 @@ class LearnedGraph {
 
     static double in_units(i64 cost) { return static_cast<double>(cost) / kScoreSteps; }
 
+    // The graph has an edge for all regions a < b that touch.
     u32 edge_between(u32 a, u32 b) const {
-        for (const u32 e : edges_of_[edges_of_[a].size() < edges_of_[b].size() ? a : b])
-            if (borders_[e].a == a && borders_[e].b == b) return e;
-        return kNoRegion;  // does not happen: the graph has an edge for regions that touch
+        const auto& edges = edges_of_[edges_of_[a].size() < edges_of_[b].size() ? a : b];
+        return *std::find_if(edges.begin(), edges.end(),
+                             [&](u32 e) { return borders_[e].a == a && borders_[e].b == b; });
     }
 
     // Scores borders and adds them to the queue.

@@ -203,8 +203,9 @@ class RegionGraph {
     static void each_summed_run(const float* colours, const RunImage& regions, const Contrast& contrast,
                                 const Range& rows, Fn&& fn) {
         const Shape& shape = regions.shape();
-        RunSums sums{rows.begin > 0 ? regions.run_at(rows.begin - 1, shape.width - 1)->region : kNoRegion,
-                     {}};
+        const u32 before =
+            rows.begin > 0 ? regions.run_at(rows.begin - 1, shape.width - 1)->region : kNoRegion;
+        RunSums sums{before, {}};
         bool begun = false;  // in these rows
         Poller poll;
         for (i64 row = rows.begin; row < (begun ? shape.rows() : rows.end); ++row) {
@@ -288,7 +289,7 @@ class RegionGraph {
                 Edge& edge = edges_[e];
                 if (edge.a == kNoRegion) continue;
                 const u32 other = edge.a == side ? edge.b : edge.a;
-                if (other == a || other == b) {
+                if (other == b) {  // of a; b's list does not see it any more
                     shared = edge.length;
                     edge.a = kNoRegion;
                 } else if (edge_to_[other] == kNoRegion) {

@@ -149,8 +149,8 @@ class CellFollower {
         for (int c = 0; c < 3; ++c) {
             const auto& cell = cells_[c];
             const u32 k = n[c];
-            span[c] = {k > 0 && cell[k - 1] == cell[k] - 1 ? k - 1 : k,
-                       k + 1 < cell.size() && cell[k + 1] == cell[k] + 1 ? k + 1 : k};
+            span[c].first = k > 0 && cell[k - 1] == cell[k] - 1 ? k - 1 : k;
+            span[c].second = k + 1 < cell.size() && cell[k + 1] == cell[k] + 1 ? k + 1 : k;
         }
         for (u32 i = span[0].first; i <= span[0].second; ++i)
             for (u32 j = span[1].first; j <= span[1].second; ++j)

@@ -24,7 +24,6 @@ struct Cloud {
     Array<u32> rows;             // (n,), the row of the caller
     std::vector<double> period;  // (d,), in the same units; 0 for none
     i64 size() const { return static_cast<i64>(weights.size()); }
-    const double* position(i64 i) const { return &positions[static_cast<size_t>(i * d)]; }
     const u32* box(i64 i) const { return &boxes[static_cast<size_t>(i * d)]; }
 };
 

@@ -185,13 +185,12 @@ class Links {
         return links;
     }
 
-    // A centre of another component, near on the curve.
+    // A centre of another component, near on the curve. IN i: the first centre of its component.
     static u32 first_outside(const std::vector<u32>& root, u32 i) {
-        const u32 n = static_cast<u32>(root.size());
-        for (u32 step = 1;; ++step) {
-            if (step <= i && root[i - step] != root[i]) return i - step;
-            if (i + step < n && root[i + step] != root[i]) return i + step;
-        }
+        if (i > 0) return i - 1;
+        u32 other = 1;
+        while (root[other] == root[0]) ++other;
+        return other;
     }
 
     const Boxes& boxes_;

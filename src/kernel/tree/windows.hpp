@@ -163,13 +163,13 @@ class WindowFinder {
         std::sort(sorted_.begin(), sorted_.end(), [](const auto& a, const auto& b) {
             return a.first != b.first ? a.first < b.first : a.second < b.second;
         });
-        for (const auto& [squared, weight] : sorted_) {
-            if (bin.before + weight >= mass)
-                return {squared, bin.sum + static_cast<double>(mass - bin.before) * squared};
-            bin.before += weight;
-            bin.sum += static_cast<double>(weight) * squared;
+        size_t last = 0;  // the leaf that reaches the mass, which is in this bin
+        for (; bin.before + sorted_[last].second < mass; ++last) {
+            bin.before += sorted_[last].second;
+            bin.sum += static_cast<double>(sorted_[last].second) * sorted_[last].first;
         }
-        return {sorted_.back().first, bin.sum};
+        const double squared = sorted_[last].first;
+        return {squared, bin.sum + static_cast<double>(mass - bin.before) * squared};
     }
 
     // (tr C)^2 / tr C^2 of the covariance C of the leaves in the window. More than kShapeAxes features are

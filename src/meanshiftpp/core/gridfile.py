@@ -181,6 +181,7 @@ def _check_content(
         and (cells >= -MAX_CELL).all()
         and (cells <= MAX_CELL).all()
         and (cells_per_period >= 0).all()
+        and (cells_per_period < MAX_CELL).all()
         and ((cells_per_period == 0) | ((cells >= 0) & (cells < cells_per_period))).all()
     )
     if not valid or not _strictly_rising(cells):
