@@ -145,7 +145,7 @@ void check_absorbing(const Shape& shape, const std::vector<i32>& clusters, const
 // Clusters of random colours, of which some are alike, with noise.
 std::vector<float> colours_of(const std::vector<i32>& clusters, std::mt19937& random) {
     std::vector<float> palette, colours;
-    for (int k = 0; k < 3 * 8; ++k) palette.push_back(static_cast<float>(random() % 8 * 9));
+    for (int k = 0; k < 3 * 9; ++k) palette.push_back(static_cast<float>(random() % 8 * 9));
     for (const i32 cluster : clusters)
         for (int c = 0; c < 3; ++c)
             colours.push_back(palette[3 * std::max(cluster, 0) + c] +
