@@ -172,7 +172,7 @@ class Search {
 
     Result run(int max_iter, double tol = 0) {
         int n_iter = 0;
-        for (bool ended = false; n_iter < max_iter && !ended; ++n_iter) {
+        for (bool ended = groups_.empty(); n_iter < max_iter && !ended; ++n_iter) {
             const double moved = step();
             ended = alone_ || (n_iter > 0 && (moved < tol || moved == 0));
         }
