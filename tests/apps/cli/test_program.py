@@ -75,6 +75,14 @@ def test_python_m_runs_the_command(tmp_path, points):
     assert "550 in x0, x1" in done.stdout
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_command_works_with_closed_streams(tmp_path, points, closed):
+    command = f'"{sys.executable}" -m meanshiftpp cluster points.npy -b 1 -o labels.npy {closed}'
+    assert subprocess.run(["sh", "-c", command], cwd=tmp_path, check=False).returncode == 0
+    assert len(np.load(tmp_path / "labels.npy")) == len(points)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
