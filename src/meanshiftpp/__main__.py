@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import MissingExtraError
@@ -25,6 +26,9 @@ def main() -> None:
         number = getattr(signal, name, None)
         if number and signal.getsignal(number) == signal.SIG_DFL:  # `nohup` ignores SIGHUP
             signal.signal(number, _exit_on_signal)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the caller closed it, as `2>&-` does
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     app(prog_name="meanshiftpp")
 
 

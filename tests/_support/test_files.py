@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from meanshiftpp import stream, video
 from meanshiftpp._support import leftovers
 from meanshiftpp._support.files import (
     _swept,
@@ -144,6 +145,17 @@ def test_a_loop_of_links_is_neither_an_output_nor_a_crash(tmp_path: Path):
     for check in (check_writable, check_readable):
         with pytest.raises(FileAccessError, match="Too many levels of symbolic links"):
             check(loop)
+
+
+@pytest.mark.parametrize(("name", "reason"), [("a" * 300, "name too long"), ("a\0b", "null byte")])
+def test_an_impossible_name_is_an_error_of_access(tmp_path: Path, name: str, reason: str):
+    path = tmp_path / f"{name}.csv"
+    check_no_overwrite([path], [tmp_path / "b.csv"])
+    for check in (check_writable, check_readable, stream.open_points, stream.check_output):
+        with pytest.raises(FileAccessError, match=reason):
+            check(path)
+    with pytest.raises(FileAccessError, match=reason):
+        video.read_frames(path.with_suffix(".mp4"))
 
 
 def test_a_new_file_has_the_mode_of_any_new_file(tmp_path: Path):

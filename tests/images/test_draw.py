@@ -34,6 +34,16 @@ def test_fill_draws_colours_and_outlines():
     assert (masked[9:, :, 3] == 255).all()
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint64, np.int16])
+def test_labels_of_any_type_are_drawn_alike(dtype):
+    labels = np.kron(np.arange(256).reshape(16, 16), np.ones((3, 3), np.int64))
+    colors, image = np.arange(768).reshape(256, 3) // 3, scene(48, 48)
+    small = labels.astype(dtype)
+    assert np.array_equal(fill(small, colors), fill(labels, colors))
+    assert np.array_equal(fill(small, colors, lines=False), fill(labels, colors, lines=False))
+    assert np.array_equal(region_colors(image, small), region_colors(image, labels))
+
+
 def test_outlines_are_wider_in_larger_pictures():
     small, large = np.zeros((40, 60), int), np.zeros((4000, 600), int)
     small[:, 30:] = 1

@@ -34,6 +34,9 @@ __all__ = [
     "check_readable",
     "check_regular",
     "check_writable",
+    "exists",
+    "is_file",
+    "is_folder",
     "known_suffix",
     "new_folders",
     "real_path",
@@ -49,6 +52,7 @@ _SPECIAL = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFDIR: "a folder",
 }
+_PATH_ERRORS = (OSError, ValueError)  # a NUL character in a name is a ValueError
 _COPY_BYTES = 1 << 20
 _PERMISSIONS = 0o777
 _STREAMS = (stat.S_IFIFO, stat.S_IFCHR)  # special files that take content of any length
@@ -158,6 +162,42 @@ def new_folders(folders: Iterable[Path]) -> Iterator[None]:
                 folder.rmdir()
 
 
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a file or folder; `Path.exists` raises for a name that is too long.
+
+    Examples
+    --------
+    >>> from meanshiftpp._support.files import exists
+    >>> exists("a" * 1000)
+    False
+    """
+    return _kind_of(path) is not None
+
+
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a regular file; `Path.is_file` raises for a name that is too long.
+
+    Examples
+    --------
+    >>> from meanshiftpp._support.files import is_file
+    >>> is_file("."), is_file("a" * 1000)
+    (False, False)
+    """
+    return _kind_of(path) == stat.S_IFREG
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a folder; `Path.is_dir` raises for a name that is too long.
+
+    Examples
+    --------
+    >>> from meanshiftpp._support.files import is_folder
+    >>> is_folder("."), is_folder("a" * 1000)
+    (True, False)
+    """
+    return _kind_of(path) == stat.S_IFDIR
+
+
 def check_readable(path: str | os.PathLike[str]) -> None:
     """Raise FileAccessError early: reader libraries report missing files in different ways."""
     try:
@@ -166,14 +206,13 @@ def check_readable(path: str | os.PathLike[str]) -> None:
             pass
     except FileAccessError:
         raise
-    except OSError as error:
+    except _PATH_ERRORS as error:
         raise _access_error("read", path, error) from error
 
 
 def check_regular(path: str | os.PathLike[str], action: str) -> None:
     """Raise FileAccessError for an existing special file: opening a pipe would wait for ever."""
-    file = Path(path)
-    kind = stat.S_IFMT(file.stat().st_mode) if file.exists() else stat.S_IFREG
+    kind = _kind_of(path)
     if kind in _SPECIAL and kind != stat.S_IFDIR:
         raise _special_error(action, path, kind)
 
@@ -258,9 +297,20 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 def _same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
     """Return whether two paths are, or would be, the same file; links are followed."""
     first, second = Path(path), Path(other)
-    if first.exists() and second.exists():
+    if exists(first) and exists(second):
         return first.samefile(second)
-    return real_path(first) == real_path(second)
+    try:
+        return real_path(first) == real_path(second)
+    except ValueError:  # of a NUL character, which the check of the file reports
+        return False
+
+
+def _kind_of(path: str | os.PathLike[str]) -> int | None:
+    """Return the type of a file in its mode, None if there is none or the name is impossible."""
+    try:
+        return stat.S_IFMT(Path(path).stat().st_mode)
+    except _PATH_ERRORS:
+        return None
 
 
 def _output_status(path: str | os.PathLike[str]) -> os.stat_result | None:
@@ -272,7 +322,7 @@ def _output_status(path: str | os.PathLike[str]) -> os.stat_result | None:
         old = Path(path).stat()
     except FileNotFoundError:
         return None
-    except OSError as error:
+    except _PATH_ERRORS as error:
         raise _access_error("write", path, error) from error
     kind = stat.S_IFMT(old.st_mode)
     if kind == stat.S_IFDIR:
@@ -357,5 +407,5 @@ def _special_error(action: str, path: str | os.PathLike[str], kind: int) -> File
     return FileAccessError.for_file(path, action, problem)
 
 
-def _access_error(action: str, path: str | os.PathLike[str], error: OSError) -> FileAccessError:
-    return FileAccessError.for_file(path, action, error.strerror or str(error))
+def _access_error(action: str, path: str | os.PathLike[str], error: Exception) -> FileAccessError:
+    return FileAccessError.for_file(path, action, getattr(error, "strerror", None) or str(error))

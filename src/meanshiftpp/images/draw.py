@@ -98,7 +98,7 @@ def region_colors(rgb: Picture, labels: NDArray[np.integer[Any]]) -> NDArray[np.
     >>> region_colors(rgb, np.array([[0, 0, 1]])).tolist()
     [[15.0, 0.0, 0.0], [0.0, 0.0, 9.0]]
     """
-    ids = labels.ravel() + 1  # masked pixels come first and are dropped below
+    ids = _table_rows(labels).ravel()  # masked pixels come first and are dropped below
     n = int(ids.max(initial=0)) + 1
     sums = [np.bincount(ids, rgb[..., c].ravel(), n) for c in range(3)]
     counts = np.bincount(ids, minlength=n)
@@ -175,7 +175,7 @@ def fill(labels: NDArray[np.integer[Any]], colors: ArrayLike, *, lines: bool = T
     edges = np.where(dark, plain * 0.6 + 90.0, plain * 0.6)
     # One lookup draws fills and outlines: row 0 is for masked pixels, outline colours come last.
     table = np.vstack([[0, 0, 0], plain, edges]).round().astype(np.uint8)
-    rows = labels + 1
+    rows = _table_rows(labels)
     if lines:
         rows[outlines(labels) & (rows > 0)] += len(plain)
     return _hide_masked(table[rows], labels)
@@ -276,6 +276,13 @@ def contact_sheet(
 
 
 # -- internals ---------------------------------------------------------------------------------
+
+
+def _table_rows(labels: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+    """Return the row of each label in a table whose row 0 is for masked pixels."""
+    # The type of the labels may be too small for the sum: 255 + 1 is 0 in bytes.
+    rows: NDArray[np.intp] = np.add(labels, 1, dtype=np.intp)
+    return rows
 
 
 def _hide_masked(picture: Picture, labels: NDArray[np.integer[Any]]) -> Picture:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from meanshiftpp._support.files import check_regular
+from meanshiftpp._support.files import check_regular, exists
 from meanshiftpp.core import gridfile
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import GridFileError, GridMismatchError
@@ -50,7 +49,7 @@ class Checkpoint:
     def resume(cls, path: str | os.PathLike[str], source: Source, start: Grid) -> Checkpoint:
         """Read a checkpoint of `source`; return one with the grid `start` if there is no file."""
         check_regular(path, "write")  # before the long computation, and reading would wait
-        if not Path(path).exists():
+        if not exists(path):
             return cls(start)
         fields, text = gridfile.read(path, "checkpoint")
         try:

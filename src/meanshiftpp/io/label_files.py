@@ -14,6 +14,7 @@ from meanshiftpp._support.files import (
     atomic_path,
     check_no_overwrite,
     check_writable,
+    is_folder,
     known_suffix,
     suffix_of,
 )
@@ -145,7 +146,7 @@ def check_output(
         elif isinstance(source, clouds.CloudSource):
             formats = (*clouds.FORMATS, *formats)
         check_no_overwrite([path], source.paths)
-    if not Path(path).is_dir():  # check_writable reports a folder
+    if not is_folder(path):  # check_writable reports a folder
         known_suffix(path, (*formats, *also))
     check_writable(path)
     if isinstance(source, tables.TableSource):

@@ -21,7 +21,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from meanshiftpp._support.checks import Periodic, as_not_negative
-from meanshiftpp._support.files import check_readable, known_suffix, suffix_of
+from meanshiftpp._support.files import check_readable, exists, is_folder, known_suffix, suffix_of
 from meanshiftpp.core.accumulate import GridSum
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.errors import InvalidInputError
@@ -230,10 +230,10 @@ def _as_columns(columns: object) -> list[str] | None:
 
 def _files(path: Path) -> Iterator[Path]:
     """Yield the readable files of a folder, or the file itself."""
-    if not path.exists():
+    if not exists(path):
         check_readable(path)  # reports a name with a typing error, whatever its suffix
-    if not path.is_dir() or arrays.is_zarr(path):
-        known_suffix(f"x{_suffix(path)}" if path.is_dir() else path, FORMATS)
+    if not is_folder(path) or arrays.is_zarr(path):
+        known_suffix(f"x{_suffix(path)}" if is_folder(path) else path, FORMATS)
         yield path
         return
     readable = sorted(
@@ -253,4 +253,4 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _suffix(path: Path) -> str:
     """Return the suffix of a file; `.zarr` for any zarr store."""
-    return ".zarr" if path.is_dir() and arrays.is_zarr(path) else suffix_of(path)
+    return ".zarr" if is_folder(path) and arrays.is_zarr(path) else suffix_of(path)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from meanshiftpp._support.checks import as_positive
 from meanshiftpp._support.extras import need
-from meanshiftpp._support.files import atomic_path, check_readable, known_suffix
+from meanshiftpp._support.files import atomic_path, check_readable, is_folder, known_suffix
 from meanshiftpp.errors import FileAccessError, InvalidInputError
 from meanshiftpp.images import picture
 from meanshiftpp.images.draw import as_rgb
@@ -129,7 +129,7 @@ def read_frames(source: str | os.PathLike[str] | int) -> Frames:
     if isinstance(source, int):
         return _camera(source)
     path = Path(source)
-    if path.is_dir():
+    if is_folder(path):
         return _folder(path)
     check_readable(path)
     av = need("av", "video")
@@ -150,7 +150,7 @@ def open_video(path: Path) -> Any:
 def frame_files(path: str | os.PathLike[str]) -> list[Path]:
     """Return the files that frames are read from: the pictures of a folder, or the video."""
     source = Path(path)
-    if not source.is_dir():
+    if not is_folder(source):
         return [source]
     return sorted(p for p in source.iterdir() if p.suffix.lower() in picture.PICTURE_FORMATS)
 

@@ -75,6 +75,34 @@ def test_python_m_runs_the_command(tmp_path, points):
     assert "550 in x0, x1" in done.stdout
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_command_works_with_closed_streams(tmp_path, points, closed):
+    command = f'"{sys.executable}" -m meanshiftpp cluster points.npy -b 1 -o labels.npy {closed}'
+    assert subprocess.run(["sh", "-c", command], cwd=tmp_path, check=False).returncode == 0
+    assert len(np.load(tmp_path / "labels.npy")) == len(points)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("cluster", "LONG.csv"),
+        ("cluster", "points.csv", "-b", 1, "-o", "LONG.csv"),
+        ("cluster", "points.csv", "-b", 1, "--checkpoint", "LONG.checkpoint"),
+        ("grid", "build", "points.csv", "-b", 1, "-o", "LONG.grid"),
+        ("sweep", "LONG.npy"),
+        ("segment", "LONG.png", "-o", "a.png"),
+        ("track", "LONG.mp4", "--window", "1,1,9,9"),
+    ],
+)
+def test_a_name_that_is_too_long_is_an_error(tmp_path, points, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(*(str(each).replace("LONG", "x" * 300) for each in arguments))
+    assert code == 1
+    assert err.splitlines()[-1].startswith("error: ")
+    assert err.endswith("File name too long\n")
+
+
 def test_demo_prints_tables_and_writes_pictures(tmp_path, monkeypatch):
     from meanshiftpp.apps.samples import gaussians
 

@@ -189,9 +189,11 @@ def _expected(kind: Any, settings: Any) -> str | None:
 
 
 def _path(path: Path, settings: Any) -> Path:
+    from meanshiftpp._support.files import exists
+
     limits = [getattr(settings, name) for name in _PATH_LIMITS]
     flags = [getattr(settings, name) for name in _PATH_FLAGS]
-    if any(flags) or not all(limits) or (path.exists() and not os.access(path, os.R_OK)):
+    if any(flags) or not all(limits) or (exists(path) and not os.access(path, os.R_OK)):
         raise ValueError
     return path
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from meanshiftpp._support.files import is_folder
+
 if TYPE_CHECKING:
     from meanshiftpp.apps.cli.segment.measure import Measurements
     from meanshiftpp.images.levels import ValueRange
@@ -55,16 +57,16 @@ def plan_jobs(sources: list[Path], output: str, style: Style) -> tuple[list[Job]
     from meanshiftpp.video.frames import VIDEO_FORMATS, is_video
 
     out = Path(output)
-    if len(sources) == 1 and sources[0].is_dir() and out.suffix.lower() in VIDEO_FORMATS:
+    if len(sources) == 1 and is_folder(sources[0]) and out.suffix.lower() in VIDEO_FORMATS:
         return [Job(sources[0], out, False)], set()  # a folder of frames becomes one video
     files = list(_input_files(sources))
     if "{name}" in output:
         targets = [Path(output.replace("{name}", file.stem)) for file in files]
         jobs = [Job(file, target, False) for file, target in zip(files, targets, strict=True)]
         return jobs, {target.parent for target in targets}
-    if len(files) == 1 and sources == files and not output.endswith("/") and not out.is_dir():
+    if len(files) == 1 and sources == files and not output.endswith("/") and not is_folder(out):
         return [Job(files[0], out, False)], set()
-    if out.suffix and not out.is_dir():
+    if out.suffix and not is_folder(out):
         raise typer.BadParameter(
             f"expected a folder, or a path with {{name}} in it, for several files; got {output!r}",
             param_hint="'--output'",
@@ -96,4 +98,4 @@ def media_files(folder: Path) -> list[Path]:
 def _input_files(sources: Iterable[Path]) -> Iterator[Path]:
     """Yield the files, with folders expanded; an empty folder stays and fails as a job."""
     for source in sources:
-        yield from (source.is_dir() and media_files(source)) or [source]
+        yield from (is_folder(source) and media_files(source)) or [source]

@@ -102,10 +102,11 @@ def run_jobs(jobs: list[Job], task: Task) -> Report:
 
 
 def _run_job(job: Job, batch: Batch) -> Result:
+    from meanshiftpp._support.files import is_folder
     from meanshiftpp.video.frames import is_video
 
-    is_folder = job.source.is_dir()
-    if is_folder and not media_files(job.source):
+    of_frames = is_folder(job.source)
+    if of_frames and not media_files(job.source):
         place = f"folder {str(job.source)!r}"
         raise InvalidInputError("contains no pictures or videos", place=place)
     _reject_points(job.source)
@@ -114,15 +115,15 @@ def _run_job(job: Job, batch: Batch) -> Result:
     if is_map(job.target):
         shape, n_polygons, seconds = write_map(job, batch.task, batch.bar)
         return _result(job, job.target, shape, "polygons", n_polygons, seconds)
-    return (_segment_video if is_folder or is_video(job.source) else _segment_photo)(job, batch)
+    return (_segment_video if of_frames or is_video(job.source) else _segment_photo)(job, batch)
 
 
 def _reject_points(path: Path) -> None:
     """Raise for a file of points, which another command reads."""
-    from meanshiftpp._support.files import suffix_of
+    from meanshiftpp._support.files import is_file, suffix_of
     from meanshiftpp.images.picture import PICTURE_FORMATS
 
-    if suffix_of(path) in PICTURE_FORMATS or not path.is_file():
+    if suffix_of(path) in PICTURE_FORMATS or not is_file(path):
         return
     from meanshiftpp.io.streams import FORMATS
 

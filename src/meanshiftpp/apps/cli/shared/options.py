@@ -181,12 +181,13 @@ def open_source(
 
     The columns of a `grid` are the default, if it has names that the files have.
     """
+    from meanshiftpp._support.files import exists
     from meanshiftpp.io.streams import open_points
 
     names = None if columns is None else _parse_columns(columns)
     _reject_pictures([files] if isinstance(files, Path) else files)
     source = open_points(files, names, **rows._asdict())
-    if columns is None and grid is not None and grid.exists():
+    if columns is None and grid is not None and exists(grid):
         from meanshiftpp.core.gridfile import columns_of
 
         names = columns_of(grid)
@@ -205,11 +206,11 @@ def open_source(
 
 def _reject_pictures(files: Sequence[Path]) -> None:
     """Raise for pictures and videos, which another command reads."""
-    from meanshiftpp._support.files import suffix_of
+    from meanshiftpp._support.files import is_file, suffix_of
     from meanshiftpp.io.streams import FORMATS
 
     for file in files:
-        if suffix_of(file) in FORMATS or not file.is_file():
+        if suffix_of(file) in FORMATS or not is_file(file):
             continue
         from meanshiftpp.images.picture import PICTURE_FORMATS
         from meanshiftpp.video.frames import is_video

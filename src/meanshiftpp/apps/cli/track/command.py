@@ -177,7 +177,9 @@ def _parse_window(text: str) -> tuple[float, ...]:
 
 def _source(video: str) -> str | int:
     """Return the number of a camera for digits, unless a file has that name."""
-    return int(video) if video.isdecimal() and not Path(video).exists() else video
+    from meanshiftpp._support.files import exists
+
+    return int(video) if video.isdecimal() and not exists(video) else video
 
 
 def _check_outputs(outputs: Outputs, first_frame: Path | None, video: str) -> None:
