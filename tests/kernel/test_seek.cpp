@@ -65,6 +65,23 @@ TEST(few_moving_cells_among_settled_ones_find_the_oracles_modes) {
         }
 }
 
+TEST(a_cell_sees_that_its_neighbour_has_left) {
+    // Two points are drawn out of the windows of the three between them, which are in balance until then.
+    std::vector<double> line = {1.5, 2.5, 3.5, 4.5, 5.5};
+    for (int k = 0; k < 50; ++k) line.insert(line.end(), {0.5, 6.5});
+    for (int k = 0; k < 40; ++k) line.push_back(20.5 + 5 * k);  // alone, so that few cells move
+    for (const int d : {1, 2, 3, 7}) {
+        Cloud cloud{d, {}};
+        for (const double x : line)
+            for (int j = 0; j < d; ++j) cloud.x.push_back(j == 0 ? x : 0.5);
+        const GridData grid = oracle::bin(cloud, 1.0, nullptr);
+        const oracle::Result expected = oracle::Search(grid, nullptr, 1).run(1000);
+        CHECK(expected.weights.size() == 43);
+        for (const WindowSums sums : {WindowSums::automatic, WindowSums::rows, WindowSums::planes})
+            CHECK(same_modes(seek_by(grid, nullptr, 1, 0.0, sums, 1), expected));
+    }
+}
+
 TEST(the_modes_of_periodic_axes_are_the_oracles) {
     for (const int d : {1, 2, 3, 5, 11})  // from the fourth last axis on, the walk looks beyond edges
         for (const i64 period : {7, 8, 40})
