@@ -82,6 +82,27 @@ def test_pixels_without_data_are_masked(tab, photo, tmp_path, monkeypatch, times
     np.testing.assert_array_equal(names["labels"], truth)
 
 
+@pytest.mark.filterwarnings("ignore:.* which are NaN or infinite")
+@pytest.mark.parametrize("settings", [{}, {"regions": False, "bandwidth": 8.0}])
+@pytest.mark.parametrize("masked", [False, True])
+def test_floats_beyond_1_are_scaled(tab, photo, tmp_path, monkeypatch, settings, masked):
+    """The page has no control for black and white, so the picture's own range is used."""
+    grey = photo[..., 0].astype(np.float32) * 7 + 100
+    if masked:
+        grey[:, :50] = np.nan
+    tifffile.imwrite(tmp_path / "cells.tif", grey)
+    tab.open("cells.tif", (tmp_path / "cells.tif").read_bytes())
+    tab.send(action="show", view="image", id=1, final=True, **settings)
+    reply = tab.receive("labels")
+    truth = segment(grey, value_range="image", mask=np.isfinite(grey), **settings)
+    np.testing.assert_array_equal(labels_of(reply), truth + 1)
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec(reply["code"]["python"], names)
+    np.testing.assert_array_equal(names["labels"], truth)
+    assert reply["code"]["cli"].endswith("--range image")
+
+
 @pytest.mark.filterwarnings("ignore:the search still moved")
 def test_four_bands_are_not_converted_to_a_colour_space(tab, photo, tmp_path, monkeypatch):
     four = np.dstack([photo, photo[::-1, :, 0] // 128 * 200])
