@@ -216,6 +216,8 @@ def _code(source: Source, settings: Settings, photo: picture.Picture) -> dict[st
         f"photo = picture.read({source.name!r})\n"
         f"labels = segment(photo.values{arguments})"
     )
+    if photo.place and settings.regions:  # the command compares bands of a map by default
+        options["space"] = settings.space
     flags = [] if options.pop("regions", True) else ["--clusters"]
     for name, value in options.items():
         option = "range" if name == "value_range" else name.replace("_", "-")
