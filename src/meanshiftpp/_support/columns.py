@@ -25,6 +25,13 @@ def is_numeric(arrow_type: Any) -> bool:
     )
 
 
+def is_long_integer(arrow_type: Any) -> bool:
+    """Return whether an Arrow type holds whole numbers of 64 bits."""
+    from pyarrow import types
+
+    return bool(types.is_int64(arrow_type) or types.is_uint64(arrow_type))
+
+
 def is_untyped(arrow_type: Any) -> bool:
     """Return whether an Arrow type is null: the column is empty, or all its values are missing."""
     from pyarrow import types
@@ -103,10 +110,20 @@ def unique_names(
     return result
 
 
+def is_exact(array: NDArray[Any]) -> bool:
+    """Return whether float64 holds all whole numbers of the array."""
+    return not _inexact(array, np.dtype(np.float64)).any()
+
+
+def _inexact(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.bool_]:
+    inexact: NDArray[np.bool_] = np.abs(array.astype(dtype)) >= _EXACT
+    return inexact
+
+
 def check_exact(array: NDArray[Any], dtype: np.dtype[Any], column: int) -> None:
     """Raise if conversion to a floating type could change whole numbers of the array."""
     if dtype.kind == "f" and array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-        bad = np.flatnonzero(np.abs(array.astype(dtype)) >= _EXACT)
+        bad = np.flatnonzero(_inexact(array, dtype))
         if bad.size:
             raise InvalidInputError(
                 f"is {array[bad[0]]}, which float64 cannot hold reliably; leave the column out or "

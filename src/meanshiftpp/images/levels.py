@@ -101,9 +101,14 @@ def _white(values: NDArray[Any]) -> float:
     return 255.0 if high <= 255 else float(min(int(np.iinfo(values.dtype).max), 65535))
 
 
+def are_unit_floats(values: NDArray[Any]) -> bool:
+    """Return whether floats are between 0 and 1, but for rounding errors."""
+    return not values.size or bool(values.min() >= -1e-6 and values.max() <= 1.0 + 1e-6)
+
+
 def _unit_range(values: NDArray[Any]) -> tuple[float, float]:
-    low, high = float(values.min()), float(values.max())
-    if high > 1.0 + 1e-6 or low < -1e-6:
+    if not are_unit_floats(values):
+        low, high = float(values.min()), float(values.max())
         raise _range_error("between 0 and 1 for floats in a colour space", low, high)
     return 0.0, 1.0
 

@@ -129,6 +129,41 @@ def test_the_curve_is_a_slider_with_a_value(page, table):
     assert count(page, "table") >= 1
 
 
+def test_a_picture_without_a_result_does_not_show_that_of_the_last_one(page, tmp_path, photo):
+    (tmp_path / "photo.png").write_bytes(png(photo))
+    (tmp_path / "transparent.png").write_bytes(png(np.zeros((60, 80, 4))))
+    drop(page, tmp_path / "photo.png")
+    wait_for_answer(page, "image")
+    assert page.locator("#image .swatches li:visible").count()
+    drop(page, tmp_path / "transparent.png")
+    page.wait_for_selector("#error:has-text('visible pixel')")
+    drawn = "() => document.querySelector('#image .result').getContext('2d')"
+    size = "0, 0, 80, 60"
+    assert page.evaluate(f"{drawn}.getImageData({size}).data.every((value) => value === 0)")
+    assert not page.locator("#image .swatches li:visible").count()
+    assert page.locator("#image .count").text_content() == ""
+    assert page.locator("#image .code pre").text_content() == ""
+
+
+def test_a_table_without_a_result_does_not_show_that_of_the_last_one(page, table, tmp_path):
+    drop(page, table[0])
+    wait_for_answer(page, "table")
+    assert page.locator("#table .swatches li").count()
+    rows = [f"{n / 8},{n % 5},{n % 7}" for n in range(40)]
+    (tmp_path / "other.csv").write_text("\n".join(["x,y,z", "inf,1,2", *rows]))
+    (tmp_path / "infinite.csv").write_text("\n".join(["x,y,z", "inf,inf,2", *rows]))
+    drop(page, tmp_path / "infinite.csv")
+    page.wait_for_selector("#error:has-text('row 1')")
+    assert not page.locator("#table .swatches li").count()
+    assert not page.locator("#table .curve svg *").count()
+    for part in (".count", ".code pre"):
+        assert page.locator(f"#table {part}").text_content() == ""
+    drop(page, tmp_path / "other.csv")
+    wait_for_answer(page, "table")
+    assert page.locator("#table .swatches li").count()
+    assert not page.is_visible("#error")
+
+
 def test_every_control_is_in_reach_on_a_phone(studio, browser, gaps):
     page = browser.new_page(viewport=PHONE)
     page.set_default_timeout(TIMEOUT)

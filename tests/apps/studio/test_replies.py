@@ -2,11 +2,13 @@
 
 import io
 import json
+import shlex
 import time
 
 import numpy as np
 import pytest
 import tifffile
+from tests.apps.cli.command_line import run
 from tests.apps.studio.sample_files import png, write_clip
 from tests.apps.studio.studio_server import unpack
 
@@ -80,6 +82,41 @@ def test_pixels_without_data_are_masked(tab, photo, tmp_path, monkeypatch, times
     names: dict = {}
     exec(reply["code"]["python"], names)
     np.testing.assert_array_equal(names["labels"], truth)
+
+
+@pytest.mark.filterwarnings("ignore:.* which are NaN or infinite")
+@pytest.mark.parametrize("settings", [{}, {"regions": False, "bandwidth": 8.0}])
+@pytest.mark.parametrize("masked", [False, True])
+def test_floats_beyond_1_are_scaled(tab, photo, tmp_path, monkeypatch, settings, masked):
+    """The page has no control for black and white, so the picture's own range is used."""
+    grey = photo[..., 0].astype(np.float32) * 7 + 100
+    if masked:
+        grey[:, :50] = np.nan
+    tifffile.imwrite(tmp_path / "cells.tif", grey)
+    tab.open("cells.tif", (tmp_path / "cells.tif").read_bytes())
+    tab.send(action="show", view="image", id=1, final=True, **settings)
+    reply = tab.receive("labels")
+    truth = segment(grey, value_range="image", mask=np.isfinite(grey), **settings)
+    np.testing.assert_array_equal(labels_of(reply), truth + 1)
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec(reply["code"]["python"], names)
+    np.testing.assert_array_equal(names["labels"], truth)
+    assert reply["code"]["cli"].endswith("--range image")
+
+
+def test_the_command_for_a_map_computes_the_same_regions(tab, photo, tmp_path, monkeypatch):
+    """Without --space, the command compares the bands of a map, and not colours."""
+    keys = (1, 1, 0, 1, 3072, 0, 1, 32633)  # EPSG:32633
+    tags = [(33550, "d", 3, (30.0, 30.0, 0.0), True), (34735, "H", 8, keys, True)]
+    tags += [(33922, "d", 6, (0.0, 0.0, 0.0, 5e5, 5e6, 0.0), True)]
+    tifffile.imwrite(tmp_path / "scene.tif", photo, photometric="rgb", extratags=tags)
+    tab.open("scene.tif", (tmp_path / "scene.tif").read_bytes())
+    tab.send(action="show", view="image", id=1, final=True)
+    reply = tab.receive("labels")
+    monkeypatch.chdir(tmp_path)
+    assert run(*shlex.split(reply["code"]["cli"])[1:])[0] == 0
+    np.testing.assert_array_equal(picture.read("labels.png").values, labels_of(reply))
 
 
 @pytest.mark.filterwarnings("ignore:the search still moved")

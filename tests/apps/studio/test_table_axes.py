@@ -47,3 +47,12 @@ def test_the_command_selects_an_identifier_that_was_chosen(tab):
     command = "meanshiftpp cluster table.csv --columns id,x -b 9.0,2.0 -o labels.csv"
     assert code["cli"] == command
     assert "open_points('table.csv').read()" in code["python"]
+
+
+def test_a_table_with_an_identifier_that_float64_cannot_hold_opens(tab):
+    ids = [2**60 + n % 30 for n in range(40)]
+    opened = tab.open("table.csv", csv(user=ids, x=X, y=Y))
+    assert (opened["columns"], opened["axes"]) == (["x", "y"], [0, 1])
+    tab.send(action="show", view="table", id=1, columns=["x", "y"], bandwidth=[9.0, 2.0])
+    python = tab.receive("clusters")["code"]["python"]
+    assert "open_points('table.csv', ['x', 'y']).read()" in python

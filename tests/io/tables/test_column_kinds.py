@@ -85,3 +85,20 @@ def test_many_rows_decide_about_an_identifier(tmp_path, monkeypatch):
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
     kinds = kinds_of_columns(open_points(tmp_path / "t.parquet"))
     assert kinds == {"id": Kind.identifier, "flag": Kind.flag}  # and a constant must be one
+
+
+@pytest.mark.parametrize("first", [2**60, 2**63 + 2**60])
+@pytest.mark.parametrize("where", [None, "x > 0.5"])
+def test_large_identifiers_beside_real_numbers(tmp_path, first, where):
+    ids = pa.array([first + i for i in range(N)], pa.uint64())
+    table = pa.table({"x": np.arange(N) / 8, "id": ids, "n": [i % 5 for i in range(N)]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    source = open_points(tmp_path / "t.parquet")
+    source = source.selected(where) if where else source
+    assert kinds_of_columns(source) == {"id": Kind.identifier}
+
+
+def test_large_numbers_that_repeat_are_not_left_out(tmp_path):
+    table = pa.table({"x": np.arange(N) / 8, "user": 2**60 + np.arange(N) % 9})
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert kinds_of_columns(open_points(tmp_path / "t.parquet")) == {}

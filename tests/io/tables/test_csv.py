@@ -183,3 +183,11 @@ def test_a_broken_compressed_csv_is_an_error(tmp_path, cut):
     (tmp_path / "t.csv.gz").write_bytes(whole[: len(whole) - cut] if cut else b"x,y\n1,2\n")
     with pytest.raises(InvalidInputError, match=r"t\.csv\.gz' is not a \.csv\.gz table"):
         open_points(tmp_path / "t.csv.gz").read()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_named_in_the_error(tmp_path, encoding):
+    text = "\ufeffx,y\n1.5,2\n2.5,3\n"
+    (tmp_path / "t.csv").write_bytes(text.encode(encoding))
+    with pytest.raises(InvalidInputError, match="must be text in UTF-8, got UTF-16; save it as"):
+        open_points(tmp_path / "t.csv")

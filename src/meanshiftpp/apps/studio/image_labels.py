@@ -42,6 +42,7 @@ class Settings:
     spatial: float | None = None
     detail: float = 1.0
     min_size: int | None = None
+    value_range: str | None = None  # of the picture; the page has no control for it
 
     @classmethod
     def from_request(cls, request: Request) -> Settings:
@@ -164,6 +165,7 @@ class SizedImage:
                 space=scaled.space,
                 spatial=scaled.spatial,
                 min_size=scaled.min_size,
+                value_range=scaled.value_range,
                 n_threads=self._n_threads,
                 **self._layout,
             )
@@ -182,15 +184,16 @@ class SizedImage:
             and scaled.spatial is None
             and self.n_pixels <= EXACT_PIXELS
         ):
-            pixels = self._features(scaled.space)
+            pixels = self._features(scaled.space, scaled.value_range)
             if pixels.mask is None:  # the same steps as `segment`, but the features are kept
                 recipe = Recipe(scaled.bandwidth).checked(pixels.features.shape[1])
                 return recipe.fit(pixels.features, n_threads=self._n_threads)[1]
         options = {**scaled.arguments(), **self._layout}
         return image.segment(self.values, n_threads=self._n_threads, **options)
 
-    def _features(self, space: str | None) -> _pixels.Pixels:
+    def _features(self, space: str | None, value_range: str | None) -> _pixels.Pixels:
         if self._pixels is None or self._pixels[0] != space:
-            pixels = _pixels.read_pixels(self.values, space, n_threads=None, **self._layout)
+            options = {**self._layout, "value_range": value_range}
+            pixels = _pixels.read_pixels(self.values, space, n_threads=None, **options)
             self._pixels = space, pixels
         return self._pixels[1]

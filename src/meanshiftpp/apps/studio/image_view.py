@@ -29,6 +29,7 @@ from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images import picture
 from meanshiftpp.images import segmentation as image
 from meanshiftpp.images.colours import CLUSTER_BANDWIDTH
+from meanshiftpp.images.levels import are_unit_floats
 
 __all__ = ["ImageView"]
 
@@ -44,6 +45,7 @@ class ImageView:
     def __init__(self) -> None:
         self._source: Source | None = None
         self._photo: picture.Picture
+        self._value_range: str | None
         self._full: SizedImage
         self._preview: SizedImage
         self._answered: tuple[Any, Settings] | None = None  # the last request answered in full
@@ -65,6 +67,7 @@ class ImageView:
         preview = full if step == 1 else SizedImage(_every_kth_pixel(photo, step), 1 / step)
         self._source, self._photo, self._answered = source, photo, None
         self._full, self._preview = full, preview
+        self._value_range = _value_range(photo)
         height, width = full.shape
         fields = {
             "type": "opened",
@@ -115,7 +118,9 @@ class ImageView:
         """Read the settings of a request for the open picture."""
         self._open_source()
         settings = Settings.from_request(request)
-        return replace(settings, space=None) if self._photo.bands else settings
+        if self._photo.bands:
+            return replace(settings, space=None)
+        return replace(settings, value_range=self._value_range)
 
     def _fast_size(self, settings: Settings, final: bool) -> SizedImage:
         """Return the full picture if only a cut is needed, else the preview."""
@@ -149,6 +154,16 @@ class ImageView:
             "code": _code(self._open_source(), settings, self._photo),
         }
         return pack(fields, arrays)
+
+
+def _value_range(photo: picture.Picture) -> str | None:
+    """Return "image" for floats beyond 0 to 1, which state no black and white; None for others."""
+    values, axis = photo.values, photo.channels
+    if values.dtype.kind != "f" or (axis is not None and values.shape[axis] not in (1, 3, 4)):
+        return None
+    values = values if axis is None else np.moveaxis(values, axis, -1)
+    visible = values if photo.mask is None else values[photo.mask]
+    return None if are_unit_floats(visible) else "image"
 
 
 def _every_kth_pixel(photo: picture.Picture, step: int) -> picture.Picture:
@@ -201,9 +216,12 @@ def _code(source: Source, settings: Settings, photo: picture.Picture) -> dict[st
         f"photo = picture.read({source.name!r})\n"
         f"labels = segment(photo.values{arguments})"
     )
+    if photo.place and settings.regions:  # the command compares bands of a map by default
+        options["space"] = settings.space
     flags = [] if options.pop("regions", True) else ["--clusters"]
     for name, value in options.items():
-        flags += [f"--{name.replace('_', '-')}", "none" if value is None else str(value)]
+        option = "range" if name == "value_range" else name.replace("_", "-")
+        flags += [f"--{option}", "none" if value is None else str(value)]
     file = shlex.quote(source.name)
     return {
         "python": python,

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ from meanshiftpp.io.label_files import write_labels
 from meanshiftpp.io.streams import open_points
 from meanshiftpp.io.tables.column_kinds import Kind, kind_of
 from meanshiftpp.io.tables.source import FORMATS as TABLE_FILES
+from meanshiftpp.io.tables.source import TableSource
 
 __all__ = ["FORMATS", "TableView"]
 
@@ -71,6 +73,7 @@ class TableView:
         self._source: Source | None = None
         self._points: NDArray[Any]
         self._all_columns: tuple[str, ...]
+        self._file_columns: tuple[str, ...]  # also those that cannot be drawn
         self._plot: Plot | None = None
 
     # -- requests ------------------------------------------------------------------------------
@@ -80,15 +83,19 @@ class TableView:
         job.update(description=f"Reading {source.name}")
         _check_size(source)
         table = open_points(source.path)
+        file_columns = table.columns
+        if isinstance(table, TableSource):
+            table = _without_inexact(table)
         if len(table.columns) < 2:
+            names = ", ".join(map(repr, table.columns)) or "none"
             raise InvalidInputError(
                 f"a plot needs two or three columns of numbers, but {source.name!r} has only "
-                f"{table.columns[0]!r}"
+                f"{names}"
             )
         with _naming_cells(table.columns):
             points = table.read()
         self._source, self._all_columns, self._points = source, table.columns, points
-        self._plot = None
+        self._file_columns, self._plot = file_columns, None
         yield {
             "type": "opened",
             "view": "table",
@@ -199,7 +206,7 @@ class TableView:
             "cells": len(modes.grid),
             "iterations": modes.n_iter,
             "converged": modes.converged,
-            "code": _code(self._open_source(), plot.columns, h, strictness, self._all_columns),
+            "code": _code(self._open_source(), plot.columns, h, strictness, self._file_columns),
         }
         centers = (modes.centers[:MAX_MODES] - plot.low) / (plot.high - plot.low)
         arrays = {
@@ -233,6 +240,16 @@ def _naming_cells(columns: tuple[str, ...]) -> AbstractContextManager[None]:
         return error.at(f"row {error.row + 1}, column {columns[error.column]!r}")
 
     return relocate_errors(relocate)
+
+
+def _without_inexact(table: TableSource) -> TableSource:
+    """Return a table without columns that cannot be read beside others; warn about them."""
+    inexact = table.inexact_columns()
+    if not inexact:
+        return table
+    names = ", ".join(map(repr, inexact))
+    warn(f"left out {names}: whole numbers of 2**53 or more, such as identifiers", stacklevel=2)
+    return table.selecting([name for name in table.columns if name not in inexact])
 
 
 def _default_axes(points: NDArray[Any]) -> list[int]:

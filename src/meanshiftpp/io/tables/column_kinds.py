@@ -113,6 +113,16 @@ def kinds_of_columns(source: TableSource) -> dict[str, Kind]:
 
     The first chunk decides for most columns. The others are read until a value decides.
     """
+    # Beside real numbers, large identifiers would be an error. All their rows decide.
+    large = source.inexact_columns()
+    others = [name for name in source.columns if name not in large]
+    parts = [source.alone(name) for name in large]
+    parts += [source.selecting(others)] if others else []
+    kinds = {name: kind for part in parts for name, kind in _kinds(part).items()}
+    return {name: kinds[name] for name in source.columns if name in kinds}
+
+
+def _kinds(source: TableSource) -> dict[str, Kind]:
     # Selected rows with missing values count too: an empty column must not leave out all rows.
     with closing(source.raw_chunks()) as chunks:
         evidence = _collect(source.columns, islice(chunks, 1))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -184,10 +185,13 @@ class Csv(TableFile):
             self._mixed = _mixed_columns(first)
 
     def _check_head(self) -> None:
-        """Check for two common mistakes that pyarrow reports in a misleading way."""
+        """Check for three common mistakes that pyarrow reports in a misleading way."""
         # pyarrow decompresses a .csv.gz because of its suffix.
         with need("pyarrow", "io").input_stream(str(self.path)) as file:
             head = file.read(_HEAD)
+        if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            problem = "must be text in UTF-8, got UTF-16; save it as UTF-8"
+            raise InvalidInputError.for_file(self.path, problem)
         lines = head.splitlines()[:2]
         if len(head) < _HEAD and lines == [head]:  # one line without a line end
             raise no_rows(self.path)

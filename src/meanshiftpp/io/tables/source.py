@@ -7,7 +7,7 @@ labels. `formats` reads a single file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._support.columns import Memory, is_numeric, is_text, is_untyped
+from meanshiftpp._support.columns import (
+    Memory,
+    is_exact,
+    is_long_integer,
+    is_numeric,
+    is_text,
+    is_untyped,
+)
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import suffix_of
 from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
@@ -106,6 +113,27 @@ class TableSource(Source):
         source.columns, source.rows_missing = tuple(columns), None
         source.nbytes = sum(file.nbytes(source._columns_read) for file in self._files)
         return source
+
+    def inexact_columns(self) -> list[str]:
+        """Return the features of whole numbers that float64 cannot hold, as in the first rows.
+
+        Such a column can be read alone, but not beside a column of another type.
+        """
+        return [
+            name
+            for field in self.schema()
+            if (name := field.name) in self.columns and is_long_integer(field.type)
+            if not is_exact(self.alone(name).head())
+        ]
+
+    def alone(self, column: str) -> TableSource:
+        """Return the same tables with one feature, without weights and conditions."""
+        return self._reading([column])
+
+    def head(self) -> NDArray[Any]:
+        """Return the points of the first chunk, with missing values."""
+        with closing(self.raw_chunks()) as chunks:
+            return next((chunk.points for chunk in chunks), np.empty((0, len(self.columns))))
 
     def _reading(self, columns: Sequence[str]) -> TableSource:
         for file in self._files:

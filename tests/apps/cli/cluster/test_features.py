@@ -32,6 +32,16 @@ def test_identifiers_and_constants_are_left_out(customers):
     assert second.startswith("warning: only 0 and 1 in 'member': each such column can divide")
 
 
+def test_an_identifier_that_float64_cannot_hold_is_left_out(customers):
+    lines = customers.read_text().splitlines()
+    rows = [f"15818202775386{line}" for line in lines[1:]]
+    customers.write_text("\n".join([lines[0], *rows]) + "\n")
+    code, stdout, stderr = run("cluster", customers, "-b", 2, "--json")
+    assert code == 0
+    assert json.loads(stdout)["columns"] == ["member", "spent", "visits"]
+    assert "'id' (whole numbers, all different)" in stderr
+
+
 def test_columns_of_known_classes_warn(customers):
     customers.write_text(customers.read_text().replace("visits", "Label", 1))
     warning = "warning: 'Label' may hold known classes rather than a measurement"

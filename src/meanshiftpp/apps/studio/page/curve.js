@@ -66,5 +66,10 @@ export function sweepCurve(svg, onPick) {
     event.preventDefault();
     pick(nearest((each) => Math.abs(Math.log(each / multiple))) + step);
   };
-  return { draw, move };
+  /** Forget the sweep of another table. */
+  function clear() {
+    points = null;
+    svg.replaceChildren();
+  }
+  return { draw, move, clear };
 }

@@ -75,7 +75,8 @@ export function imageView(host) {
     image = message.bitmap ?? await createImageBitmap(new Blob([message.photo], { type: "image/jpeg" }));
     [photo.width, photo.height] = [image.width, image.height];
     photo.getContext("2d").drawImage(image, 0, 0);
-    pieces = new Map(); seeds = []; shown = null;
+    pieces = new Map(); seeds = [];
+    clear();
     frame.hidden = zoomControls(stage).hidden = false;
     detail.set(1); spatial.set(null); smallest.set(null);
     $("#n-colours").value = "";
@@ -131,6 +132,17 @@ export function imageView(host) {
   });
 
   // -- painting
+
+  /** Remove the last result: it belongs to another picture, and the next one may be an error. */
+  function clear() {
+    shown = null;
+    pen.clearRect(0, 0, result.width, result.height);
+    paletteBox.hidden = true;
+    for (const row of rows) row.item.hidden = true;
+    $(".count", root).textContent = "";
+    $("#unselect").disabled = $("[data-export=mask]", root).disabled = true;
+    showCode({ python: "", cli: "" });
+  }
 
   const labelAt = ([x, y]) => {
     const { ids, table } = shown;

@@ -254,6 +254,11 @@ export function scatterPlot(stage) {
       [points, shown] = [newPoints, newClusters];
       draw();
     },
+    /** Forget the points of another table. */
+    clear() {
+      plot.hidden = controls.hidden = true;
+      points = shown = null;
+    },
     resetZoom: () => zoom.clear(),
   };
 }

@@ -57,9 +57,9 @@ export function tableView(host) {
       select.disabled = message.columns.length < 3 && i === 2;
     });
     setColumns(message.axes.map((i) => message.columns[i]));
-    points = shown = wanted = null;
+    wanted = null;
     plot.resetZoom();
-    clearTree();
+    clear();
     if (saved) restore(saved, message.columns);
     request(true);
   }
@@ -137,6 +137,17 @@ export function tableView(host) {
     drawAdvice();
     root.dataset.stops = message.stops.length;
   });
+
+  /** Remove the last result: it belongs to another table, and the next one may be an error. */
+  function clear() {
+    points = shown = null;
+    plot.clear();
+    curve.clear();
+    clearTree();
+    list.replaceChildren();
+    $(".count", root).textContent = $(".advice", root).textContent = $("output", root).value = "";
+    showCode({ python: "", cli: "" });
+  }
 
   /** Forget the tree of other points; `data-stops` marks a tree that belongs to the points on the screen. */
   function clearTree() {
