@@ -164,6 +164,7 @@ def test_window_must_fit_into_every_period():
 def test_booleans_are_not_numbers():
     assert all(map(is_number, (1, 1.5, np.float32(2), np.int8(3))))
     assert not any(map(is_number, (True, np.bool_(True), "1", None, [1])))
+    assert not any(map(is_number, (10**400, -(10**400))))  # a float cannot hold them
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,12 @@ def test_far_outliers_do_not_squeeze_the_rest():
     assert -10 < low < high < 10
 
 
+@pytest.mark.parametrize("value", [0.0, -3.0, 1.7e18, -1e300])
+def test_a_constant_feature_has_an_axis_around_its_value(value):
+    low, high = axis_limits(np.full(9, value))
+    assert low < value < high
+
+
 def test_the_features_that_separate_the_clusters_are_drawn():
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1], 500)

@@ -6,6 +6,7 @@ Each message states what was expected and what was received.
 from __future__ import annotations
 
 import math
+import sys
 import os
 import re
 from collections.abc import Sequence
@@ -271,8 +272,10 @@ def _warn_of_inflation(w: NDArray[np.float64], unit: float, total: float) -> Non
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a number; booleans are not."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    """Return whether a value is a number that a float can hold; booleans are not."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, float | np.number)
 
 
 def as_positive(value: Any, parameter: str) -> float:

@@ -127,7 +127,7 @@ def select_bandwidth(
     >>> MeanShiftPP(h).fit(X).cluster_weights_
     array([500., 500.])
     """
-    if method not in _METHODS:
+    if not isinstance(method, str) or method not in _METHODS:
         expected = f"one of {', '.join(map(repr, _METHODS))}"
         raise InvalidInputError.for_parameter("method", expected, method)
     if not isinstance(X, Grid):

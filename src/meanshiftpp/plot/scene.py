@@ -89,7 +89,7 @@ def axis_limits(x: NDArray[np.float64]) -> tuple[float, float]:
     low, high = np.percentile(x, [0.1, 99.9])
     room = 0.25 * (high - low)
     low, high = max(x.min(), low - room), min(x.max(), high + room)
-    edge = 0.04 * (high - low) or 0.5
+    edge = 0.04 * (high - low) or max(0.5, 1e-6 * abs(low))  # 0.5 vanishes beside a large constant
     return float(low - edge), float(high + edge)
 
 
