@@ -58,7 +58,7 @@ CALLS: dict[Any, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(
+each_parameter = pytest.mark.parametrize(
     ("function", "parameter"),
     [
         (function, parameter)
@@ -68,17 +68,39 @@ CALLS: dict[Any, dict[str, Any]] = {
     ],
     ids=lambda value: value if isinstance(value, str) else value.__qualname__,
 )
-@pytest.mark.parametrize("bad", [object(), "a", float("nan")], ids=["object", "text", "NaN"])
-def test_wrong_type_raises_an_error_of_this_package(
-    function, parameter, bad, tmp_path, monkeypatch
-):
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    """Call a function with valid arguments but one."""
     monkeypatch.chdir(tmp_path)
     np.save("a.npy", X)
-    good = dict(CALLS[function])
-    if "source" in good:
-        good["source"] = stream.open_points("a.npy")
+
+    def call_with(function, parameter, value):
+        good = dict(CALLS[function])
+        if "source" in good:
+            good["source"] = stream.open_points("a.npy")
+        return function(**{**good, parameter: value})
+
+    return call_with
+
+
+@each_parameter
+@pytest.mark.parametrize(
+    "bad", [object(), "a", float("nan"), [[]]], ids=["object", "text", "NaN", "list"]
+)
+def test_wrong_type_raises_an_error_of_this_package(function, parameter, bad, call):
     with pytest.raises(MeanShiftPPError):
-        function(**{**good, parameter: bad})
+        call(function, parameter, bad)
+
+
+@each_parameter
+def test_a_number_beyond_floats_is_a_large_number_or_an_error(function, parameter, call):
+    if parameter in ("n_threads", "max_iter", "max_cells", "min_size"):  # at least as many
+        call(function, parameter, 10**400)
+    else:
+        with pytest.raises(MeanShiftPPError):
+            call(function, parameter, 10**400)
 
 
 @pytest.mark.parametrize("fps", ["x", 0, -1.5, float("nan"), float("inf")])

@@ -165,7 +165,7 @@ def to_lonlat(xyz: ArrayLike) -> NDArray[np.float64]:
 def _as_columns(table: ArrayLike, n: int, names: str) -> NDArray[np.float64]:
     try:
         values = np.asarray(table, np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise InvalidInputError(f"expected {n} columns of numbers, {names}; {error}") from error
     if values.ndim != 2 or values.shape[1] != n:
         raise InvalidInputError(f"expected {n} columns, {names}; got shape {values.shape}")

@@ -6,9 +6,9 @@ Each message states what was expected and what was received.
 from __future__ import annotations
 
 import math
-import sys
 import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,7 +79,7 @@ def as_bandwidth(bandwidth: float | ArrayLike | None, n_features: int) -> NDArra
         if given.dtype.kind not in "iuf" and not all(map(is_number, given.ravel().tolist())):
             raise TypeError
         h = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise InvalidInputError.for_parameter("bandwidth", expected, bandwidth) from None
     if h.ndim > 1 or (h.ndim == 1 and len(h) != n_features):
         raise InvalidInputError.for_parameter("bandwidth", expected, h.tolist())

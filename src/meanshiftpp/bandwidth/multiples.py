@@ -125,7 +125,7 @@ def _as_bandwidths(
     """
     try:
         values = np.asarray(bandwidths, np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         values = np.empty(())
     if values.ndim not in (1, 2) or values.size == 0 or (values.ndim == 2 and values.shape[1] != d):
         expected = "numbers" + (f", or rows of {d} numbers, one for each feature" if d > 1 else "")

@@ -155,7 +155,7 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
     options = {"ensure_all_finite": False, "ensure_min_samples": ensure_min_samples}
     try:
         points = validate_data(estimator, X, reset=reset, **options)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         _check_columns_are_numbers(X)
         raise
     if points.dtype.kind in "OmM":  # text of polars, dates
@@ -181,7 +181,7 @@ def _check_columns_are_numbers(X: Any) -> None:
 def _is_numeric(value: object) -> bool:
     try:
         np.asarray(value, np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return False
     return True
 

@@ -24,7 +24,7 @@ def checked_range(value_range: Any) -> ValueRange:
         return value_range
     try:
         low, high = (float(limit) for limit in value_range)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         low, high = 0.0, 0.0
     if not (low < high and np.isfinite([low, high]).all()) or isinstance(value_range, str):
         expected = "None, 'image', 'dtype' or two finite numbers, the smaller first"

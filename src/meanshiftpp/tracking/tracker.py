@@ -354,7 +354,7 @@ def _as_window(window: Sequence[float], frame: NDArray[np.uint8]) -> Window:
     """Check a window, round it to pixels and cut it to the frame."""
     try:
         values = [float(value) for value in window]
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         values = []
     if len(values) != 4 or not all(map(math.isfinite, values)):
         raise InvalidInputError.for_parameter("window", "four numbers x, y, w, h", window)
