@@ -2,8 +2,8 @@
 
 `make coverage` runs this after the tests. Clang counts the conditions of the source; a line or a
 side of a condition is covered if any instance of its template, and any copy of the loops for an
-instruction set, executed it. Conditions that the compiler decides, such as `if constexpr`, are no
-branches.
+instruction set, executed it. Conditions that the compiler decides, such as `if constexpr`, are
+not branches.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from pathlib import Path
 
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import MissingExtraError
@@ -26,10 +25,18 @@ def main() -> None:
         number = getattr(signal, name, None)
         if number and signal.getsignal(number) == signal.SIG_DFL:  # `nohup` ignores SIGHUP
             signal.signal(number, _exit_on_signal)
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # the caller closed it, as `2>&-` does
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+    _open_streams()
     app(prog_name="meanshiftpp")
+
+
+def _open_streams() -> None:
+    """Open streams that the caller closed, as `2>&-` does: a data file must not get their place."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
 
 
 def _exit_on_signal(number: int, _: object) -> None:

@@ -1,5 +1,6 @@
 """Temporary files of atomic writing, when the program ends early, and special files."""
 
+import errno
 import os
 import signal
 import socket
@@ -18,6 +19,7 @@ from meanshiftpp._support.files import (
     check_no_overwrite,
     check_readable,
     check_writable,
+    exists,
 )
 from meanshiftpp.errors import FileAccessError
 
@@ -138,6 +140,15 @@ def test_a_reader_that_closes_its_pipe_is_an_error(tmp_path: Path):
     reader.join()
 
 
+def test_a_file_that_cannot_be_looked_at_is_not_taken_for_a_new_one(tmp_path, monkeypatch):
+    def fail(self, **_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "stat", fail)
+    with pytest.raises(FileAccessError, match="Input/output error"):
+        exists(tmp_path / "a.checkpoint")
+
+
 def test_a_loop_of_links_is_neither_an_output_nor_a_crash(tmp_path: Path):
     loop = tmp_path / "a.csv"
     loop.symlink_to("a.csv")
@@ -147,7 +158,9 @@ def test_a_loop_of_links_is_neither_an_output_nor_a_crash(tmp_path: Path):
             check(loop)
 
 
-@pytest.mark.parametrize(("name", "reason"), [("a" * 300, "name too long"), ("a\0b", "null byte")])
+@pytest.mark.parametrize(
+    ("name", "reason"), [("a" * 300, "name too long"), ("a\0b", "null character")]
+)
 def test_an_impossible_name_is_an_error_of_access(tmp_path: Path, name: str, reason: str):
     path = tmp_path / f"{name}.csv"
     check_no_overwrite([path], [tmp_path / "b.csv"])

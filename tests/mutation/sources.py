@@ -48,6 +48,7 @@ LEFT_OUT = re.compile(
     r"|^\s*(?!return\b)[\w<>]+ \w+\[[^=]*\];|\(\*\w+\[|^ *(row \+= more|sum \+= row);"
 )
 SWITCH = "::mspp::mutation::"
+MOST_MUTANTS = 1 << 13  # as in switch.hpp
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,7 @@ def copy_kernel(root: Path, target: Path) -> list[Mutant]:
     build = (root / "CMakeLists.txt").read_text("utf-8")
     build = build.replace("-O3", "-O1 -D_GLIBCXX_ASSERTIONS").replace("-Werror", "-w")
     _write(target / "CMakeLists.txt", build)
+    assert len(mutator.mutants) <= MOST_MUTANTS
     return mutator.mutants
 
 

@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.mutation.sources import Mutant
+from tests.mutation.sources import MOST_MUTANTS, Mutant
 
 TESTS = ("core", "laws", "images", "video", "tracking", "bandwidth", "estimators")
 FOLDER = Path(__file__).parents[1]
@@ -45,10 +45,11 @@ class Trials:
         _load_kernel(module)
         library = ctypes.CDLL(str(module))
         self._active = ctypes.c_int.in_dll(library, "mspp_mutant")
-        self._noted = (ctypes.c_ubyte * (1 << 13)).in_dll(library, "mspp_mutant_trace")
+        self._noted = (ctypes.c_ubyte * MOST_MUTANTS).in_dll(library, "mspp_mutant_trace")
         self._program = program
         self._trace_file = program.parent / "trace.json"
-        self._inputs = [module, program, *FOLDER.rglob("*.py")]
+        package = FOLDER.parent / "src" / "meanshiftpp"
+        self._inputs = [module, program, *FOLDER.rglob("*.py"), *package.rglob("*.py")]
         self._budget = budget
         self._failed = False
 

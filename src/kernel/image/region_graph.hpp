@@ -289,7 +289,7 @@ class RegionGraph {
                 Edge& edge = edges_[e];
                 if (edge.a == kNoRegion) continue;
                 const u32 other = edge.a == side ? edge.b : edge.a;
-                if (other == b) {  // of a; b's list does not see it any more
+                if (other == b) {  // seen in a's list only: the edge is removed here
                     shared = edge.length;
                     edge.a = kNoRegion;
                 } else if (edge_to_[other] == kNoRegion) {

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import atexit
 import csv
+import errno
 import os
 import shutil
 import stat
@@ -53,6 +54,7 @@ _SPECIAL = {
     stat.S_IFDIR: "a folder",
 }
 _PATH_ERRORS = (OSError, ValueError)  # a NUL character in a name is a ValueError
+_UNREADABLE = (errno.EACCES, errno.EIO)  # there may be a file
 _COPY_BYTES = 1 << 20
 _PERMISSIONS = 0o777
 _STREAMS = (stat.S_IFIFO, stat.S_IFCHR)  # special files that take content of any length
@@ -147,13 +149,13 @@ def new_folders(folders: Iterable[Path]) -> Iterator[None]:
     made: list[Path] = []  # parents first
     try:
         for folder in folders:
-            parents = takewhile(lambda each: not each.exists(), (folder, *folder.parents))
+            parents = takewhile(lambda each: not exists(each), (folder, *folder.parents))
             made += reversed(list(parents))
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
+            except _PATH_ERRORS as error:
                 raise FileAccessError(
-                    f"cannot create the folder {str(folder)!r}: {error.strerror}; name another one"
+                    f"cannot create the folder {str(folder)!r}: {_reason(error)}; name another one"
                 ) from error
         yield
     finally:
@@ -309,7 +311,9 @@ def _kind_of(path: str | os.PathLike[str]) -> int | None:
     """Return the type of a file in its mode, None if there is none or the name is impossible."""
     try:
         return stat.S_IFMT(Path(path).stat().st_mode)
-    except _PATH_ERRORS:
+    except _PATH_ERRORS as error:
+        if getattr(error, "errno", None) in _UNREADABLE:
+            raise _access_error("read", path, error) from error
         return None
 
 
@@ -408,4 +412,9 @@ def _special_error(action: str, path: str | os.PathLike[str], kind: int) -> File
 
 
 def _access_error(action: str, path: str | os.PathLike[str], error: Exception) -> FileAccessError:
-    return FileAccessError.for_file(path, action, getattr(error, "strerror", None) or str(error))
+    return FileAccessError.for_file(path, action, _reason(error))
+
+
+def _reason(error: Exception) -> str:
+    """Return the words of the system, or of this package for a name that the system cannot have."""
+    return getattr(error, "strerror", None) or "the name contains a null character"

@@ -93,6 +93,7 @@ def test_a_command_works_with_closed_streams(tmp_path, points, closed):
         ("sweep", "LONG.npy"),
         ("segment", "LONG.png", "-o", "a.png"),
         ("track", "LONG.mp4", "--window", "1,1,9,9"),
+        ("demo", "--output", "LONG"),
     ],
 )
 def test_a_name_that_is_too_long_is_an_error(tmp_path, points, monkeypatch, arguments):
@@ -100,7 +101,7 @@ def test_a_name_that_is_too_long_is_an_error(tmp_path, points, monkeypatch, argu
     code, _, err = run(*(str(each).replace("LONG", "x" * 300) for each in arguments))
     assert code == 1
     assert err.splitlines()[-1].startswith("error: ")
-    assert err.endswith("File name too long\n")
+    assert "File name too long" in err.splitlines()[-1]
 
 
 def test_demo_prints_tables_and_writes_pictures(tmp_path, monkeypatch):

@@ -102,3 +102,14 @@ def test_large_numbers_that_repeat_are_not_left_out(tmp_path):
     table = pa.table({"x": np.arange(N) / 8, "user": 2**60 + np.arange(N) % 9})
     pq.write_table(table, tmp_path / "t.parquet")
     assert kinds_of_columns(open_points(tmp_path / "t.parquet")) == {}
+
+
+def test_large_numbers_are_inexact_only_beside_other_types(tmp_path):
+    ids = pa.array([2**60 + i for i in range(N)])
+    table = pa.table({"id": ids, "n": pa.array([None, *range(1, N)])})
+    pq.write_table(table.append_column("x", pa.array(np.arange(N) / 8)), tmp_path / "t.parquet")
+    assert open_points(tmp_path / "t.parquet").inexact_columns() == ["id"]
+    pq.write_table(pa.table({"id": ids, "n": range(N)}), tmp_path / "whole.parquet")
+    whole = open_points(tmp_path / "whole.parquet")
+    assert whole.inexact_columns() == []
+    assert whole.read().dtype == np.int64

@@ -248,7 +248,8 @@ def _without_inexact(table: TableSource) -> TableSource:
     if not inexact:
         return table
     names = ", ".join(map(repr, inexact))
-    warn(f"left out {names}: whole numbers of 2**53 or more, such as identifiers", stacklevel=2)
+    problem = "whole numbers of 2**53 or more, such as identifiers; subtract an offset to use them"
+    warn(f"left out {names}: {problem}", stacklevel=2)
     return table.selecting([name for name in table.columns if name not in inexact])
 
 

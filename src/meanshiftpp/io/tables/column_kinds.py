@@ -113,7 +113,8 @@ def kinds_of_columns(source: TableSource) -> dict[str, Kind]:
 
     The first chunk decides for most columns. The others are read until a value decides.
     """
-    # Beside real numbers, large identifiers would be an error. All their rows decide.
+    # Beside real numbers, large identifiers would be an error; all rows decide about them, whatever
+    # the conditions select.
     large = source.inexact_columns()
     others = [name for name in source.columns if name not in large]
     parts = [source.alone(name) for name in large]

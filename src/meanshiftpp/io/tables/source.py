@@ -117,14 +117,24 @@ class TableSource(Source):
     def inexact_columns(self) -> list[str]:
         """Return the features of whole numbers that float64 cannot hold, as in the first rows.
 
-        Such a column can be read alone, but not beside a column of another type.
+        Such columns can be read among themselves, but not beside a column of another type.
         """
-        return [
-            name
-            for field in self.schema()
-            if (name := field.name) in self.columns and is_long_integer(field.type)
-            if not is_exact(self.alone(name).head())
-        ]
+        types = {field.name: field.type for field in self.schema() if field.name in self.columns}
+        if len(set(types.values())) == 1:
+            return []
+        inexact: set[str] = set()
+        for kind in filter(is_long_integer, set(types.values())):
+            inexact.update(self._inexact([name for name, other in types.items() if other == kind]))
+        return [name for name in self.columns if name in inexact]
+
+    def _inexact(self, names: list[str]) -> list[str]:
+        try:
+            columns = self._reading(names).head().T
+        except InvalidInputError:  # missing values of one column make the others real numbers too
+            if len(names) == 1:
+                raise
+            return [name for each in names for name in self._inexact([each])]
+        return [name for name, x in zip(names, columns, strict=True) if not is_exact(x)]
 
     def alone(self, column: str) -> TableSource:
         """Return the same tables with one feature, without weights and conditions."""

@@ -89,7 +89,7 @@ export function videoView(host) {
     x = limit(x, 0, clip.width - 1); y = limit(y, 0, clip.height - 1);
     w = limit(w, 1, clip.width - x); h = limit(h, 1, clip.height - y);
     objects[selected] = { frame: Math.max(frameNumber, 0), window: [x, y, w, h], clusters: [], colours: null };
-    delete root.dataset.colours; // of the window before
+    delete root.dataset.colours; // they belong to the previous window
     forgetResults();
     refresh();
     if (final) requestColours();
