@@ -99,11 +99,11 @@ def test_bad_resolution_for_a_grid_raises(resolution):
 
 
 def test_points_are_not_a_grid():
-    with pytest.raises(InvalidInputError, match="(?s)a Grid.*takes points"):
+    with pytest.raises(InvalidInputError, match=r"(?s)a Grid.*takes points"):
         GridDensity.from_grid(np.zeros((3, 1)))
 
 
 @pytest.mark.parametrize("smoothness", [0, 1.5, math.nan, "much"])
 def test_bad_smoothness_of_a_rule_raises(points, smoothness):
-    with pytest.raises(InvalidInputError, match="smoothness.*above 0 and up to 1"):
+    with pytest.raises(InvalidInputError, match=r"smoothness.*above 0 and up to 1"):
         density_bandwidth(points, smoothness=smoothness)
