@@ -78,8 +78,24 @@ def test_bandwidth_fits_into_the_period():
     recipe.checked(1)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_bad_values_are_left_to_binning(bad):
-    recipe = complete_recipe(Recipe(join=True), np.array([[0.0], [bad]]), 2)
+@pytest.mark.parametrize("join", [True, False])
+@pytest.mark.parametrize("values", [[0.0, np.nan], [0.0, np.inf], []])
+def test_bad_values_and_empty_samples_are_left_to_binning(values, join):
+    recipe = complete_recipe(Recipe(join=join), np.array(values)[:, None], len(values))
     assert recipe.tree is None
     assert recipe.bandwidth.tolist() == [1.0]
+
+
+def test_basins_are_found_once():
+    tree = Tree.of_points(make_blobs(300, random_state=0)[0])
+    basins = Basins(tree.sample, 300)
+    first, again = list(basins), list(basins)
+    assert [candidate for candidate, _ in first] == [candidate for candidate, _ in again]
+    assert all(a is b for (_, a), (_, b) in zip(first, again, strict=True))
+
+
+def test_a_recipe_joins_as_many_clusters_as_wanted():
+    X, _ = make_blobs(600, centers=[(0, 0), (9, 2), (3, 10)], random_state=0)
+    for n_clusters in (1, 2, 3):
+        recipe = complete_recipe(Recipe(join=True), X, 600, n_clusters=n_clusters)
+        assert recipe.tree.n_clusters == n_clusters

@@ -44,6 +44,13 @@ def test_a_profile_of_single_points_in_their_cells_is_exact():
     assert_allclose(found.spreads[0], X[:200].std(axis=0), rtol=1e-6)
 
 
+@pytest.mark.parametrize(("weight", "spread"), [(1, 0.0), (2, (1 / 24) ** 0.5), (0.75, 12**-0.5)])
+def test_only_a_whole_weight_is_a_number_of_points(weight, spread):
+    """A cell of one point has no spread; one of a real weight is full of points."""
+    modes = seek(Grid.from_points([[0.5]], 1.0, sample_weight=[weight]))
+    assert_allclose(profile_of_grid(modes).spreads, [[spread]], rtol=1e-12)
+
+
 @pytest.mark.parametrize("h", [0.3, 1.0, 2.0])
 def test_a_profile_of_a_grid_has_exact_means_and_close_spreads(h):
     modes = seek(Grid.from_points(X, h)).keep(500)

@@ -94,3 +94,14 @@ def test_references_of_many_features_are_finite():
     exact, beyond = normal_reference(500, 1000), normal_reference(501, 1000)
     assert beyond == pytest.approx(exact, rel=1e-3)
     assert normal_reference(10**6, 3) == pytest.approx(math.sqrt(4 * math.pi), rel=1e-3)
+
+
+def test_rows_without_weight_do_not_count(points):
+    weight = np.arange(len(points)) % 3.0
+    some, all_rows = (
+        scale_of_points(X, w)
+        for X, w in ((points, weight), (points[weight > 0], weight[weight > 0]))
+    )
+    assert some.total == all_rows.total
+    assert np.array_equal(some.mean, all_rows.mean)
+    assert np.array_equal(some.spread, all_rows.spread)

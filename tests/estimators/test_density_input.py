@@ -10,7 +10,7 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from meanshiftpp import Grid, GridDensity
+from meanshiftpp import Grid, GridDensity, density_bandwidth
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
 
 
@@ -96,3 +96,14 @@ def test_bad_number_of_samples_raises(points, n):
 def test_bad_resolution_for_a_grid_raises(resolution):
     with pytest.raises(ValueError, match="resolution"):
         GridDensity.from_grid(Grid.from_points([[1.0]], 1.0), resolution=resolution)
+
+
+def test_points_are_not_a_grid():
+    with pytest.raises(InvalidInputError, match=r"(?s)a Grid.*takes points"):
+        GridDensity.from_grid(np.zeros((3, 1)))
+
+
+@pytest.mark.parametrize("smoothness", [0, 1.5, math.nan, "much"])
+def test_bad_smoothness_of_a_rule_raises(points, smoothness):
+    with pytest.raises(InvalidInputError, match=r"smoothness.*above 0 and up to 1"):
+        density_bandwidth(points, smoothness=smoothness)

@@ -39,3 +39,11 @@ def test_centre_does_not_depend_on_the_order_of_rows():
 
 def test_one_row_is_its_own_centre():
     assert dense_center(np.ones((1, 2)), np.ones(1, np.int64), np.zeros(2)).tolist() == [1, 1]
+
+
+def test_centre_is_bounded_in_steps_and_follows_the_unit():
+    """Of rows whose density falls so slowly that the last step is longer than the tolerance."""
+    rows, counts = 1e5 * np.linspace(0, 1, 5000)[:, None] ** 1.05, np.ones(5000, np.int64)
+    one, other = (dense_center(k * rows, counts, k * rows[-1]) for k in (1, 16))
+    np.testing.assert_allclose(16 * one, other, rtol=1e-12)
+    assert dense_center(rows, counts, one) < one < rows[-1]

@@ -237,6 +237,21 @@ def test_cut_of_more_clusters_than_peaks_has_as_many_as_there_are():
     )
 
 
+def test_cut_undoes_the_weakest_split_if_no_strictness_has_the_number():
+    rng = np.random.default_rng(2)
+    k = rng.integers(3, 9)
+    X = rng.normal(size=(200, 2)) + rng.uniform(0, 12, (k, 2))[rng.integers(0, k, 200)]
+    tree = Tree.of_points(X)
+    assert tree.n_clusters == 3
+    assert 2 not in {tree.regrow(s).n_clusters for s in np.geomspace(0.1, 10, 30)}
+    cut = tree.cut(n_clusters=2)
+    weakest = min(tree.splits, key=lambda split: split.score)
+    assert cut.n_clusters == 2
+    assert [split.score for split in cut.splits] == [
+        split.score for split in tree.splits if split is not weakest
+    ]
+
+
 def test_cut_by_persistence_undoes_shallow_splits():
     rng = np.random.default_rng(0)
     X = np.r_[rng.normal(0, 1, (500, 1)), rng.normal(4, 1, (500, 1)), rng.normal(40, 1, (500, 1))]

@@ -213,6 +213,8 @@ def _chunks(
     tables: Iterator[Any], source: str, names: tuple[str, ...], first: int = 0
 ) -> Iterator[Chunk]:
     for table in tables:
+        if table.num_rows == 0:  # vectors without rows have no length
+            continue
         weight = None
         if WEIGHT in table.column_names:
             weight = array_from_arrow(table.select([WEIGHT]))[:, 0]
@@ -222,17 +224,14 @@ def _chunks(
             chunk = _vectors(column.combine_chunks(), source, first)
         else:
             chunk = chunk_from_arrow(table, source, first)
-        if len(chunk):
-            yield replace(chunk, weight=weight, columns=names)
+        yield replace(chunk, weight=weight, columns=names)
         first += table.num_rows
 
 
 def _vectors(column: Any, source: str, first: int) -> Chunk:
-    """Convert a column of vectors, which must all have one length, to a chunk."""
+    """Convert a column of at least one vector, which must all have one length, to a chunk."""
     lengths = column.value_lengths().fill_null(-1).to_numpy(zero_copy_only=False)
-    bad = np.flatnonzero(lengths != (lengths[0] if len(lengths) else 0))
-    if len(lengths) and lengths[0] < 1:
-        bad = np.array([0])
+    bad = np.flatnonzero((lengths != lengths[0]) | (lengths < 1))
     if bad.size:
         row = int(bad[0])
         received = f"{lengths[row]} numbers" if lengths[row] >= 0 else "no vector"
