@@ -215,3 +215,54 @@ def test_a_point_between_heavy_groups_draws_them_together():
     modes = seek(Grid.from_points(X, 1.0, sample_weight=weight))
     assert (len(modes), modes.converged) == (1, True)
     assert modes.n_iter > 300
+
+
+# -- windows of cells ------------------------------------------------------------------------------
+
+WINDOWS = [(1, None), (2, None), (1, 20), (2, 20)]
+
+
+def windows_of(modes, points, period):
+    """Return which cells of the grid are in the window around each point's cell, of size 1."""
+    steps = np.abs(np.floor(points)[:, None] - modes.grid.cells[None])
+    if period:
+        steps = np.minimum(steps % period, -steps % period)
+    return (steps <= modes.resolution).all(axis=2)
+
+
+def spread_modes(resolution, period):
+    X = np.random.default_rng(7).uniform(0, 20, (60, 2))
+    modes = seek(Grid.from_points(X, 1.0, periodic=period), resolution=resolution).keep(2)
+    assert len(modes) > 3
+    assert (modes.cell_labels < 0).any()
+    return modes
+
+
+@pytest.mark.parametrize(("resolution", "period"), WINDOWS)
+def test_shares_are_those_of_the_weight_in_the_window(resolution, period):
+    modes = spread_modes(resolution, period)
+    points = np.random.default_rng(8).uniform(-3, 23, (200, 2))
+    inside = windows_of(modes, points, period) * modes.grid.weights
+    weight = np.stack([inside[:, modes.cell_labels == k].sum(1) for k in range(len(modes))], axis=1)
+    total = weight.sum(axis=1, keepdims=True)
+    assert (total == 0).any()
+    assert_array_equal(modes.shares(points), weight / np.maximum(total, 1))
+
+
+@pytest.mark.parametrize(("resolution", "period"), WINDOWS)
+def test_strengths_compare_windows_with_the_densest_of_the_cluster(resolution, period):
+    modes = spread_modes(resolution, period)
+    labels = modes.cell_labels
+    density = windows_of(modes, modes.grid.cells, period) @ modes.grid.weights
+    peaks = np.array([density[labels == k].max() for k in range(len(modes))])
+    assert_array_equal(modes.strengths(), np.where(labels < 0, 0, density / peaks[labels]))
+
+
+def test_united_modes_are_numbered_by_weight_and_stay_at_the_heaviest():
+    X = np.repeat([[0.5], [10.5], [20.5], [30.5], [40.5]], [6, 5, 4, 3, 1], axis=0)
+    modes = seek(Grid.from_points(X, 1.0)).keep(2)
+    united, numbers = modes.united(np.array([7, 4, 4, -1]))
+    assert numbers.tolist() == [4, 7]
+    assert united.weights.tolist() == [9, 6]
+    assert united.centers.tolist() == [[10.5], [0.5]]
+    assert united.cell_labels.tolist() == [1, 0, 0, -1, -1]
