@@ -86,6 +86,12 @@ def test_equal_points_are_one_cluster():
     assert set(labels) == {0}
 
 
+def test_centers_are_in_the_unit_of_each_feature():
+    modes, _ = fit_labels([[10.0, 0.25]], [4.0, 0.5])
+    assert modes.centers.tolist() == [[10.0, 0.25]]
+    assert modes.bandwidth.tolist() == [4.0, 0.5]
+
+
 def test_search_that_does_not_converge_warns_once():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
     with pytest.warns(
