@@ -66,6 +66,13 @@ def test_real_weights_are_close_at_any_scale(points):
     assert a.total == pytest.approx(w.sum(), rel=1e-7)
 
 
+def test_weights_of_cells_are_counts_in_their_unit():
+    grid = Grid.from_points([[0.5], [3.0]], 1.0, sample_weight=[0.75, 0.5])
+    assert grid.unit < 1
+    assert grid.weights.tolist() == [0.75, 0.5]
+    assert grid.total == 1.25
+
+
 def test_grids_of_different_weight_units_add_up(points):
     w = np.random.default_rng(1).uniform(0.01, 1, len(points))
     real = Grid.from_points(points, 1.0, sample_weight=w)

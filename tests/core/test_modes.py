@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -112,6 +113,12 @@ def test_weights_beyond_32_bits_lose_only_the_last_bits():
     np.testing.assert_allclose(a.centers, b.centers, atol=1e-6)
 
 
+@pytest.mark.parametrize("unit", [0.25, 1.0, 2.0])
+def test_weights_of_modes_are_in_the_unit_of_the_grid(unit):
+    grid = replace(Grid.from_points([[0.5], [0.6], [9.5]], 1.0), unit=unit, whole=unit == 1)
+    assert seek(grid).weights.tolist() == [2 * unit, unit]
+
+
 def test_weight_too_large_for_exact_sums_raises():
     X = np.arange(600, dtype=np.float64)[:, None] * 5
     grid = Grid.from_points(X, 1.0, sample_weight=np.full(600, 2**32 - 1))
@@ -141,6 +148,7 @@ def test_keep_drops_light_modes():
     modes, _ = fit_labels([[0.0], [0.1], [0.2], [9.0], [20.0], [20.1]], 1.0)
     kept = modes.keep(2)
     assert kept.weights.tolist() == [3, 2]
+    assert_array_equal(kept.centers, modes.centers[:2])
     assert kept.label([[0.0], [9.0], [20.0]]).tolist() == [0, -1, 1]
     assert modes.keep(100).label([[0.0], [500.0]]).tolist() == [-1, -1]
 
