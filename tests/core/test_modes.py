@@ -161,6 +161,12 @@ def test_labels_of_new_points():
     assert modes.label(new, cluster_all=False).tolist() == [0, 0, 1, -1, -1]
 
 
+def test_nearest_mode_is_measured_in_cells():
+    modes, _ = fit_labels([[2.0, 0.5], [2.0, 0.5], [42.0, 20.5]], [4.0, 1.0])
+    # (42, 3.5) is nearer to the first mode in cells, and to the second in data units.
+    assert modes.label([[42.0, 3.5], [42.0, 12.5]]).tolist() == [0, 1]
+
+
 def test_points_of_other_features_raise():
     modes, _ = fit_labels([[0.5, 1.0]], 1.0)
     with pytest.raises(InvalidInputError, match=r"2 features.*got 1"):

@@ -186,6 +186,8 @@ def test_coarsen_divides_the_period():
         InvalidInputError, match=r"divides the cells in each period, \[144\], got 5"
     ):
         fine.coarsen(5)
+    with pytest.raises(InvalidInputError, match=r"\[144, 9\], got 2"):
+        Grid.from_points([[1.0] * 3], [2.5, 1.0, 1.0], periodic=[360, 9, None]).coarsen(2)
 
 
 def test_file_keeps_the_period(tmp_path):

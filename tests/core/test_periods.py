@@ -54,3 +54,5 @@ def test_weights_move_the_circular_mean_of_unwrapped_points():
     for heaviest, expected in enumerate(([1, 9, -7], [1, 9, 17], [1, -15, -7])):
         weights = np.where(np.arange(3) == heaviest, 3, 1)
         assert unwrapped(X, weights, 24).ravel().tolist() == expected
+    X, weights = np.array([[9.0], [20.5], [21.5]]), np.array([1e6, 1, 1])
+    assert unwrapped(X, weights, 24).ravel().tolist() == [9, 20.5, -2.5]
