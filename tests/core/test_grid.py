@@ -66,6 +66,13 @@ def test_real_weights_are_close_at_any_scale(points):
     assert a.total == pytest.approx(w.sum(), rel=1e-7)
 
 
+def test_weights_of_cells_are_counts_in_their_unit():
+    grid = Grid.from_points([[0.5], [3.0]], 1.0, sample_weight=[0.75, 0.5])
+    assert grid.unit < 1
+    assert grid.weights.tolist() == [0.75, 0.5]
+    assert grid.total == 1.25
+
+
 def test_grids_of_different_weight_units_add_up(points):
     w = np.random.default_rng(1).uniform(0.01, 1, len(points))
     real = Grid.from_points(points, 1.0, sample_weight=w)
@@ -85,16 +92,20 @@ def test_grids_of_far_apart_weight_units_lose_no_weight():
         assert heavy + light == light + heavy
 
 
-def test_coarse_grids_of_real_weights_have_a_coarser_unit():
-    points = [Grid.from_points([[k + 0.25]], 1.0, sample_weight=[0.7]) for k in range(8)]
+@pytest.mark.parametrize("n", [4, 8, 16, 64])
+def test_coarse_grids_of_real_weights_have_a_coarser_unit(n):
+    points = [Grid.from_points([[k + 0.25]], 1.0, sample_weight=[0.7]) for k in range(n)]
     grid = sum(points, Grid.empty(1.0, 1))
-    coarse = grid.coarsen(8)  # eight times the weight of a cell exceeds the finer unit
-    assert coarse.unit == 4 * grid.unit
-    assert coarse.total == pytest.approx(8 * 0.7, rel=1e-8)
-    assert coarse.means == pytest.approx(np.array([[3.75]]), rel=1e-8)
+    coarse = grid.coarsen(n)  # n times the weight of a cell exceeds the finer unit
+    assert coarse.unit == n / 2 * grid.unit
+    assert coarse.total == pytest.approx(n * 0.7, rel=1e-8)
+    assert coarse.means == pytest.approx(np.array([[n / 2 - 0.25]]), rel=1e-8)
+
+
+def test_coarse_grids_of_whole_weights_stay_exact():
     heavy = Grid.from_points([[0.5], [1.5]], 1.0, sample_weight=[2**32 - 1, 1])
     with pytest.raises(InvalidInputError, match="use a smaller bandwidth"):
-        heavy.coarsen(2)  # whole weights stay exact
+        heavy.coarsen(2)
 
 
 def test_real_weights_do_not_depend_on_the_order_of_rows():

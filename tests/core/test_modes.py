@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,6 +87,12 @@ def test_equal_points_are_one_cluster():
     assert set(labels) == {0}
 
 
+def test_centers_are_in_the_unit_of_each_feature():
+    modes, _ = fit_labels([[10.0, 0.25]], [4.0, 0.5])
+    assert modes.centers.tolist() == [[10.0, 0.25]]
+    assert modes.bandwidth.tolist() == [4.0, 0.5]
+
+
 def test_search_that_does_not_converge_warns_once():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
     with pytest.warns(
@@ -104,6 +111,12 @@ def test_weights_beyond_32_bits_lose_only_the_last_bits():
     a, b = seek(few), seek(many)
     assert_array_equal(a.cell_labels, b.cell_labels)
     np.testing.assert_allclose(a.centers, b.centers, atol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [0.25, 1.0, 2.0])
+def test_weights_of_modes_are_in_the_unit_of_the_grid(unit):
+    grid = replace(Grid.from_points([[0.5], [0.6], [9.5]], 1.0), unit=unit, whole=unit == 1)
+    assert seek(grid).weights.tolist() == [2 * unit, unit]
 
 
 def test_weight_too_large_for_exact_sums_raises():
@@ -135,6 +148,7 @@ def test_keep_drops_light_modes():
     modes, _ = fit_labels([[0.0], [0.1], [0.2], [9.0], [20.0], [20.1]], 1.0)
     kept = modes.keep(2)
     assert kept.weights.tolist() == [3, 2]
+    assert_array_equal(kept.centers, modes.centers[:2])
     assert kept.label([[0.0], [9.0], [20.0]]).tolist() == [0, -1, 1]
     assert modes.keep(100).label([[0.0], [500.0]]).tolist() == [-1, -1]
 
@@ -145,6 +159,12 @@ def test_labels_of_new_points():
     # In an occupied cell; next to one; between modes of two points and of one; far away.
     assert modes.label(new).tolist() == [0, 0, 1, 0, 2]
     assert modes.label(new, cluster_all=False).tolist() == [0, 0, 1, -1, -1]
+
+
+def test_nearest_mode_is_measured_in_cells():
+    modes, _ = fit_labels([[2.0, 0.5], [2.0, 0.5], [42.0, 20.5]], [4.0, 1.0])
+    # (42, 3.5) is nearer to the first mode in cells, and to the second in data units.
+    assert modes.label([[42.0, 3.5], [42.0, 12.5]]).tolist() == [0, 1]
 
 
 def test_points_of_other_features_raise():
@@ -215,3 +235,54 @@ def test_a_point_between_heavy_groups_draws_them_together():
     modes = seek(Grid.from_points(X, 1.0, sample_weight=weight))
     assert (len(modes), modes.converged) == (1, True)
     assert modes.n_iter > 300
+
+
+# -- windows of cells ------------------------------------------------------------------------------
+
+WINDOWS = [(1, None), (2, None), (1, 20), (2, 20)]
+
+
+def windows_of(modes, points, period):
+    """Return which cells of the grid are in the window around each point's cell, of size 1."""
+    steps = np.abs(np.floor(points)[:, None] - modes.grid.cells[None])
+    if period:
+        steps = np.minimum(steps % period, -steps % period)
+    return (steps <= modes.resolution).all(axis=2)
+
+
+def spread_modes(resolution, period):
+    X = np.random.default_rng(7).uniform(0, 20, (60, 2))
+    modes = seek(Grid.from_points(X, 1.0, periodic=period), resolution=resolution).keep(2)
+    assert len(modes) > 3
+    assert (modes.cell_labels < 0).any()
+    return modes
+
+
+@pytest.mark.parametrize(("resolution", "period"), WINDOWS)
+def test_shares_are_those_of_the_weight_in_the_window(resolution, period):
+    modes = spread_modes(resolution, period)
+    points = np.random.default_rng(8).uniform(-3, 23, (200, 2))
+    inside = windows_of(modes, points, period) * modes.grid.weights
+    weight = np.stack([inside[:, modes.cell_labels == k].sum(1) for k in range(len(modes))], axis=1)
+    total = weight.sum(axis=1, keepdims=True)
+    assert (total == 0).any()
+    assert_array_equal(modes.shares(points), weight / np.maximum(total, 1))
+
+
+@pytest.mark.parametrize(("resolution", "period"), WINDOWS)
+def test_strengths_compare_windows_with_the_densest_of_the_cluster(resolution, period):
+    modes = spread_modes(resolution, period)
+    labels = modes.cell_labels
+    density = windows_of(modes, modes.grid.cells, period) @ modes.grid.weights
+    peaks = np.array([density[labels == k].max() for k in range(len(modes))])
+    assert_array_equal(modes.strengths(), np.where(labels < 0, 0, density / peaks[labels]))
+
+
+def test_united_modes_are_numbered_by_weight_and_stay_at_the_heaviest():
+    X = np.repeat([[0.5], [10.5], [20.5], [30.5], [40.5]], [6, 5, 4, 3, 1], axis=0)
+    modes = seek(Grid.from_points(X, 1.0)).keep(2)
+    united, numbers = modes.united(np.array([7, 4, 4, -1]))
+    assert numbers.tolist() == [4, 7]
+    assert united.weights.tolist() == [9, 6]
+    assert united.centers.tolist() == [[10.5], [0.5]]
+    assert united.cell_labels.tolist() == [1, 0, 0, -1, -1]

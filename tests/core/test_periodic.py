@@ -186,6 +186,8 @@ def test_coarsen_divides_the_period():
         InvalidInputError, match=r"divides the cells in each period, \[144\], got 5"
     ):
         fine.coarsen(5)
+    with pytest.raises(InvalidInputError, match=r"\[144, 9\], got 2"):
+        Grid.from_points([[1.0] * 3], [2.5, 1.0, 1.0], periodic=[360, 9, None]).coarsen(2)
 
 
 def test_file_keeps_the_period(tmp_path):
@@ -272,3 +274,10 @@ def test_centre_at_the_end_of_a_period_is_at_its_start():
 def test_mean_on_the_edge_of_a_period_is_at_its_start():
     modes = seek(Grid.from_points([[9.5], [10.5]], 1.0, periodic=10))
     assert (modes.cells.tolist(), modes.centers.tolist()) == ([[0]], [[0.0]])
+
+
+def test_point_midway_between_modes_across_the_period_gets_the_first_of_them():
+    X = [[18.5], [18.5], [6.5]]
+    modes = seek(Grid.from_points(X, 1.0, periodic=20))
+    assert modes.centers.tolist() == [[18.5], [6.5]]
+    assert modes.label([[2.5], [12.5], [2.75], [2.25]]).tolist() == [0, 0, 1, 0]

@@ -51,7 +51,7 @@ def test_merging_a_cell_that_becomes_too_heavy_raises():
     check_counts(np.array([_kernel.COUNT_LIMIT], np.uint64), "the grid")
     check_counts(np.empty(0, np.uint64), "the grid")
     with pytest.raises(InvalidInputError, match=r"the grid would have a cell .* smaller"):
-        check_counts(np.array([_kernel.COUNT_LIMIT + 1], np.uint64), "the grid")
+        check_counts(np.array([7, _kernel.COUNT_LIMIT + 1, 7], np.uint64), "the grid")
 
 
 # -- units of weight -------------------------------------------------------------------------------
@@ -146,9 +146,14 @@ def test_bad_factors_of_coarsen_raise(k):
     assert (raised.value.parameter, raised.value.got) == ("k", k)
 
 
+def test_the_largest_factor_of_coarsen_merges_all():
+    coarse = Grid.from_points([[0.5], [1e9 + 0.5]], 1.0).coarsen(2**31 - 1)
+    assert (coarse.cells.tolist(), coarse.counts.tolist()) == ([[0]], [2])
+
+
 def test_coarsening_to_an_infinite_bandwidth_raises():
     with pytest.raises(InvalidInputError, match="is not finite"):
-        Grid.from_points([[1.0]], 1e308).coarsen(10)
+        Grid.from_points([[1.0, 1.0]], [1e308, 1.0]).coarsen(10)
 
 
 # -- fading ----------------------------------------------------------------------------------------

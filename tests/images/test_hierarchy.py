@@ -9,6 +9,7 @@ import pytest
 from tests.images.scenes import assert_connected, assert_ordered, scene
 
 from meanshiftpp import hierarchy, palette, quantize, segment
+from meanshiftpp.images.segmentation import piece_size
 
 DETAILS = [0.05, 0.2, 0.5, 0.9, 1.0, 1.3, 2.0, 5.0, 20.0, 100.0]
 
@@ -61,6 +62,23 @@ def test_min_size_keeps_a_small_region_without_neighbours():
     assert corner[:3, :3].all()
     assert corner.sum() == 9, "the corner must not join a region beyond the mask"
     assert np.bincount(labels[mask & ~corner]).max() > 100
+
+
+@pytest.mark.parametrize(
+    ("n_pixels", "min_size", "expected"),
+    [
+        (0, None, 20),
+        (481 * 321, None, 20),
+        (2 * 481 * 321, None, 40),
+        (1000 * 1000, None, 130),
+        (1000 * 1000, 1, 20),
+        (1000 * 1000, 60, 60),
+        (1000 * 1000, 500, 130),
+        (100, 500, 20),
+    ],
+)
+def test_pieces_grow_with_large_images_up_to_min_size(n_pixels, min_size, expected):
+    assert piece_size(n_pixels, min_size) == expected
 
 
 def test_a_cut_does_not_change_the_hierarchy(image):

@@ -96,7 +96,8 @@ def test_invalid_options_of_regions_raise(options, message):
         ({"spatial": "near"}, "spatial must be a positive number, got 'near'"),
         ({"start_label": 1.5}, r"start_label must be a whole number from .* got 1.5"),
         ({"start_label": "one"}, "start_label"),
-        ({"start_label": 2**31}, "start_label"),
+        ({"start_label": 2**30 + 1}, "start_label"),
+        ({"start_label": -(2**30) - 1}, "start_label"),
     ],
 )
 @pytest.mark.parametrize("regions", [True, False])

@@ -191,7 +191,7 @@ def test_the_image_is_not_changed(image):
 
 
 @pytest.mark.parametrize("regions", [True, False])
-@pytest.mark.parametrize("start", [0, 1, 10, -5])
+@pytest.mark.parametrize("start", [0, 1, 10, -5, 2**30, -(2**30)])
 def test_masked_pixels_get_the_label_below_the_first(image, regions, start):
     mask = np.ones((60, 80), bool)
     mask[:20, :30] = False

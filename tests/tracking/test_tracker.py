@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -358,3 +359,22 @@ def test_at_least_one_cluster_is_tracked():
     tracker = Tracker(adapt=None)
     tracker.init(np.full((20, 20, 3), 7, np.uint8), (5, 5, 4, 4))
     assert tracker.mask.sum() == 16
+
+
+@pytest.mark.parametrize(("x", "y"), [(20, 30), (0, 0), (50, 40)])  # in the middle, in two corners
+def test_a_colour_as_frequent_around_the_window_as_inside_is_not_tracked(x, y):
+    """The surroundings reach half the window's size beyond it, but not beyond the frame."""
+    frame = np.full((50, 60, 3), BLUE, np.uint8)
+    around = frame[max(y - 5, 0) : y + 15, max(x - 5, 0) : x + 15]
+    around[:] = 90
+    ring = [(i, j) for i, j in np.ndindex(50, 60) if (frame[i, j] == 90).all()]
+    ring = [(i, j) for i, j in ring if not (y <= i < y + 10 and x <= j < x + 10)]
+    frame[y : y + 10, x : x + 5], frame[y : y + 10, x + 5 : x + 10] = RED, BLUE
+    half = len(ring) / 2
+    for n, tracked in ((math.ceil(half) - 1, True), (math.ceil(half), False)):
+        for i, j in ring[len(ring) - n :]:
+            frame[i, j] = BLUE
+        tracker = Tracker(adapt=None)
+        tracker.init(frame, (x, y, 10, 10))
+        assert tracker.mask[y : y + 10, x : x + 5].all()
+        assert tracker.mask[y : y + 10, x + 5 : x + 10].all() == tracked
