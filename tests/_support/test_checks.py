@@ -96,6 +96,8 @@ def test_checked_weights_are_array_like_and_not_checked_again():
     weights = as_weights([0.5, 2.25], points(2))
     assert as_weights(weights, points(2)) is weights
     assert_array_equal(weights, [0.5, 2.25])
+    assert np.array(weights, np.float32, copy=True).dtype == np.float32
+    assert np.array(weights, copy=True) is not np.asarray(weights)
     assert weights.take(np.array([1])).counts.tolist() == weights.counts[1:].tolist()
 
 

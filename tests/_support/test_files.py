@@ -20,6 +20,7 @@ from meanshiftpp._support.files import (
     check_readable,
     check_writable,
     exists,
+    scratch_folder,
 )
 from meanshiftpp.errors import FileAccessError
 
@@ -185,3 +186,51 @@ def test_every_name_of_an_output_has_a_temporary_name(tmp_path: Path, stem: str)
         assert leftovers._NAME.fullmatch(target.name)
         target.write_text("whole")
     assert path.read_text() == "whole"
+
+
+def test_a_named_pipe_with_the_name_of_a_leftover_stays(tmp_path: Path):
+    path = tmp_path / leftovers.new_name("a")
+    os.mkfifo(path)
+    leftovers.sweep(tmp_path)
+    assert path.exists()
+
+
+@pytest.mark.parametrize("has_locks", [False, True])
+def test_files_are_written_where_nothing_can_be_locked(tmp_path: Path, monkeypatch, has_locks):
+    """As on Windows, and on file systems without locks."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(38, "Function not implemented")
+
+    if has_locks:
+        monkeypatch.setattr(leftovers.fcntl, "flock", refuse)
+    else:
+        monkeypatch.setattr(leftovers, "fcntl", None)
+    (left := tmp_path / leftovers.new_name("b")).touch()
+    _swept.discard(tmp_path)
+    with atomic_path(tmp_path / "a.csv") as target:
+        target.write_text("whole")
+    with scratch_folder(tmp_path / "a.csv") as folder:
+        (folder / "part").touch()
+    assert sorted(tmp_path.iterdir()) == sorted([left, tmp_path / "a.csv"])  # it may be in use
+
+
+def test_a_file_that_is_taken_for_a_leftover_is_created_again(tmp_path: Path, monkeypatch):
+    path, locks = tmp_path / "a", []
+    flock = leftovers.fcntl.flock
+
+    def take_first(lock: int, how: int) -> None:
+        flock(lock, how)
+        if not locks:
+            path.unlink()
+        locks.append(lock)
+
+    monkeypatch.setattr(leftovers.fcntl, "flock", take_first)
+    leftovers.release(leftovers.create_file(path, 0o600))
+    assert len(locks) == 2
+    assert path.exists()
+
+
+def test_a_folder_without_a_parent_is_an_error(tmp_path: Path):
+    with pytest.raises(FileAccessError, match="cannot write"), scratch_folder(tmp_path / "no/a"):
+        pytest.fail("the folder cannot exist")

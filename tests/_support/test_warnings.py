@@ -43,3 +43,23 @@ def test_only_warnings_for_users_are_shown():
         warnings.warn(LibraryDeprecation("use another name"), stacklevel=1)
         warnings.warn("look here", stacklevel=1)
     assert shown == ["look here"]
+
+
+def test_python_shows_what_the_caller_does_not():
+    with warnings.catch_warnings(record=True) as printed:
+        warnings.simplefilter("always")
+        with shown_by(lambda message: "mine" in str(message)):
+            warnings.warn("mine", stacklevel=1)
+            warnings.warn("another", stacklevel=1)
+    assert [str(each.message) for each in printed] == ["another"]
+
+
+def test_options_of_python_take_precedence(monkeypatch):
+    """With python -W, deprecations are shown, and the filters are those of the option."""
+    monkeypatch.setattr("sys.warnoptions", ["always"])
+    shown = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with shown_by(lambda message: shown.append(str(message)) is None):
+            warnings.warn("use another name", DeprecationWarning, stacklevel=1)
+    assert shown == ["use another name"]

@@ -122,6 +122,12 @@ def test_the_codes_of_a_palette_end_before_the_next_colour():
             assert (gap == 255).all(), share
 
 
+def test_a_colour_without_a_share_is_not_in_the_strip():
+    strip = palette_strip([[9, 9, 9], [255, 0, 0], [7, 7, 7]], [0.5, 0.0, 0.5])
+    bar = np.unique(strip[:100].reshape(-1, 3), axis=0)
+    assert bar.tolist() == [[7, 7, 7], [9, 9, 9]]
+
+
 def test_a_contact_sheet_has_all_panels():
     red, blue = (np.full((50, 80, 3), c, np.uint8) for c in ((200, 0, 0), (0, 0, 200)))
     sheet = contact_sheet([("red", "", red), ("blue", "", blue), ("red", "again", red)])

@@ -86,6 +86,10 @@ def test_negative_and_large_integers_are_scaled():
         assert np.array_equal(segment(values), expected)
 
 
+def test_the_range_of_no_values_is_that_of_floats():
+    assert data_range(np.empty((0, 3))) == (0.0, 1.0)
+
+
 def test_masked_values_are_not_in_the_range():
     image = sensor(12)
     mask = np.ones((120, 160), bool)

@@ -126,6 +126,14 @@ def test_a_bad_weight_is_reported_with_its_place(tmp_path, rows, message):
         build_grid(open_points(tmp_path / "w.csv", weight="mass"), 1.0)
 
 
+def test_weights_that_are_all_zero_are_an_error(tmp_path):
+    (tmp_path / "w.csv").write_text("x,mass\n1,0\n3,0\n")
+    source = open_points(tmp_path / "w.csv", weight="mass")
+    for read in (source.read_weighted, lambda: source.sample_weighted(10)):
+        with pytest.raises(InvalidInputError, match="one positive weight in column 'mass'"):
+            read()
+
+
 def test_a_weight_is_another_column_than_the_features(tmp_path):
     (tmp_path / "w.csv").write_text("x,mass\n1,2\n")
     with pytest.raises(InvalidInputError, match="weight must be a column other than"):

@@ -351,3 +351,18 @@ def test_a_checkpoint_with_a_damaged_note_is_an_error(tmp_path, X, note):
         np.savez(file, **content)
     with pytest.raises(GridFileError, match="is not a checkpoint and was left unchanged"):
         build_grid(source, 0.5, checkpoint=saved)
+
+
+def test_a_checkpoint_of_other_periods_is_an_error(tmp_path, X):
+    source, saved = open_points(write_array(tmp_path / "a.npy", X)), tmp_path / "c"
+    build_grid(source, 0.5, checkpoint=saved, periodic=[60.0, None, None])
+    message = r"its periods have \[120, 0, 0\] cells, not \[0, 120, 0\]"
+    with pytest.raises(GridMismatchError, match=message):
+        build_grid(source, 0.5, checkpoint=saved, periodic=[None, 60.0, None])
+
+
+def test_a_source_of_other_things_is_an_error(X):
+    with pytest.raises(InvalidInputError, match="a source of points, as open_points returns it"):
+        build_grid(X, 0.5)
+    with pytest.raises(InvalidInputError, match="a path or a sequence of paths"):
+        open_points([1.5])

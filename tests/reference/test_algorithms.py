@@ -223,3 +223,11 @@ def test_the_window_and_b_stay_if_no_pixel_is_found():
 def test_the_emitted_window_is_clipped_to_the_frame():
     frames = [line(9, 9, 9, 50), line(9, 50, 50, 50)]
     assert track(frames, (0, 0, 3, 1), 10, [0]) == [(True, (0, 0, 2, 1))]
+
+
+def test_the_window_stops_after_the_allowed_steps():
+    # The window [0, 4) has the first of the 9s; around its middle, 3.5, it begins at 1.5.
+    frames = [line(9, 9, 9, 50, 50, 50, 50, 50), line(50, 50, 50, 9, 9, 9, 50, 50)]
+    one, both = (track(frames, (0, 0, 4, 1), 10, [0], max_iter=k)[0] for k in (1, 100))
+    assert one == (True, (1, 0, 4, 1))
+    assert both[1][0] > one[1][0]

@@ -162,3 +162,35 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 def test_an_unwritable_video_raises_before_the_first_frame(tmp_path, path, error):
     with pytest.raises(error), write_frames(tmp_path / path, 25, (64, 48)):
         pytest.fail("the error must come before the first frame")
+
+
+def test_pictures_of_a_folder_must_have_one_size(tmp_path):
+    picture.write(tmp_path / "0.png", frame(10))
+    picture.write(tmp_path / "1.png", frame(10)[:50])
+    with (
+        pytest.raises(InvalidInputError, match=r"1.png' must have 96 x 72 pixels .*, got 96 x 50"),
+        read_frames(tmp_path) as back,
+    ):
+        list(back)
+
+
+def test_a_build_without_an_encoder_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("meanshiftpp.video.frames._H264_ENCODERS", ())
+    with pytest.raises(InvalidInputError, match=r"needs an H\.264 encoder"):
+        write_clip(tmp_path / "c.mp4", [frame(10)])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_frames_per_second_can_be_a_fraction(tmp_path):
+    rate = Fraction(30_000, 1001)
+    path = write_clip(tmp_path / "c.mp4", [frame(10)] * 5, rate)
+    with read_frames(path) as back:
+        assert back.fps == rate
+    with pytest.raises(InvalidInputError, match="fps must be a positive number"):
+        write_clip(tmp_path / "c.mp4", [frame(10)], Fraction(-1, 2))
+
+
+def test_cameras_of_other_systems_are_an_error(monkeypatch):
+    monkeypatch.setattr("sys.platform", "win32")
+    with pytest.raises(FileAccessError, match="on Linux and macOS only, got 0; pass a video file"):
+        read_frames(0)

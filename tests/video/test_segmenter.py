@@ -116,6 +116,7 @@ def test_invalid_frames_and_options_raise():
         ({"space": None}, "space"),
         ({"space": ["lab"]}, "space must be one of .*got"),
         ({"memory": 0.5}, "memory"),
+        ({"regions": 20}, "regions must be True or False for videos, got 20; use detail"),
         ({"memory": "4"}, "memory must be at least 1 frame, got '4'"),
         ({"memory": None}, "memory must be"),
         ({"bandwidth": "wide"}, "bandwidth must be a positive number, got 'wide'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 from typing import get_type_hints
 
 import pytest
@@ -13,6 +14,7 @@ from meanshiftpp import MeanShiftPP
 from meanshiftpp._kernel import MAX_REACH
 from meanshiftpp.apps.cli.cluster.command import cluster
 from meanshiftpp.apps.cli.grid import build
+from meanshiftpp.apps.cli.shared import options
 from meanshiftpp.apps.cli.shared.options import MAP_FORMATS
 from meanshiftpp.apps.cli.studio import studio
 from meanshiftpp.apps.cli.sweep import sweep
@@ -51,3 +53,20 @@ def test_the_limits_of_the_resolution_are_those_of_the_kernel(command):
 
 def test_the_formats_of_maps_are_those_that_are_written():
     assert tuple(FORMATS) == MAP_FORMATS
+
+
+def test_free_memory_is_the_least_that_the_system_states(monkeypatch, tmp_path):
+    monkeypatch.setattr(options, "Path", lambda name: tmp_path / name.rpartition("/")[2])
+    monkeypatch.setattr(options.os, "sysconf_names", {})
+    assert options.free_memory() == 4 << 30
+    monkeypatch.undo()
+    monkeypatch.setattr(options, "Path", lambda name: tmp_path / name.rpartition("/")[2])
+    installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert options.free_memory() == installed
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\n")
+    assert options.free_memory() == installed
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:  7 kB\n")
+    assert options.free_memory() == 7 * 1024
+    for limit, free in (("max", 7 * 1024), ("9999", 7 * 1024), ("5000", 5000)):
+        (tmp_path / "memory.max").write_text(f"{limit}\n")
+        assert options.free_memory() == free

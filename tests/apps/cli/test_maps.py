@@ -282,6 +282,13 @@ def test_bandwidths_in_metres_that_cannot_be(tmp_path, header, bandwidth, expect
     assert expected in " ".join(err.split())
 
 
+def test_metres_of_no_finite_position_leave_the_error_to_binning(tmp_path):
+    (tmp_path / "a.csv").write_text("lon,lat\nnan,48\n11,inf\n")
+    status, _, err = run("cluster", tmp_path / "a.csv", "-b", "200m")
+    assert status == 1
+    assert "row 1, column 'lon' is empty or NaN" in " ".join(err.split())
+
+
 def test_metres_next_to_another_unit_and_a_wide_range(tmp_path):
     lines = ["lat,hour,lng", "10,1.5,5", "10,2.5,5.01", "65,9,5"]
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")

@@ -65,6 +65,15 @@ def test_a_missing_qt_is_named_with_the_line_that_installs_it(monkeypatch):
         segment_widget(Viewer())
 
 
+def test_another_failed_import_keeps_its_own_message(monkeypatch):
+    def fail(self, viewer):
+        raise ImportError("cannot import name 'x'")
+
+    monkeypatch.setattr(SegmentControls, "__init__", fail)
+    with pytest.raises(ImportError, match="cannot import name 'x'"):
+        segment_widget(Viewer())
+
+
 def test_the_button_adds_a_labels_layer_in_place(controls):
     widget, viewer = controls
     widget.button.changed.emit(True)

@@ -127,6 +127,34 @@ def test_an_export_that_fails_is_reported_by_the_name_of_the_download(studio, ta
     assert str(studio.temporary).encode() not in reply
 
 
+@pytest.mark.parametrize("action", ["upload", "export"])
+def test_a_session_that_has_ended_is_not_found(studio, action):
+    status, _, body = studio.request("POST", f"{studio.path}{action}/nobody", b"{}")
+    assert status == 404
+    assert b"connect" in body
+
+
+def test_a_page_that_does_not_exist_is_not_found(studio):
+    status, _, body = studio.request("GET", f"{studio.path}nothing.js")
+    assert status == 404
+    assert b"page not found: nothing.js" in body
+
+
+@pytest.mark.parametrize(
+    ("view", "name", "kinds"),
+    [("table", "a.csv", "parquet, csv"), ("video", "c.mp4", "mp4 or csv")],
+)
+def test_an_unknown_kind_of_export_is_rejected(tab, tmp_path, view, name, kinds):
+    data = b"a,b\n1,2\n3,4\n"
+    if view == "video":
+        data = write_clip(tmp_path / name, leaving(), 3).read_bytes()
+    tab.open(name, data)
+    status, _, reply = tab.export(view=view, kind="doc", columns=["a", "b"], objects=[])
+    assert status == 422
+    assert f"a {view} cannot be exported as 'doc': choose".encode() in reply
+    assert kinds.encode() in reply
+
+
 def test_an_unknown_file_format_is_rejected(tab):
     status, reply = tab.upload("notes.txt", b"hello")
     assert status == 415

@@ -137,3 +137,50 @@ def test_a_las_file_that_states_more_points_than_it_holds_is_an_error(tmp_path):
     corrupt(path, 107, (1 << 31).to_bytes(4, "little"))  # the number of points
     with pytest.raises(InvalidInputError, match="it ends after 5000 of 2147483648 points"):
         open_points(path)
+
+
+def write_14(path: Path) -> int:
+    """Write a file of version 1.4 with a record after its points; return where the record is."""
+    cloud = laspy.LasData(laspy.LasHeader(point_format=6, version="1.4"))
+    cloud.xyz = np.random.default_rng(0).normal(size=(50, 3))
+    cloud.evlrs = laspy.vlrs.vlrlist.VLRList([laspy.VLR("me", 7, "a note", b"x" * 30)])
+    cloud.write(path)
+    return int.from_bytes(path.read_bytes()[235:243], "little")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "problem"),
+    [
+        ("length", 31, "a record after its points is longer than the file"),
+        ("start", 1 << 63, "it is too short"),
+        ("number", 1 << 30, r"its header states 1,073,741,824 records after its points"),
+    ],
+)
+def test_records_after_the_points_must_be_in_the_file(tmp_path, place, value, problem):
+    path = tmp_path / "a.las"
+    record = write_14(path)
+    assert open_points(path).count_points() == 50
+    at, size = {"length": (record + 20, 8), "start": (235, 8), "number": (243, 4)}[place]
+    corrupt(path, at, value.to_bytes(size, "little"))
+    with pytest.raises(InvalidInputError, match=f"a.las' is .*damaged: {problem}"):
+        open_points(path)
+
+
+def test_the_table_of_chunks_may_be_named_at_the_end(tmp_path):
+    """As in a file that was written in one go, to a stream."""
+    path = tmp_path / "a.laz"
+    X = write(path)
+    start = points_at(path)
+    table = path.read_bytes()[start : start + 8]
+    corrupt(path, start, b"\xff" * 8)
+    path.write_bytes(path.read_bytes() + table)
+    assert np.array_equal(open_points(path).read(), X)
+
+
+def test_files_of_several_formats_are_not_written_to_one(tmp_path):
+    write(tmp_path / "a.las")
+    write_14(tmp_path / "b.las")
+    source = open_points([tmp_path / "a.las", tmp_path / "b.las"])
+    with pytest.raises(InvalidInputError, match=r"one point format .* 'b\.las|b\.las' differs"):
+        write_labels(tmp_path / "out.las", source, zeros)
+    assert not (tmp_path / "out.las").exists()

@@ -158,6 +158,8 @@ def test_invalid_rasters_and_outputs_are_errors(tmp_path):
     path = write(tmp_path / "in.tif", image())
     with pytest.raises(InvalidInputError, match="expected one raster, got 2"):
         open_points([path, path])
+    with pytest.raises(InvalidInputError, match="missing must be 'error' or 'label' for a raster"):
+        open_points(path, missing="drop")
     with pytest.raises(InvalidInputError, match=r"must end in .tif or .tiff"):
         write_labels(tmp_path / "o.npy", open_points(path), len)
     content = path.read_bytes()

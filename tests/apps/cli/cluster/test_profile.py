@@ -62,3 +62,16 @@ def test_sizes_by_a_grid_are_those_of_the_labelled_points(tmp_path, points):
     code, _, stderr = run("cluster", tmp_path / "few.npy", "--centers", tmp_path / "c.xls")
     assert code == 1
     assert "must end in .csv, .parquet" in stderr
+
+
+def test_the_summary_names_the_table_of_centers(tmp_path, points, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stdout = run("cluster", "points.csv", "-b", 2, "--centers", "c.csv")[1]
+    assert ["centers", "c.csv"] in [line.split() for line in stdout.splitlines()]
+
+
+def test_the_noise_of_weighted_points_is_a_weight(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y,mass\n0,0,3.5\n0,1,2.5\n90,90,1.25\n")
+    options = ("-b", 2, "--columns", "x,y", "--weight", "mass", "--min-cluster-size", 2)
+    stdout = run("cluster", tmp_path / "a.csv", *options)[1]
+    assert ["noise", "weight", "1.25"] in [line.split() for line in stdout.splitlines()]

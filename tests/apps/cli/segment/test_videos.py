@@ -87,6 +87,8 @@ def test_unsupported_outputs_of_a_video_fail(tmp_path, clip):
     for arguments, expected in [
         (("-o", tmp_path / "out.png", "--labels"), "--labels works on pictures only"),
         (("-o", tmp_path / "out.png", "--palette"), "--palette works on pictures only"),
+        (("-o", tmp_path / "out.mp4", "--regions", 20), "--regions works on pictures only"),
+        (("-o", tmp_path / "out.mp4", "--range", "0,99"), "--range works on pictures only"),
         (("-o", tmp_path / "out.png"), "must end in .mp4"),
         (("-o", tmp_path / "out.mp4", "--space", "none"), "--space must be one of"),
     ]:
