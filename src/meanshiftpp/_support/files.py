@@ -417,4 +417,6 @@ def _access_error(action: str, path: str | os.PathLike[str], error: Exception) -
 
 def _reason(error: Exception) -> str:
     """Return the words of the system, or of this package for a name that the system cannot have."""
-    return getattr(error, "strerror", None) or "the name contains a null character"
+    if isinstance(error, ValueError):
+        return "the name contains a null character"
+    return getattr(error, "strerror", None) or str(error)
