@@ -65,7 +65,11 @@ struct SlowGraph {
             }
         }
         each_border([&](u32 b, u32 c, i64, i64) { result.border += a == b || a == c; });
-        result.update(weight);
+        for (size_t k = 0; k < 4; ++k) {
+            const double mean = result.sum[k] / result.n;
+            result.mean[k] = mean;
+            result.variance += weight[k] * std::max(0.0, result.square[k] / result.n - mean * mean);
+        }
         return result;
     }
 
@@ -220,6 +224,114 @@ TEST(a_volume_has_no_learned_stage) {
     CHECK(labels == plain);
 }
 
+namespace {
+
+// A table without knowledge, which scores all borders alike.
+const MergeTable& blank_table() {
+    static const std::vector<uint8_t> features(kTreeDepth);
+    static const std::vector<float> thresholds(kTreeDepth);
+    static const std::vector<int16_t> values(kTreeLeaves);
+    static const MergeTable table(1, features.data(), thresholds.data(), values.data(), 0);
+    return table;
+}
+
+// The number of regions at which the learned stage of a picture begins; 0 if it has none.
+size_t learned_regions(const Shape& shape, const std::vector<i32>& clusters, const std::vector<float>& lab) {
+    MergeTrace trace;
+    const Hierarchy hierarchy(lab.data(), clusters.data(), shape, {0.5, 1, 1}, 1, HUGE_VAL,
+                              {&blank_table(), lab.data(), &trace}, 1);
+    std::set<u32> regions(trace.region_of_pixels.begin(), trace.region_of_pixels.end());
+    regions.erase(kNoRegion);
+    return regions.size();
+}
+
+}  // namespace
+
+TEST(three_regions_that_touch_are_enough_for_the_learned_stage) {
+    const Shape shape{1, 64, 80};
+    for (const bool separate : {false, true})  // by a masked column
+        for (const i32 count : {2, 3, 4}) {
+            std::vector<i32> clusters;
+            std::vector<float> lab;
+            for (i64 p = 0; p < shape.size(); ++p) {
+                const i64 x = p % shape.width;
+                clusters.push_back(separate && x == 0   ? 0
+                                   : separate && x == 1 ? -1
+                                                        : static_cast<i32>(x) * count / 80);
+                lab.insert(lab.end(), {static_cast<float>(20 * clusters.back()), 0, 0});
+            }
+            const i32 all = count + separate;
+            CHECK(learned_regions(shape, clusters, lab) == (count < 3 ? 0 : static_cast<size_t>(all)));
+        }
+}
+
+TEST(the_learned_stage_begins_with_more_regions_if_their_borders_are_clear) {
+    const Shape shape{1, 128, 128};
+    for (const bool separate : {false, true})
+        for (const bool clear : {false, true}) {
+            std::vector<i32> clusters(static_cast<size_t>(shape.size()));
+            std::vector<float> lab(3 * clusters.size());
+            for (i64 p = 0; p < shape.size(); ++p) {  // 1,024 squares
+                const i64 square = p / shape.width / 4 * 32 + p % shape.width / 4;
+                std::mt19937 of_square(static_cast<unsigned>(square));
+                clusters[p] = separate && p % shape.width / 4 == 16 ? -1 : static_cast<i32>(square);
+                for (int c = 0; c < 3; ++c)
+                    lab[3 * p + c] = static_cast<float>(of_square() % (clear ? 90 : 6));
+            }
+            CHECK(learned_regions(shape, clusters, lab) == (clear ? 600u : 200u) + separate);
+        }
+}
+
+TEST(a_level_is_a_multiple_of_the_cost_that_the_spread_of_the_colours_sets) {
+    const std::array<double, 3> weight{0.5, 1, 1};
+    for (unsigned seed = 0; seed < 4; ++seed) {
+        const Image image = make_image(seed, {1, 20, 30}, 9);
+        const Stripes stripes(image.shape, 1);
+        Pieces pieces = connected_pieces(image.clusters.data(), stripes);
+        u32 n;
+        const std::vector<u32> numbers = number_sets(pieces.sets, n);
+        pieces.parts.renumber(stripes.rows(0), numbers);
+        const Contrast contrast = measure_contrast(image.colours.data(), pieces.parts, 1);
+        RegionGraph graph(image.colours.data(), pieces.parts, n, contrast, stripes, weight);
+        std::array<double, 3> sum{}, square{};
+        double pixels = 0, variance = 0;
+        for (i64 p = 0; p < image.shape.size(); ++p) {
+            if (image.clusters[p] < 0) continue;
+            ++pixels;
+            for (size_t c = 0; c < 3; ++c) {
+                const double value = image.colours[3 * p + c];
+                sum[c] += value, square[c] += value * value;
+            }
+        }
+        for (size_t c = 0; c < 3; ++c)
+            variance += weight[c] * (square[c] / pixels - sum[c] / pixels * (sum[c] / pixels));
+        const double unit = 854 * std::pow(std::sqrt(variance) / 15, 0.7);
+        const Hierarchy hierarchy(image.colours.data(), image.clusters.data(), image.shape, weight, 1,
+                                  HUGE_VAL, {}, 1);
+        i64 left = n;
+        double highest = 0;  // a level includes the merges before the first that costs more
+        for (const Merge& merge : graph.run(HUGE_VAL)) {
+            if (merge.cost > highest) {
+                CHECK(hierarchy.count(merge.cost / unit * (1 - 1e-9)) == left);
+                highest = merge.cost;
+            }
+            --left;
+            CHECK(hierarchy.count(highest / unit * (1 + 1e-9)) <= left);
+        }
+        CHECK(hierarchy.count(HUGE_VAL) == left);
+    }
+}
+
+TEST(borders_that_cost_nothing_are_merged_at_level_0) {
+    const Shape shape{1, 2, 6};
+    const std::vector<i32> clusters{0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2};
+    const std::vector<float> colours(36, 7.0f);
+    for (const double limit : {0.0, 1.0}) {
+        const Hierarchy hierarchy(colours.data(), clusters.data(), shape, {1, 1, 1}, 1, limit, {}, 1);
+        CHECK(hierarchy.count(0) == 1);
+    }
+}
+
 TEST(regions_of_equal_size_are_labelled_in_order) {
     const Shape shape{1, 1, 8};
     const std::vector<i32> clusters{5, 5, 3, 3, 3, 4, 4, 9};
@@ -232,10 +344,6 @@ TEST(regions_of_equal_size_are_labelled_in_order) {
 }
 
 TEST(borders_of_equal_learned_cost_merge_in_their_order) {
-    const std::vector<uint8_t> features(kTreeDepth);
-    const std::vector<float> thresholds(kTreeDepth);
-    const std::vector<int16_t> values(kTreeLeaves);
-    const MergeTable table(1, features.data(), thresholds.data(), values.data(), 0);  // all scores are 0
     const Shape shape{1, 64, 80};
     std::vector<i32> clusters;
     std::vector<float> lab;
@@ -244,7 +352,7 @@ TEST(borders_of_equal_learned_cost_merge_in_their_order) {
         lab.insert(lab.end(), {static_cast<float>(25 * clusters.back()), 0, 0});
     }
     const Hierarchy hierarchy(lab.data(), clusters.data(), shape, {1, 1, 1}, 1, HUGE_VAL,
-                              {&table, lab.data(), nullptr}, 1);
+                              {&blank_table(), lab.data(), nullptr}, 1);
     const std::vector<std::array<i32, 4>> expected{{0, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 1, 2}, {0, 1, 2, 3}};
     for (const i64 wanted : {1, 2, 3, 4}) {
         std::vector<i32> labels(clusters.size());

@@ -71,7 +71,8 @@ struct Mean {
 }  // namespace
 
 TEST(a_pixel_has_the_id_of_its_colour_and_its_edge) {
-    for (const auto& [height, width] : {std::pair<i64, i64>{9, 23}, {1, 1}, {2, 3}, {5, 4}, {3, 5}}) {
+    for (const auto& [height, width] :
+         {std::pair<i64, i64>{9, 23}, {1, 1}, {2, 3}, {5, 4}, {3, 5}, {40, 60}}) {
         const Film film(height, width, 7);
         for (i64 y = 0; y < height; ++y)
             for (i64 x = 0; x < width; ++x) {
@@ -225,9 +226,13 @@ TEST(the_observer_compares_a_window_with_its_ring) {
         for (size_t k = 0; k < 4; ++k)
             CHECK(std::abs(observer.borders[k] - borders[k].value() / 4096) < 1e-12);
         observer.count_object(other_object);
-        CHECK(object.likeness() == other_object.likeness());
         observer.count_ring(other_around);
-        CHECK(around.likeness() == other_around.likeness());
+        for (ColourModel* each : {&object, &other_object, &around, &other_around}) {
+            each->start_object();
+            each->update_weights();
+        }
+        CHECK(object.weights() == other_object.weights());
+        CHECK(around.weights() == other_around.weights());
     }
 }
 
@@ -257,59 +262,154 @@ TEST(selected_pixels_count_by_their_nearness_to_the_centre) {
     CHECK(counted.weights() == expected.weights());
 }
 
-// The place of the highest score of all windows around the last one, by sums over their pixels.
-static Window scanned(const WeightMap& map, const Window& window, bool whole_frame) {
-    const i64 height = map.height, width = map.width;
-    const double side = std::sqrt(window.w * window.h), radius = 1.5 * side;
-    const double span_x = (whole_frame ? static_cast<double>(width) : window.w + 2 * radius) + side;
-    const double span_y = (whole_frame ? static_cast<double>(height) : window.h + 2 * radius) + side;
-    const i64 step = static_cast<i64>(std::ceil(std::sqrt(span_x * span_y / (whole_frame ? 40000 : 12000))));
-    const double s = static_cast<double>(step);
-    const i64 nw = round_to_one(window.w / s), nh = round_to_one(window.h / s);
-    const i64 m = round_to_one(0.5 * side / s),
-              most = whole_frame ? std::max(height, width) : round_to_one(radius / s);
-    const i64 x0 = round_half_up(window.x - s * static_cast<double>(nw) / 2) + step / 2;
-    const i64 y0 = round_half_up(window.y - s * static_cast<double>(nh) / 2) + step / 2;
-    Window best = window;
-    float highest = -1e9f;
-    for (i64 dy = -most; dy <= most; ++dy)
-        for (i64 dx = -most; dx <= most; ++dx) {
-            const Window at{window.x + s * static_cast<double>(dx), window.y + s * static_cast<double>(dy),
-                            window.w, window.h};
-            if (at.x < 0 || at.y < 0 || at.x > static_cast<double>(width) ||
-                at.y > static_cast<double>(height))
-                continue;
-            Mean inside, ring;
-            for (i64 j = -m; j < nh + m; ++j)
-                for (i64 i = -m; i < nw + m; ++i)
-                    (i >= 0 && i < nw && j >= 0 && j < nh ? inside : ring)
-                        .add(map.at(y0 + (dy + j) * step, x0 + (dx + i) * step));
-            const double away = s * s * static_cast<double>(dx * dx + dy * dy) / (side * side);
-            const float score =
-                static_cast<float>((inside.value() - ring.value()) / 4096 - (whole_frame ? 0.0 : 0.2) * away);
-            if (score <= highest) continue;
-            highest = score;
-            best = at;
+// The scores of all windows around the last one, by sums over their pixels.
+struct PlainScan {
+    struct Place {
+        i64 dx, dy;  // in steps from the last window
+        float score;
+    };
+    i64 step, nw, nh, x0, y0;  // the window in steps, and its first sample
+    std::vector<Place> places;
+
+    PlainScan(const WeightMap& map, const Window& window, bool whole_frame) {
+        const double width = static_cast<double>(map.width), height = static_cast<double>(map.height);
+        const double side = std::sqrt(window.w * window.h), radius = 1.5 * side;
+        const double span_x = (whole_frame ? width : window.w + 2 * radius) + side;
+        const double span_y = (whole_frame ? height : window.h + 2 * radius) + side;
+        step = static_cast<i64>(std::ceil(std::sqrt(span_x * span_y / (whole_frame ? 40000 : 12000))));
+        const double s = static_cast<double>(step);
+        nw = round_to_one(window.w / s), nh = round_to_one(window.h / s);
+        const i64 m = round_to_one(0.5 * side / s);
+        const i64 most = whole_frame ? std::max(map.height, map.width) : round_to_one(radius / s);
+        x0 = round_half_up(window.x - s * static_cast<double>(nw) / 2) + step / 2;
+        y0 = round_half_up(window.y - s * static_cast<double>(nh) / 2) + step / 2;
+        for (i64 dy = -most; dy <= most; ++dy)
+            for (i64 dx = -most; dx <= most; ++dx) {
+                const double x = window.x + s * static_cast<double>(dx),
+                             y = window.y + s * static_cast<double>(dy);
+                if (x < 0 || y < 0 || x > width || y > height) continue;
+                Mean inside, ring;
+                for (i64 j = -m; j < nh + m; ++j)
+                    for (i64 i = -m; i < nw + m; ++i)
+                        (i >= 0 && i < nw && j >= 0 && j < nh ? inside : ring)
+                            .add(map.at(y0 + (dy + j) * step, x0 + (dx + i) * step));
+                const double away = s * s * static_cast<double>(dx * dx + dy * dy) / (side * side);
+                const double cost = whole_frame ? 0.0 : 0.2 * away;
+                places.push_back({dx, dy, static_cast<float>((inside.value() - ring.value()) / 4096 - cost)});
+            }
+    }
+
+    static Place best_of(const std::vector<Place>& places) {  // the first of equals
+        return *std::max_element(places.begin(), places.end(),
+                                 [](const Place& a, const Place& b) { return a.score < b.score; });
+    }
+    Place best() const { return best_of(places); }
+
+    // OUT model: the colours of up to three other places, nearly as good and three quarters of a window away.
+    void learn_rivals(const Film& film, ColourModel& model) const {
+        std::vector<Place> left = places;
+        Place peak = best();
+        const float least = 0.7f * peak.score;
+        if (peak.score <= 0) return;
+        model.clear_counts();
+        for (int k = 0; k < 3; ++k) {
+            std::erase_if(left, [&](const Place& p) {
+                return std::abs(p.dx - peak.dx) <= nw * 3 / 4 && std::abs(p.dy - peak.dy) <= nh * 3 / 4;
+            });
+            if (left.empty()) break;
+            peak = best_of(left);
+            if (peak.score < least) break;
+            for (i64 j = 0; j < nh; ++j)
+                for (i64 i = 0; i < nw; ++i) {
+                    const i64 x = x0 + (peak.dx + i) * step, y = y0 + (peak.dy + j) * step;
+                    if (x >= 0 && y >= 0 && x < film.frame.width && y < film.frame.height)
+                        model.count(cells().of(film.frame, y, x), 1);
+                }
         }
-    return best;
+        model.learn_rival(0.1);
+    }
+};
+
+static void check_scan(const Film& film, const ColourModel& model, const Window& start, bool whole_frame) {
+    const PlainScan scan(WeightMap(film, model), start, whole_frame);
+    const TrackSettings settings;
+    ColourModel scanned = model;
+    Window window = start;
+    Scanner(cells(), settings).scan(film.frame, whole_frame, nullptr, scanned, window);
+    const double s = static_cast<double>(scan.step);
+    CHECK(window.x == start.x + s * static_cast<double>(scan.best().dx));
+    CHECK(window.y == start.y + s * static_cast<double>(scan.best().dy));
+    CHECK(window.w == start.w && window.h == start.h);
+    if (whole_frame) return;
+
+    TrackSettings colours_only;
+    colours_only.shape_weight = 0;
+    ShapeFilter shape(colours_only);
+    shape.start(film.frame, start);
+    shape.respond(film.frame, start);
+    window = start;
+    Scanner(cells(), colours_only).scan(film.frame, false, &shape, scanned, window);
+    ColourModel expected = model;
+    scan.learn_rivals(film, expected);
+    scanned.update_weights();
+    expected.update_weights();
+    CHECK(scanned.weights() == expected.weights());
 }
 
 TEST(the_scanner_finds_the_window_of_highest_contrast) {
-    const TrackSettings settings;
     for (unsigned seed = 0; seed < 3; ++seed) {
         const Film film(44, 60, 20 + seed, 4);
-        ColourModel model = random_model(30 + seed);
-        const WeightMap map(film, model);
-        Scanner scanner(cells(), settings);
+        const ColourModel model = random_model(30 + seed);
         for (const Window& start : {Window{30, 20.5, 7, 5}, Window{2.25, 41, 6, 8}, Window{55, 3, 9, 4}})
-            for (const bool whole_frame : {false, true}) {
-                Window window = start;
-                scanner.scan(film.frame, whole_frame, nullptr, model, window);
-                const Window expected = scanned(map, start, whole_frame);
-                CHECK(window.x == expected.x && window.y == expected.y);
-                CHECK(window.w == start.w && window.h == start.h);
-            }
+            for (const bool whole_frame : {false, true}) check_scan(film, model, start, whole_frame);
     }
+}
+
+TEST(the_scanner_takes_larger_steps_around_larger_windows) {
+    const Film film(120, 150, 23, 6);
+    const ColourModel model = random_model(33);
+    for (const Window& start : {Window{70, 60, 21, 21}, Window{70, 60, 22, 22}, Window{140, 20, 40, 30}})
+        check_scan(film, model, start, false);
+}
+
+TEST(the_centre_of_the_window_stays_in_the_frame) {
+    const Film film(44, 60, 24, 44);  // two colours, both of the surroundings: the best place is outside
+    ColourModel model(cells().size(), 6e-4);
+    for (i64 y = 0; y < 44; ++y)
+        for (i64 x = 0; x < 60; ++x) model.count(cells().of(film.frame, y, x), 1);
+    model.learn_ring(1);
+    model.update_weights();
+    for (const Window& start : {Window{55, 38, 8, 8}, Window{4, 5, 8, 8}})
+        for (const bool whole_frame : {false, true}) check_scan(film, model, start, whole_frame);
+}
+
+TEST(places_without_contrast_have_no_rivals) {
+    TrackSettings settings;
+    settings.distance_cost = 0;
+    Film film(44, 60, 25, 44);
+    film.fill(0, 0, 60, 44, {60, 60, 60});
+    ColourModel model(cells().size(), 6e-4);
+    model.update_weights();  // all are 0
+    const std::vector<i32> before = model.weights();
+    Window window{30, 20, 8, 8};
+    ShapeFilter shape(settings);
+    shape.start(film.frame, window);
+    shape.respond(film.frame, window);
+    Scanner(cells(), settings).scan(film.frame, false, &shape, model, window);
+    model.update_weights();
+    CHECK(model.weights() == before);
+}
+
+TEST(half_a_step_of_a_weight_is_rounded_up) {
+    ColourModel model(2, 0);
+    const u32 half = 1 << 13;  // shares and contrasts are exact
+    for (const u32 more : {half + 1, half - 1}) {
+        model.clear_counts();
+        model.count(0, more), model.count(1, 2 * half - more);
+        more > half ? model.start_object() : model.learn_ring(1);
+    }
+    model.update_weights();
+    CHECK((model.weights() == std::vector<i32>{1, 0, 0}));  // of 0.5, -0.5, and samples outside
 }
 
 TEST(the_three_best_rivals_are_learned) {
@@ -357,6 +457,34 @@ TEST(the_three_best_rivals_are_learned) {
     }
 }
 
+TEST(a_rival_may_be_just_good_enough) {
+    TrackSettings settings;
+    settings.distance_cost = settings.shape_weight = 0, settings.rival_score = 1;
+    Film film(44, 90, 15, 44);
+    film.fill(0, 0, 90, 44, {60, 60, 60});
+    film.fill(30, 18, 10, 8, {200, 40, 40});
+    film.fill(42, 18, 10, 8, {200, 40, 40});  // its score is equal
+    ColourModel model(cells().size(), settings.share_floor);
+    model.count(cells().of(film.frame, 22, 35), 1);
+    model.start_object();
+    model.update_weights();
+    ColourModel expected = model;
+    const Window object{35, 22, 10, 8};
+    Window window = object;
+    ShapeFilter shape(settings);
+    shape.start(film.frame, object);
+    shape.respond(film.frame, object);
+    Scanner(cells(), settings).scan(film.frame, false, &shape, model, window);
+    CHECK(window.x == object.x && window.y == object.y);
+    expected.clear_counts();
+    for (i64 y = 18; y < 26; ++y)
+        for (i64 x = 42; x < 52; ++x) expected.count(cells().of(film.frame, y, x), 1);
+    expected.learn_rival(settings.rival_rate);
+    model.update_weights();
+    expected.update_weights();
+    CHECK(model.weights() == expected.weights());
+}
+
 TEST(refining_moves_half_way_to_the_mean_of_positive_weights_in_the_ellipse) {
     const TrackSettings settings;
     const Film film(120, 150, 12);
@@ -401,6 +529,8 @@ TEST(a_window_is_the_pixels_nearest_to_it_in_the_frame) {
     CHECK(corner.left == 0 && corner.right == 5 && corner.top == 16 && corner.bottom == 20);
     const Rect outside = Window{40, -9, 2, 2}.pixels(20, 30);
     CHECK(outside.left == 29 && outside.right == 30 && outside.top == 0 && outside.bottom == 1);
+    const Rect below = Window{-9, 40, 2, 2}.pixels(20, 30);
+    CHECK(below.left == 0 && below.right == 1 && below.top == 19 && below.bottom == 20);
     Window window{10, 10, 4, 9};
     CHECK(window.mean_side() == 6);
     window.move(20, 30, 2.26, -3.01);

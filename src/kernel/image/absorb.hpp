@@ -281,7 +281,7 @@ class Absorber {
             else
                 unlike_.push_back(other);
         });
-        if (nearest.away < kAlike) return nearest.piece;
+        if (nearest.piece != kNoRegion) return nearest.piece;
         for (const u32 other : unlike_)
             nearest.add(other, kAlike + squared_distance(mean_around(piece), mean_around(other)));
         return nearest.piece;

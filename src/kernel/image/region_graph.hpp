@@ -209,9 +209,7 @@ class RegionGraph {
         bool begun = false;  // in these rows
         Poller poll;
         for (i64 row = rows.begin; row < (begun ? shape.rows() : rows.end); ++row) {
-            const Run* run = regions.row(row);
             poll(shape.width);
-            if (row >= rows.end && run->region != sums.region) break;
             regions.each_run(row, [&](const Run& run, i64 begin, i64 end) {
                 if (run.region != sums.region) {
                     if (begun) fn(sums);

@@ -34,7 +34,8 @@ struct Samples {
             std::fill(out + last, out + nx, none);
         }
     }
-    static i64 ceil_div(i64 a, i64 b) { return a >= 0 ? (a + b - 1) / b : -((-a) / b); }
+    // Rounds up; the callers limit negative quotients to 0.
+    static i64 ceil_div(i64 a, i64 b) { return (a + b - 1) / b; }
     // The step at which an area has about so many samples.
     static i64 step_for(double area, double samples) {
         return std::max<i64>(1, static_cast<i64>(std::ceil(std::sqrt(area / samples))));

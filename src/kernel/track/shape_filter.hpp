@@ -28,8 +28,8 @@ class ShapeFilter {
                 const double dy = static_cast<double>(std::min(y, kMapSide - y));
                 peak_.re[y * kMapSide + x] =
                     static_cast<float>(std::exp(-(dx * dx + dy * dy) / (2 * width * width)));
-                peak_.im[y * kMapSide + x] = 0;
             }
+        peak_.im.fill(0);
         fourier_.forward(peak_);
         learn(frame, window, 1);
         first_ = filter_, first_power_ = power_;
