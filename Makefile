@@ -131,8 +131,8 @@ web-test: web $(VENV)/installed-test  ## test the web page in Chromium against t
 .PHONY: sanitize-address sanitize-thread
 sanitize: sanitize-thread sanitize-address  ## run the tests of the kernel with all sanitizers
 
-sanitize-thread:  ## run the C++ tests of threads with the thread sanitizer
-	$(MAKE) test-kernel KERNEL_TESTS=build/sanitize-thread KERNEL_OPTIONS="-D MSPP_SANITIZE_THREADS=ON"
+sanitize-thread:  ## run the C++ tests with the thread sanitizer
+	$(MAKE) test-kernel KERNEL_TESTS=build/sanitize-thread KERNEL_OPTIONS="-D MSPP_SANITIZE_THREADS=ON -D MSPP_REPLAYS=200"
 
 sanitize-address:  ## run the tests of the kernel with the address and undefined behaviour sanitizers
 	$(MAKE) test-kernel KERNEL_TESTS=build/sanitize-kernel KERNEL_OPTIONS="-D MSPP_SANITIZE=ON"

@@ -129,7 +129,7 @@ struct SlowGraph {
 
 TEST(regions_merge_in_the_order_of_their_costs) {
     const std::array<double, 3> weight{1, 0.5, 0.25};
-    for (const Shape& shape : {Shape{1, 5, 7}, Shape{1, 1, 12}, Shape{2, 3, 4}})
+    for (const Shape& shape : {Shape{1, 5, 7}, Shape{1, 1, 12}, Shape{1, 8, 2}, Shape{2, 3, 4}})
         for (unsigned seed = 0; seed < 12; ++seed)
             for (const unsigned levels : {2u, 5u})  // with two, many costs are equal
                 for (const int count : {1, 2}) {
@@ -246,6 +246,26 @@ size_t learned_regions(const Shape& shape, const std::vector<i32>& clusters, con
 }
 
 }  // namespace
+
+TEST(borders_are_measured_in_lab_whatever_the_colours_of_the_regions) {
+    const Shape shape{1, 64, 80};
+    std::mt19937 random(8);
+    std::vector<i32> clusters;
+    std::vector<float> lab, colours;
+    for (i64 p = 0; p < shape.size(); ++p) {
+        clusters.push_back(static_cast<i32>(p / shape.width / 32 * 3 + p % shape.width / 27));
+        for (int c = 0; c < 3; ++c) {
+            lab.push_back(static_cast<float>(20 * clusters.back() + static_cast<i32>(random() % 9)));
+            colours.push_back(static_cast<float>(random() % 100));
+        }
+    }
+    MergeTrace traces[2];
+    for (const bool in_lab : {false, true}) {
+        const Hierarchy hierarchy(in_lab ? lab.data() : colours.data(), clusters.data(), shape, {0.5, 1, 1},
+                                  1, HUGE_VAL, {&blank_table(), lab.data(), &traces[in_lab]}, 1);
+    }
+    CHECK(!traces[0].features.empty() && traces[0].features == traces[1].features);
+}
 
 TEST(three_regions_that_touch_are_enough_for_the_learned_stage) {
     const Shape shape{1, 64, 80};
