@@ -1,6 +1,7 @@
 // The decisions of the robust tracker, frame by frame, against a plain version with settings of its own. The
 // parts that both use are tested in test_track.cpp and test_track_filters.cpp.
 #include <algorithm>
+#include <cstring>
 
 #include "check.hpp"
 #include "kernel/track/tracker.hpp"
@@ -224,18 +225,26 @@ void compare(size_t story, const TrackSettings* settings, bool scale, int n_fram
 
 }  // namespace
 
+TEST(the_settings_are_those_of_the_benchmarks) {
+    static_assert(sizeof(TrackSettings) % sizeof(double) == 0);
+    const TrackSettings usual = usual_settings(), given;
+    CHECK(std::memcmp(&usual, &given, sizeof given) == 0);
+}
+
 TEST(the_tracker_decides_as_the_plain_one) {
     for (size_t story = 0; story < std::size(kStories); ++story)
         for (const bool scale : {false, true}) compare(story, nullptr, scale, 60);
 }
 
 TEST(the_tracker_decides_at_the_very_limits) {
-    TrackSettings full = usual_settings(), even = full, any = full;
+    TrackSettings full = usual_settings(), even = full, any = full, better = full;
     full.learn_from = full.adjust_from = 1;  // a contrast of 1 is common, because it is limited
     even.max_odds = 0, even.present_from = 0.5;
     any.max_odds = 0, any.found_evidence = any.evidence_margin = 0, any.patience = 0;
+    better.found_evidence = 0, better.patience = 0;
     for (size_t story = 0; story < std::size(kStories); ++story)
-        for (const TrackSettings* settings : {&full, &even, &any}) compare(story, settings, true, 24);
+        for (const TrackSettings* settings : {&full, &even, &any, &better})
+            compare(story, settings, true, 24);
 }
 
 TEST(the_cells_and_the_mask_are_those_of_positive_weight) {

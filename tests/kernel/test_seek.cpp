@@ -105,6 +105,26 @@ TEST(the_modes_of_periodic_axes_are_the_oracles) {
             }
 }
 
+TEST(cells_in_balance_do_not_end_the_search_of_others) {
+    const i64 periods[] = {40, 0};
+    GridData grid{2, {}, {}, {}};
+    auto add = [&](i64 x, i64 y, double at) {
+        const i64 cell[] = {x, y};
+        const u64 half = u64{1} << 31, moments[] = {1, static_cast<u64>(std::ldexp(at, 32)), half};
+        grid.append(cell, moments);
+    };
+    for (i64 x = 0; x < 40; ++x) {  // a ring of equal cells, which attract each other and never move
+        add(x, 0, 0.5);
+        if (x >= 10 && x < 13) add(x, 100, x == 10 ? 0.9 : x == 11 ? 0.5 : 0.1);  // these meet
+    }
+    const oracle::Result expected = oracle::Search(grid, periods, 1).run(1000);
+    CHECK(expected.n_iter == 3 && expected.weights.size() == 41);
+    for (const WindowSums sums : {WindowSums::automatic, WindowSums::rows}) {
+        const Modes modes = seek_by(grid, periods, 1, 0.0, sums, 1);
+        CHECK(same_modes(modes, expected) && modes.n_iter == expected.n_iter);
+    }
+}
+
 TEST(corners_of_many_periods_need_few_copies) {
     const int d = 40;  // a corner of all axes has 2^40 copies
     const std::vector<i64> periods(static_cast<size_t>(d), 5);
@@ -194,6 +214,20 @@ TEST(an_interrupt_ends_the_search) {
             ended = true;
         }
         CHECK(ended && asked == 1 && Call::current() == nullptr);
+    }
+}
+
+TEST(sums_are_rounded_to_the_bits_that_heavy_grids_leave) {
+    // Beside a cell of 2^31 points, positions have 29 bits, three less than the sums: the mean of two points
+    // is 1 or 1.5 of these, and the latter is rounded up.
+    for (const auto& [sum, position] : {std::pair<u64, double>{19, 1}, {20, 2}}) {
+        GridData grid{1, {}, {}, {}};
+        for (const i64 cell : {0, 10}) {
+            const u64 heavy[] = {u64{1} << 31, 0}, light[] = {2, sum};
+            grid.append(&cell, cell == 0 ? heavy : light);
+        }
+        const Modes modes = seek_by(grid, nullptr, 1, 0.0, WindowSums::automatic, 1);
+        CHECK(modes.weights[1] == 2 && modes.fractions[1] == std::ldexp(position, -29));
     }
 }
 

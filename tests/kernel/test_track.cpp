@@ -372,15 +372,60 @@ TEST(the_scanner_takes_larger_steps_around_larger_windows) {
         check_scan(film, model, start, false);
 }
 
-TEST(the_centre_of_the_window_stays_in_the_frame) {
-    const Film film(44, 60, 24, 44);  // two colours, both of the surroundings: the best place is outside
+TEST(a_better_place_beyond_the_radius_is_not_tried) {
+    Film film(120, 150, 26, 120);
+    film.fill(0, 0, 150, 120, {60, 60, 60});
+    film.fill(109, 49, 22, 22, {200, 40, 40});  // more than two windows from the last place
     ColourModel model(cells().size(), 6e-4);
-    for (i64 y = 0; y < 44; ++y)
-        for (i64 x = 0; x < 60; ++x) model.count(cells().of(film.frame, y, x), 1);
+    model.count(cells().of(film.frame, 60, 120), 1);
+    model.start_object();
+    model.clear_counts();
+    model.count(cells().of(film.frame, 10, 10), 1);
     model.learn_ring(1);
     model.update_weights();
-    for (const Window& start : {Window{55, 38, 8, 8}, Window{4, 5, 8, 8}})
-        for (const bool whole_frame : {false, true}) check_scan(film, model, start, whole_frame);
+    check_scan(film, model, {70, 60, 22, 22}, false);
+}
+
+TEST(the_centre_of_the_window_stays_in_the_frame) {
+    const Film film(120, 150, 24, 120);  // two colours, both of the surroundings: the best place is outside
+    ColourModel model(cells().size(), 6e-4);
+    for (i64 y = 0; y < 120; ++y)
+        for (i64 x = 0; x < 150; ++x) model.count(cells().of(film.frame, y, x), 1);
+    model.learn_ring(1);
+    model.update_weights();
+    for (const double side : {8.0, 22.0})
+        for (const auto& [x, y] : {std::pair<double, double>{145, 114}, {4, 5}})
+            check_scan(film, model, {x, y, side, side}, false);
+    check_scan(film, model, {145, 114, 8, 8}, true);
+}
+
+TEST(rivals_are_learned_at_every_distance) {
+    static constexpr int reds[4][3] = {{200, 40, 40}, {230, 60, 90}, {170, 20, 60}, {220, 90, 30}};
+    for (unsigned seed = 0; seed < 100; ++seed) {
+        std::mt19937 random(seed);
+        Film film(60, 70, seed, 70);
+        film.fill(0, 0, 70, 60, {60, 60, 60});
+        for (int k = 0; k < 9; ++k) {  // each with a mixture of its own, some of them beside or on another
+            const i64 left = static_cast<i64>(random() % 60), top = static_cast<i64>(random() % 52);
+            const unsigned more = random() % 4;
+            for (i64 y = top; y < top + 8; ++y)
+                for (i64 x = left; x < left + 10; ++x) {
+                    const int* red = reds[random() % 2 ? more : random() % 4];
+                    film.fill(x, y, 1, 1, {red[0], red[1], red[2]});
+                }
+        }
+        ColourModel model(cells().size(), 6e-4);
+        for (i64 y = 0; y < 60; ++y)
+            for (i64 x = 0; x < 70; ++x)
+                if (film.value(y, x, 0) != 60) model.count(cells().of(film.frame, y, x), 1);
+        model.start_object();
+        model.clear_counts();
+        for (i64 k = 0; k < 4200; ++k)
+            if (film.value(k / 70, k % 70, 0) == 60) model.count(cells().of(film.frame, k / 70, k % 70), 1);
+        model.learn_ring(1);
+        model.update_weights();
+        check_scan(film, model, {20.0 + random() % 30, 20.0 + random() % 20, 10, 8}, false);
+    }
 }
 
 TEST(places_without_contrast_have_no_rivals) {
