@@ -106,17 +106,15 @@ TEST(the_modes_of_periodic_axes_are_the_oracles) {
 }
 
 TEST(cells_in_balance_do_not_end_the_search_of_others) {
-    const i64 periods[] = {40, 0};
+    const i64 periods[] = {0, 40};
     GridData grid{2, {}, {}, {}};
-    auto add = [&](i64 x, i64 y, double at) {
-        const i64 cell[] = {x, y};
-        const u64 half = u64{1} << 31, moments[] = {1, static_cast<u64>(std::ldexp(at, 32)), half};
+    auto add = [&](i64 y, i64 x, double at) {
+        const i64 cell[] = {y, x};
+        const u64 half = u64{1} << 31, moments[] = {1, half, static_cast<u64>(std::ldexp(at, 32))};
         grid.append(cell, moments);
     };
-    for (i64 x = 0; x < 40; ++x) {  // a ring of equal cells, which attract each other and never move
-        add(x, 0, 0.5);
-        if (x >= 10 && x < 13) add(x, 100, x == 10 ? 0.9 : x == 11 ? 0.5 : 0.1);  // these meet
-    }
+    for (i64 x = 0; x < 40; ++x) add(0, x, 0.5);              // a ring of equal cells, which never move
+    add(100, 10, 0.9), add(100, 11, 0.5), add(100, 12, 0.1);  // these meet
     const oracle::Result expected = oracle::Search(grid, periods, 1).run(1000);
     CHECK(expected.n_iter == 3 && expected.weights.size() == 41);
     for (const WindowSums sums : {WindowSums::automatic, WindowSums::rows}) {
