@@ -173,7 +173,7 @@ coverage: $(VENV)/pip  ## measure the executed lines and branches of the package
 	$(COVERAGE_ENV)/bin/python -m tests.coverage_report $(CLANG) build/coverage-data build/coverage/_kernel*.so \
 		build/coverage-kernel/test_kernel build/coverage-kernel/fuzz_*
 
-mutants: $(VENV)/installed-test  ## run the tests of the kernel against changed operators; ARGS=areas, "--every 10"
+mutants: $(VENV)/installed-test  ## run the tests against changed operators; ARGS=areas, python, "--every 10"
 	$(PY) -m tests.mutation build/mutants $(ARGS)
 
 clean:

@@ -51,6 +51,25 @@ def test_real_weights_near_the_limit_are_added():
         assert waiting.grid().total == pytest.approx(n * weight)
 
 
+def test_whole_and_real_weights_are_added():
+    whole = Grid.from_points(X, 0.4)
+    real = Grid.from_points(X, 0.4, sample_weight=np.random.default_rng(1).random(len(X)))
+    for parts in ((whole, real), (real, whole)):
+        total = GridSum(Grid.empty(0.4, 3))
+        for part in parts:
+            total.add(part)
+        assert total.grid() == whole + real == real + whole
+        assert total.grid().total == pytest.approx(whole.total + real.total)
+
+
+def test_light_real_weights_are_rounded_beside_heavy_whole_ones():
+    """In the unit of the light weight, the heavy count would exceed its limit."""
+    heavy = Grid.from_points([[0.5]], 1, sample_weight=[2**31])
+    light = Grid.from_points([[3.5]], 1, sample_weight=[0.3])
+    assert (heavy + light).weights.tolist() == [2**31, 1.0]
+    assert (light + heavy) == heavy + light
+
+
 def test_sum_is_whole_if_all_its_parts_are():
     whole = Grid.from_points([[0.5]], 1, sample_weight=[3])
     real = Grid.from_points([[0.5]], 1, sample_weight=[1.5e9 + 0.25])
@@ -71,6 +90,8 @@ def test_grid_that_cannot_be_added_raises_with_its_name():
         total.add(Grid.empty(0.4, 2), "part 7")
     with pytest.raises(GridMismatchError, match="bandwidth"):
         total.add(Grid.empty(0.5, 3))
+    with pytest.raises(GridMismatchError, match="bandwidth"):
+        total.add(Grid.empty([0.4, 0.4, 0.5]))
     with pytest.raises(GridMismatchError, match=r"b\.npy has 2 features"):
         total.add_chunk(Chunk(X[:, :2], source="b.npy"))
 

@@ -61,6 +61,20 @@ def test_empty_chunks_are_skipped():
 
 
 @pytest.mark.parametrize(
+    ("shape", "message"),
+    [((3,), "X must have 2 dimensions"), ((3, 0), "X must have at least one feature")],
+)
+def test_chunks_that_are_no_table_raise(shape, message):
+    for chunks in ([np.zeros(shape)], [np.empty((0,)), np.zeros(shape), X]):
+        with pytest.raises(InvalidInputError, match=message):
+            Grid.from_chunks(chunks, 0.4)
+
+
+def test_empty_chunks_before_the_first_table_are_left_out():
+    assert Grid.from_chunks([np.empty((0,)), np.empty((0, 0)), X], 0.4) == GRID
+
+
+@pytest.mark.parametrize(
     ("bad", "message"),
     [
         (np.array([[0, 0, 0], [0, np.nan, 0]]), "chunk 2, row 2, column 2 is NaN"),

@@ -29,6 +29,23 @@ def test_grid_is_an_immutable_value(points):
     assert repr(grid) == f"Grid({len(grid)} cells, 3 features, weight 500, bandwidth 1)"
 
 
+@pytest.mark.parametrize(
+    ("bandwidth", "period", "text"),
+    [
+        (0.5, None, "1 feature, weight 1, bandwidth 0.5"),
+        (0.5, 4, "1 feature, weight 1, bandwidth 0.5, period 4"),
+        ([0.5, 0.5], [4, None], "2 features, weight 1, bandwidth 0.5, period (4, None)"),
+        ([0.5, 1], None, "2 features, weight 1, bandwidth [0.5 1. ]"),
+        ([1 / 3, 1], None, "2 features, weight 1, bandwidth [0.333333 1.      ]"),
+        ([*range(1, 9)], None, "8 features, weight 1, bandwidth [1. 2. 3. 4. 5. 6. 7. 8.]"),
+        ([*range(1, 10)], None, "9 features, weight 1, bandwidth [1. 2. 3. ... 7. 8. 9.]"),
+    ],
+)
+def test_repr_states_bandwidth_and_period(bandwidth, period, text):
+    point = np.zeros((1, np.size(bandwidth)))
+    assert repr(Grid.from_points(point, bandwidth, periodic=period)) == f"Grid(1 cell, {text})"
+
+
 def test_means_are_those_of_the_points(points):
     grid = Grid.from_points(points, bandwidth=[1.0, 2.0, 5.0])
     cells = np.floor(points / [1.0, 2.0, 5.0])
@@ -102,6 +119,16 @@ def test_coarse_grids_of_real_weights_have_a_coarser_unit(n):
     assert coarse.means == pytest.approx(np.array([[n / 2 - 0.25]]), rel=1e-8)
 
 
+def test_the_heaviest_coarse_cell_sets_the_unit():
+    cells = [(0.25, 0.7), (1.25, 0.7), (2.25, 0.7), (3.25, 0.7), (8.25, 0.1)]
+    grid = sum(Grid.from_points([[x]], 1.0, sample_weight=[weight]) for x, weight in cells)
+    coarse = grid.coarsen(4)
+    assert coarse.unit == 4 * grid.unit
+    assert coarse.weights == pytest.approx([2.8, 0.1], rel=1e-8)
+    empty = grid.faded(0)
+    assert empty.coarsen(4) == Grid(empty.bandwidth * 4, *empty.rows, empty.unit, whole=False)
+
+
 def test_coarse_grids_of_whole_weights_stay_exact():
     heavy = Grid.from_points([[0.5], [1.5]], 1.0, sample_weight=[2**32 - 1, 1])
     with pytest.raises(InvalidInputError, match="use a smaller bandwidth"):
@@ -167,5 +194,6 @@ def test_weights_too_small_to_be_divided_raise():
 def test_sum_adds_grids():
     parts = [Grid.from_points([[x]], 1.0) for x in (0.5, 1.5, 0.5)]
     assert sum(parts) == parts[0] + parts[1] + parts[2]
-    with pytest.raises(TypeError):
-        sum(parts, 1)
+    for start in (1, 0.0, None):
+        with pytest.raises(TypeError):
+            sum(parts, start)

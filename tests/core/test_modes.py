@@ -144,6 +144,12 @@ def test_mean_that_ties_into_a_neighbourhood_moves_on():
         assert fit_labels(X, 1.0, tol=tol)[1].tolist() == [0] * 7
 
 
+def test_modes_and_grids_that_are_on_a_device_stay():
+    modes = seek(Grid.from_points(blobs(), 1.0))
+    assert modes.to("cpu") is modes
+    assert modes.grid.to("cpu") is modes.grid
+
+
 def test_keep_drops_light_modes():
     modes, _ = fit_labels([[0.0], [0.1], [0.2], [9.0], [20.0], [20.1]], 1.0)
     kept = modes.keep(2)

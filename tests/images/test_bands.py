@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from meanshiftpp import hierarchy, segment
-from meanshiftpp.images.bands import SPREAD, BandAxes
+from meanshiftpp.images import segmentation
+from meanshiftpp.images.bands import SCENE_SIZE, SPREAD, BandAxes, scene_level
+from meanshiftpp.images.pixels import read_pixels
 
 CORNERS = np.array([[[0, 0, 0], [1, 0, 1], [0, 1, 1]], [[1, 1, 0], [0, 0, 1], [1, 1, 1]]])
 
@@ -74,6 +78,72 @@ def test_flat_bands_have_finite_components(values):
     assert np.isfinite(BandAxes.of(array)(array)).all()
 
 
-def test_a_rare_value_among_equal_ones_sets_the_range():
-    array = np.array([[3.0]] * 199 + [[9.0]])
-    assert np.ptp(BandAxes.of(array)(array)) > SPREAD
+def total_spread(components: np.ndarray) -> float:
+    return float(np.sqrt(components.var(axis=0, dtype=float).sum()))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [[0.0], [10.0]] * 20,
+        [[0.0, 7.0], [10.0, 5.0], [4.0, 5.0]] * 20,
+        [[3.0]] * 199 + [[9.0]],  # a rare value among equal ones sets the range
+        [[3.0, 1.0]] * 199 + [[9.0, 1.0]],
+        [[9.0]] * 199 + [[3.0]],
+    ],
+)
+def test_components_have_the_mean_0_and_a_fixed_spread(values):
+    array = np.array(values)
+    components = BandAxes.of(array)(array)
+    assert components.mean(axis=0) == pytest.approx(np.zeros(array.shape[1]), abs=1e-4)
+    assert total_spread(components) == pytest.approx(SPREAD, rel=1e-6)
+
+
+def test_a_part_of_a_scene_has_the_axes_of_the_scene():
+    scene = fields()
+    axes = BandAxes.of(scene.reshape(-1, 6))
+    part = replace(read_pixels(scene[:30, :30], None, None, -1, 1), axes=axes)
+    whole = read_pixels(scene, None, None, -1, 1).components().reshape(80, 120, 3)
+    assert (part.components() == whole[:30, :30].reshape(-1, 3)).all()
+
+
+def test_the_offset_of_a_band_does_not_matter():
+    values = np.array([[0, 7], [10, 5], [4, 5]] * 20)
+    assert (BandAxes.of(values + np.array([100, 3])).axes == BandAxes.of(values).axes).all()
+
+
+def test_values_beyond_the_range_count_as_its_end():
+    values = np.array([[0.0, 1.0], [10.0, 2.0]] * 50 + [[10.0, 2.0]])
+    cloud = values.copy()
+    cloud[-1] = 1e6
+    assert (BandAxes.of(cloud).axes == BandAxes.of(values).axes).all()
+
+
+def test_the_level_of_a_scene_has_fixed_units():
+    components = np.zeros((round(4 * SCENE_SIZE), 3), np.float32)
+    assert scene_level(components) == 0.5  # in a scene of one value
+    components[::2] = 10.0, -20.0, 20.0
+    assert total_spread(components) == SPREAD
+    assert scene_level(components) == 0.5
+    assert scene_level(components * 2) == pytest.approx(0.5 * 2**-0.7)
+    assert scene_level(components[:100]) == 1  # the part of a scene is not magnified
+
+
+def finest(image: np.ndarray, **options: float) -> int:
+    return hierarchy(image, space=None, **options).n_regions(1e9)
+
+
+def test_the_pieces_of_a_scene_are_local_and_those_of_a_finished_search(monkeypatch):
+    image = np.random.default_rng(0).normal(size=(100, 120, 2)).cumsum(0).cumsum(1)
+    pieces = finest(image)
+    assert pieces == finest(image, spatial=32.0) != finest(image, spatial=8.0)
+    monkeypatch.setattr(segmentation, "SCENE_TOL", 0.0)
+    assert finest(image) == pieces
+    monkeypatch.setattr(segmentation, "SCENE_TOL", 1.0)
+    assert finest(image) > pieces
+
+
+def test_a_volume_is_not_a_scene():
+    slice = np.random.default_rng(3).normal(size=(60, 120, 1)).cumsum(0).cumsum(1)
+    volume = np.stack([slice, slice])
+    assert finest(volume) != finest(volume, spatial=32.0)

@@ -20,6 +20,19 @@ def test_clusters_of_rgb_equal_clusters_of_points(image, bandwidth):
     assert np.array_equal(labels.ravel(), expected)
 
 
+@pytest.mark.parametrize("space", ["lab", "luv", "hsv"])
+def test_clusters_of_a_space_equal_clusters_of_its_points(image, space):
+    labels = segment(image, 6.0, space=space, regions=False)
+    colours = _kernel.convert_colours(image.reshape(-1, 3), space, 255.0, 1)
+    _, expected = fit_labels(colours, 6.0)
+    assert np.array_equal(labels.ravel(), expected)
+    grey = image[..., :1].repeat(3, axis=-1)
+    assert np.array_equal(
+        segment(grey[..., 0], 6.0, space=space, regions=False),
+        segment(grey, 6.0, space=space, regions=False),
+    )
+
+
 @pytest.mark.parametrize("bandwidth", [16.0, 30.0])
 def test_clusters_of_rgb_equal_algorithm_2(bandwidth):
     image = scene(14, 18)
@@ -59,10 +72,43 @@ def test_palette_and_quantized_image_agree(image):
     assert np.abs(quantized.astype(int) - image).mean() < 12
 
 
-def test_quantize_replaces_pixels_by_their_mode(image):
-    modes, labels = fit_labels(image.reshape(-1, 3), 24)
-    expected = np.rint(modes.centers)[labels].reshape(image.shape)
-    assert np.array_equal(quantize(image, 24), expected)
+NOISE = np.random.default_rng(4).integers(0, 256, (30, 40, 3), np.uint8)
+
+
+def test_quantize_replaces_pixels_by_their_mode():
+    modes, labels = fit_labels(NOISE.reshape(-1, 3), 24)
+    expected = np.rint(modes.centers)[labels].reshape(NOISE.shape)
+    assert np.array_equal(quantize(NOISE, 24), expected)
+    assert np.array_equal(quantize(NOISE), expected)
+    assert np.array_equal(quantize(NOISE, 24, space=None), expected)
+
+
+@pytest.mark.parametrize(("space", "bandwidth"), [("rgb", 24), ("lab", 8), ("luv", 10), ("hsv", 8)])
+def test_palettes_have_a_fixed_bandwidth_in_each_space(space, bandwidth):
+    default = quantize(NOISE, space=space)
+    assert np.array_equal(default, quantize(NOISE, bandwidth, space=space))
+    assert not np.array_equal(default, quantize(NOISE, 0.9 * bandwidth, space=space))
+
+
+@pytest.mark.parametrize(
+    "value_range", [(0, 255), (0, 100), (20, 100), (1, 255), (20, 255), (0, 700)]
+)
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16])
+@pytest.mark.parametrize("space", ["rgb", "lab"])
+def test_values_beyond_the_range_are_clipped(value_range, dtype, space):
+    low, high = value_range
+    image = NOISE.astype(dtype) if dtype == np.uint8 else NOISE.astype(dtype) * 3 - 90
+    options = {"regions": False, "bandwidth": 20.0, "space": space}
+    scaled = (image.clip(low, high).astype(float) - low) / (high - low)
+    expected = segment(scaled.astype(np.float32), **options)
+    assert np.array_equal(segment(image, value_range=value_range, **options), expected)
+
+
+def test_a_quantized_mask_is_a_mask():
+    mask = np.arange(255).reshape(15, 17) < 127
+    assert np.array_equal(quantize(mask), mask)
+    assert not quantize(mask, 999).any()  # one cluster, and most pixels are false
+    assert quantize(~mask, 999).all()
 
 
 @pytest.mark.parametrize("space", ["lab", "luv", "hsv"])

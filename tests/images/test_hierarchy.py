@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.images.scenes import assert_connected, assert_ordered, scene
 
-from meanshiftpp import hierarchy, palette, quantize, segment
+from meanshiftpp import _kernel, hierarchy, palette, quantize, segment
 from meanshiftpp.images.segmentation import piece_size
 
 DETAILS = [0.05, 0.2, 0.5, 0.9, 1.0, 1.3, 2.0, 5.0, 20.0, 100.0]
@@ -39,8 +39,15 @@ def test_more_detail_never_has_fewer_regions_and_cuts_are_nested():
 def test_fewer_pieces_than_regions_warn():
     image = np.zeros((80, 90, 3), np.uint8)
     image[:, 40:] = 200
-    with pytest.warns(UserWarning, match="expected 5 regions, found 2; use a smaller bandwidth"):
-        assert segment(image, regions=5).max() == 1
+    for n in (3, 5):
+        with pytest.warns(UserWarning, match=f"expected {n} regions, found 2; use a smaller band"):
+            assert segment(image, regions=n).max() == 1
+
+
+def test_fewer_regions_because_of_their_size_do_not_warn():
+    image = scene(noise=14)
+    assert segment(image, regions=9).max() == 8
+    assert segment(image, regions=9, min_size=500).max() < 8
 
 
 @pytest.mark.parametrize("min_size", [1, 30, 200, 4000, 10**6])
@@ -64,12 +71,38 @@ def test_min_size_keeps_a_small_region_without_neighbours():
     assert np.bincount(labels[mask & ~corner]).max() > 100
 
 
+def stripes(*colours: tuple[int, int, int]) -> np.ndarray:
+    """Return a volume of stripes; the learned cost, which is of Lab, does not apply to it."""
+    return np.tile(np.repeat(np.array(colours, np.uint8), 30, axis=0), (2, 30, 1, 1))
+
+
+@pytest.mark.parametrize("weak", range(3))
+@pytest.mark.parametrize("strong", range(3))
+def test_channels_of_rgb_count_alike(weak, strong):
+    left, middle, right = np.array([[120, 110, 100]] * 3)
+    left[weak] += 34
+    right[strong] += 36
+    labels = segment(stripes(left, middle, right), 2.0, space="rgb", regions=2)
+    assert labels[0, 0, [0, 45, 89]].tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(("space", "red"), [("lab", (168, 141, 141)), ("luv", (162, 144, 144))])
+def test_brightness_counts_less_than_colour(space, red):
+    colours = np.array([(120, 120, 120), (150, 150, 150), red], np.uint8)
+    values = _kernel.convert_colours(colours, space, 255.0, 1)
+    brightness, colour = (np.linalg.norm(pair) for pair in np.diff(values, axis=0))
+    assert colour < brightness
+    labels = segment(stripes(*colours), 2.0, space=space, regions=2)
+    assert labels[0, 0, [0, 45, 89]].tolist() == [0, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("n_pixels", "min_size", "expected"),
     [
         (0, None, 20),
         (481 * 321, None, 20),
         (2 * 481 * 321, None, 40),
+        (10_000 * 481 * 321, None, 200_000),
         (1000 * 1000, None, 130),
         (1000 * 1000, 1, 20),
         (1000 * 1000, 60, 60),

@@ -29,12 +29,14 @@ FUNCTIONS = [segment, hierarchy, quantize, palette]
         (ANY, {"channel_axis": 1.5}, "channel_axis must be"),
         (ANY, {"channel_axis": True}, "channel_axis must be"),
         (ANY, {"space": ["lab"]}, "space must be one of"),
+        (ANY, {"space": np.array(["lab"])}, "space must be one of"),
         (ANY, {"mask": np.ones((9, 8), bool)}, "mask"),
         (ANY, {"mask": np.ones((8, 9, 3), bool)}, "mask"),
         (ANY, {"mask": np.zeros((8, 9), bool)}, "no pixel"),
         (np.dstack([ANY, ANY[..., 0]]), {}, "no pixel"),
         (np.where(np.indices((8, 9)).sum(0)[..., None] == 5, np.nan, ANY / 255), {}, r"\(0, 5\)"),
         (np.where(np.indices((8, 9)).sum(0)[..., None] == 5, np.inf, ANY / 255), {}, r"\(0, 5\)"),
+        (np.where(np.indices((8, 9, 3)).sum(0) == 7, np.nan, ANY / 255), {}, r"\(0, 5\)"),
         (ANY + 1.5, {}, "between 0 and 1"),
         (ANY - 0.5, {}, "between 0 and 1"),
         (ANY.astype(np.int16) - 1, {"value_range": "dtype"}, r"between 0 and 65,535 .*\(-1, -1\)"),
@@ -114,6 +116,12 @@ def test_invalid_cuts_raise():
         tree.n_regions(-1)
     with pytest.raises(InvalidInputError, match="min_size"):
         tree.cut(min_size=0)
+
+
+@pytest.mark.skipif(np.longdouble(0).itemsize <= 8, reason="needs floats of more than 64 bits")
+def test_long_floats_raise():
+    with pytest.raises(InvalidInputError, match="at most 64 bits, got dtype"):
+        segment(ANY.astype(np.longdouble))
 
 
 def test_errors_are_value_errors():

@@ -147,6 +147,17 @@ def test_the_type_of_the_values_does_not_matter():
     assert same_partition(segment(grey), segment(np.repeat(grey[..., None], 3, axis=2)))
 
 
+def test_borders_are_compared_in_lab_whatever_the_space_of_the_clusters():
+    colours = np.random.default_rng(1).integers(0, 256, (5, 6, 3))
+    image = np.kron(colours, np.ones((20, 20, 1))).astype(np.uint8)
+    expected = hierarchy(image, space="lab")
+    assert expected.n_regions(1e9) == 30
+    for space in ("rgb", "luv", "hsv"):
+        tree = hierarchy(image, space=space)
+        for n in range(1, 31):
+            assert np.array_equal(tree.cut(regions=n), expected.cut(regions=n))
+
+
 # -- a number of regions ---------------------------------------------------------------------------
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.images.scenes import scene
 
 from meanshiftpp import hierarchy, palette, quantize, segment
-from meanshiftpp.images.levels import data_range, scale, value_limits
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.images.levels import are_unit_floats, data_range, scale, value_limits
 
 FUNCTIONS = [segment, hierarchy, quantize, palette]
 
@@ -18,6 +19,64 @@ def sensor(bits: int, dtype: str = "u2", dark: int = 0) -> np.ndarray:
     """Return the scene as a sensor of so many bits stores it."""
     image = scene(120, 160)
     return (image.astype(np.int64) * ((2**bits - 1 - dark) / 255) + dark).astype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "value_range", "limits"),
+    [
+        ([3, 9], "u1", None, (0, 255)),
+        ([3, 9], "u1", "dtype", (0, 255)),
+        ([3, 9], "u1", "image", (3, 9)),
+        ([0, 100], "i4", None, (0, 255)),
+        ([9, 255], "i4", None, (0, 255)),
+        ([9, 256], "i4", None, (9, 256)),
+        ([5, 16383], "i2", None, (5, 16383)),
+        ([5, 16384], "i2", None, (0, 32767)),
+        ([0, 60_000], "i4", None, (0, 65535)),
+        ([9, 65535], "i4", None, (0, 65535)),
+        ([0, 65536], "i4", None, (0, 65536)),
+        ([-1, 60_000], "i4", None, (-1, 60_000)),
+        ([3, 4000], "u2", "dtype", (0, 65535)),
+        ([3, 4000], "i2", "dtype", (0, 32767)),
+        ([3, 4000], "i8", "dtype", (0, 65535)),
+        ([3, 255], "i4", "dtype", (0, 255)),
+        ([0.25, 0.5], "f4", None, (0, 1)),
+        ([0.25, 0.5], "f8", "dtype", (0, 1)),
+        ([0.25, 0.5], "f8", "image", (0.25, 0.5)),
+        ([0.25, 0.5], "f8", (0.0, 0.75), (0, 0.75)),
+    ],
+)
+def test_black_and_white_follow_from_type_and_values(values, dtype, value_range, limits):
+    assert value_limits(np.array(values, dtype), value_range) == limits
+
+
+@pytest.mark.parametrize(
+    ("values", "value_range"),
+    [
+        ([-0.5, 0.5], None),
+        ([0.5, 1.05], None),
+        ([-0.5, 2.0], "dtype"),
+        ([-5, 100], "dtype"),
+        ([5, 65536], "dtype"),
+    ],
+)
+def test_values_beyond_the_range_of_their_type_raise(values, value_range):
+    with pytest.raises(InvalidInputError, match="image must be between 0 and") as caught:
+        value_limits(np.array(values), value_range)
+    assert caught.value.got == tuple(values)
+
+
+def test_rounding_errors_of_unit_floats_are_not_beyond_the_range():
+    assert are_unit_floats(np.array([-5e-7, 1 + 5e-7]))
+    assert not are_unit_floats(np.array([-2e-6, 1.0]))
+    assert not are_unit_floats(np.array([0.0, 1 + 2e-6]))
+    assert are_unit_floats(np.empty(0))
+
+
+def test_an_array_can_set_the_range():
+    image = sensor(12)
+    labels = segment(image, value_range=np.array([0, 4095]))
+    assert np.array_equal(labels, segment(image, value_range=(0, 4095)))
 
 
 @pytest.mark.parametrize("bits", [9, 10, 12, 14])
@@ -86,8 +145,16 @@ def test_negative_and_large_integers_are_scaled():
         assert np.array_equal(segment(values), expected)
 
 
+def test_one_value_in_10000_is_beyond_each_end_of_the_range():
+    values = np.random.default_rng(0).permutation(10_000)
+    assert data_range(values) == (1.0, 9998.0)
+    assert data_range(np.append(values, values)) == (1.0, 9998.0)
+    assert data_range(values[values > 0]) == (1.0, 9999.0)
+
+
 def test_the_range_of_no_values_is_that_of_floats():
     assert data_range(np.empty((0, 3))) == (0.0, 1.0)
+    assert data_range(np.array([7])) == (7.0, 8.0)
 
 
 def test_masked_values_are_not_in_the_range():
@@ -114,3 +181,9 @@ def test_scaled_values_are_in_order_from_0_to_1(numbers, power):
     assert scaled.max() == (1 if len(set(numbers)) > 1 else 0)
     order = np.argsort(values, kind="stable")
     assert (np.diff(scaled[order]) >= 0).all()
+
+
+def test_scaled_values_beyond_the_limits_are_clipped():
+    assert scale(np.array([0, 2, 4, 6, 9]), (2.0, 6.0)).tolist() == [0, 0, 0.5, 1, 1]
+    far = np.array([0, 1, 2]) + 2**40  # beyond the precision of 32-bit floats
+    assert scale(far, (2.0**40, 2.0**40 + 2)).tolist() == [0, 0.5, 1]

@@ -254,6 +254,15 @@ def test_transparent_pixels_are_masked(image):
     assert palette(rgba).colors.shape[1] == 3
 
 
+def test_a_pixel_counts_if_it_is_opaque_and_in_the_mask(image):
+    alpha = np.full((60, 80), 255, np.uint8)
+    alpha[:20, :30], alpha[30:40, :30] = 0, 1  # an alpha of 1 is not transparent
+    mask = np.ones((60, 80), bool)
+    mask[10:30, 20:50] = False
+    labels = segment(np.dstack([image, alpha]), mask=mask)
+    assert np.array_equal(labels, segment(image, mask=mask & (alpha > 0)))
+
+
 def test_a_mask_separates_regions():
     image = np.full((20, 41, 3), 90, np.uint8)
     mask = np.ones((20, 41), bool)

@@ -1,6 +1,7 @@
-"""Mutation testing of the kernel: does a test fail for every change of a line?
+"""Mutation testing of the kernel and the package: does a test fail for every change of a line?
 
-`make mutants` builds the kernel once with a switch at each operator (`sources.py`, `switch.hpp`),
-then runs the tests of each area against one mutant after the other (`trials.py`). It fails if a
-mutant survives that `explained.toml` does not list.
+`make mutants` puts a switch at each operator: into a copy of the kernel, which it builds once
+(`sources.py`, `switch.hpp`), and into modules of the package when they are imported (`modules.py`,
+`switch.py`). It then runs the tests against one mutant after the other (`trials.py`), and fails if
+a mutant survives that `explained.toml` does not list.
 """

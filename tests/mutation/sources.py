@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutation.switch import MOST_MUTANTS
+
 AREAS = {
     "bin": ("bin/*",),
     "seek": ("seek/*",),
@@ -48,7 +50,6 @@ LEFT_OUT = re.compile(
     r"|^\s*(?!return\b)[\w<>]+ \w+\[[^=]*\];|\(\*\w+\[|^ *(row \+= more|sum \+= row);"
 )
 SWITCH = "::mspp::mutation::"
-MOST_MUTANTS = 1 << 13  # as in switch.hpp
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ class Mutant:
 class Mutator:
     """Rewrites lines, and lists the mutants that it puts into them."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_id: int) -> None:
+        self._first_id = first_id
         self.mutants: list[Mutant] = []
 
     def rewrite(self, area: str, file: str, source: str) -> str:
@@ -86,7 +88,7 @@ class Mutator:
         code = code.rstrip()
         edits: list[tuple[int, int, str]] = []  # start, end and new text
         for match in TOKEN.finditer(code):
-            id = len(self.mutants)
+            id = self._first_id + len(self.mutants)
             changed = _edit(match, code, id, edits)
             if changed:
                 note = f"{code[: match.start()]} [{changed}]{code[match.start() :]}".strip()
@@ -139,9 +141,9 @@ def _end_of_condition(code: str, start: int) -> int | None:
     return None
 
 
-def copy_kernel(root: Path, target: Path) -> list[Mutant]:
-    """Copy the native sources with switches, and return the mutants."""
-    mutator = Mutator()
+def copy_kernel(root: Path, target: Path, first_id: int) -> list[Mutant]:
+    """Copy the native sources with switches, and return the mutants, numbered from `first_id`."""
+    mutator = Mutator(first_id)
     kernel = root / "src" / "kernel"
     areas = {path: area for area, names in AREAS.items() for n in names for path in kernel.glob(n)}
     for path in sorted(kernel.rglob("*.?pp")):
@@ -161,7 +163,7 @@ def copy_kernel(root: Path, target: Path) -> list[Mutant]:
     build = (root / "CMakeLists.txt").read_text("utf-8")
     build = build.replace("-O3", "-O1 -D_GLIBCXX_ASSERTIONS").replace("-Wall -Wextra", "-w")
     _write(target / "CMakeLists.txt", build)
-    assert len(mutator.mutants) <= MOST_MUTANTS
+    assert first_id + len(mutator.mutants) <= MOST_MUTANTS
     return mutator.mutants
 
 

@@ -22,11 +22,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.mutation.sources import MOST_MUTANTS, Mutant
+from tests.mutation.sources import Mutant
+from tests.mutation.switch import TRACE, Switch
 
 TESTS = ("core", "laws", "images", "video", "tracking", "bandwidth", "estimators")
+TESTS += ("docs/test_documents.py", "test_errors.py", "test_public_edges.py")
 FOLDER = Path(__file__).parents[1]
-TRACE = -2  # as in switch.hpp
 MEMORY = 8 << 30
 PASSED, FAILED = 0, 10
 KERNEL = "kernel "  # begins the names of C++ tests
@@ -37,21 +38,24 @@ class Trials:
 
     Parameters
     ----------
-    module, program : Path
-        The native module and the C++ test program, with switches.
+    switch : Switch
+        The switch of the rewritten sources.
+    trace_file : Path
+        The tests that can notice each mutant, kept until a source changes.
+    program : Path or None
+        The C++ test program with switches, if the kernel has any.
     budget : float
         The processor time of the tests of a mutant, in seconds, as measured without a mutant.
     """
 
-    def __init__(self, module: Path, program: Path, budget: float) -> None:
-        _load_kernel(module)
-        library = ctypes.CDLL(str(module))
-        self._active = ctypes.c_int.in_dll(library, "mspp_mutant")
-        self._noted = (ctypes.c_ubyte * MOST_MUTANTS).in_dll(library, "mspp_mutant_trace")
-        self._program = program
-        self._trace_file = program.parent / "trace.json"
+    def __init__(
+        self, switch: Switch, trace_file: Path, program: Path | None, budget: float
+    ) -> None:
+        self._active, self._noted = switch.active, switch.noted
+        self._trace_file, self._program = trace_file, program
         package = FOLDER.parent / "src" / "meanshiftpp"
-        self._inputs = [module, program, *FOLDER.rglob("*.py"), *package.rglob("*.py")]
+        built = [path for path in (switch.library, program) if path]
+        self._inputs = [*built, *FOLDER.rglob("*.py"), *package.rglob("*.py")]
         self._budget = budget
         self._failed = False
 
@@ -61,8 +65,8 @@ class Trials:
         from hypothesis import Phase, settings
 
         phases = (Phase.explicit, Phase.generate)  # a failure is enough; it need not be small
-        profile = {"max_examples": 30, "derandomize": True, "database": None, "phases": phases}
-        settings.register_profile("mutants", **profile)
+        profile = {"max_examples": 30, "derandomize": True, "database": None, "deadline": None}
+        settings.register_profile("mutants", **profile, phases=phases)
         settings.load_profile("mutants")
         self._work = work
         options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler"]
@@ -72,7 +76,7 @@ class Trials:
 
     def pytest_runtestloop(self, session) -> bool:
         self._tests = {item.nodeid: lambda item=item: self._passes(item) for item in session.items}
-        for path in sorted((FOLDER / "kernel").glob("*.cpp")):
+        for path in sorted((FOLDER / "kernel").glob("*.cpp")) if self._program else ():
             for name in re.findall(r"^TEST\((\w+)\)", path.read_text("utf-8"), re.M):
                 self._tests[KERNEL + name] = lambda name=name: self._passes_program(name)
         self._read_trace()
@@ -173,7 +177,7 @@ class Trials:
         return self._tests[name]()
 
 
-def _load_kernel(path: Path) -> None:
+def load_kernel(path: Path) -> None:
     """Load a native module in the place of the installed one."""
     spec = importlib.util.spec_from_file_location("meanshiftpp._kernel", path)
     kernel = importlib.util.module_from_spec(spec)

@@ -13,7 +13,9 @@ FRAME = scene(60, 50)
 BAD_FRAMES = {
     "grey": (FRAME[..., 0], r"\(height, width, 3\), got \(200, 240\); .*grey"),
     "one channel": (FRAME[..., :1], r"got \(200, 240, 1\); .*grey"),
-    "four channels": (np.zeros((4, 4, 4), np.uint8), r"got \(4, 4, 4\)"),
+    "four channels": (np.zeros((4, 4, 4), np.uint8), r"got \(4, 4, 4\)$"),
+    "one dimension": (np.zeros(4, np.uint8), r"got \(4,\)$"),
+    "four dimensions": (np.zeros((4, 4, 1, 1), np.uint8), r"got \(4, 4, 1, 1\)$"),
     "empty": (np.zeros((0, 4, 3), np.uint8), r"got \(0, 4, 3\)"),
     "float": (FRAME / 255.0, "uint8.*float64"),
     "16 bits": (FRAME.astype(np.uint16), "uint8.*uint16"),
@@ -50,7 +52,9 @@ def test_invalid_frames_raise(name):
     ("window", "message"),
     [
         ((240, 0, 10, 10), "inside the frame of 240x200"),
+        ((-10, 0, 10, 10), "inside the frame"),
         ((0, -10, 10, 10), "inside the frame"),
+        ((0, 200, 10, 10), "inside the frame"),
         ((10, 10, 0, 10), "at least 1 pixel"),
         ((10, 10, 10, -3), "at least 1 pixel"),
         ((10, 10, 0.4, 10), "at least 1 pixel"),
@@ -70,10 +74,21 @@ def test_invalid_windows_raise(window, message):
             call(FRAME, window)
 
 
-def test_a_window_is_rounded_and_cut_to_the_frame():
+@pytest.mark.parametrize(
+    ("window", "expected"),
+    [
+        (np.array([-5.4, 190.2, 20.1, 30.0]), (0, 190, 15, 10)),
+        ((230, -20, 20, 30), (230, 0, 10, 10)),
+        ((239, 199, 1, 1), (239, 199, 1, 1)),
+        ((-9, -9, 10, 10), (0, 0, 1, 1)),
+        ((-9, -9, 999, 999), (0, 0, 240, 200)),
+        ((7, 8, 0.6, 1.4), (7, 8, 1, 1)),
+    ],
+)
+def test_a_window_is_rounded_and_cut_to_the_frame(window, expected):
     tracker = Tracker()
-    tracker.init(FRAME, np.array([-5.4, 190.2, 20.1, 30.0]))
-    assert tracker.window == (0, 190, 15, 10)
+    tracker.init(FRAME, window)
+    assert tracker.window == expected
 
 
 @pytest.mark.parametrize("name", ["window", "confidence", "score", "mask", "cells"])
@@ -97,7 +112,13 @@ def test_a_frame_of_another_size_raises():
 @pytest.mark.parametrize("adapt", ["robust", "paper"])
 @pytest.mark.parametrize(
     ("clusters", "message"),
-    [([], "at least one"), ([0, 9999], "from 0 to"), ([-1], "from 0 to"), ([0.5], "whole numbers")],
+    [
+        ([], "at least one"),
+        ([0, 9999], "from 0 to"),
+        ([-1], "from 0 to"),
+        ([-1, 0], "from 0 to"),
+        ([0.5], "whole numbers"),
+    ],
 )
 def test_invalid_clusters_raise(adapt, clusters, message):
     with pytest.raises(InvalidInputError, match=message):
@@ -108,6 +129,14 @@ def test_invalid_clusters_raise(adapt, clusters, message):
 def test_invalid_bandwidths_raise(bandwidth):
     with pytest.raises(InvalidInputError, match="bandwidth"):
         Tracker(bandwidth)
+
+
+def test_the_first_number_that_is_not_a_cluster_raises():
+    tracker = Tracker()
+    n = len(tracker.clusters(FRAME, (60, 50, 30, 24)))
+    tracker.init(FRAME, (60, 50, 30, 24), [n - 1])
+    with pytest.raises(InvalidInputError, match=f"whole numbers from 0 to {n - 1}"):
+        tracker.init(FRAME, (60, 50, 30, 24), [n])
 
 
 def test_too_many_cells_raise():
@@ -124,6 +153,7 @@ def test_an_unknown_adapt_raises():
 def test_a_tiny_bandwidth_raises(bandwidth):
     with pytest.raises(InvalidInputError, match="at least 1e-06"):
         Tracker(bandwidth)
+    Tracker(1e-6)
 
 
 @pytest.mark.parametrize(

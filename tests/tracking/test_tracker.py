@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers import fit_labels
 from tests.tracking.scenes import BLUE, RED, noise, scene
 
-from meanshiftpp import Tracker, reference
+from meanshiftpp import Tracker, _kernel, reference
 
 
 def track(tracker: Tracker, frames, window, clusters=None) -> list[tuple]:
@@ -324,6 +325,30 @@ def test_clusters_partition_the_window():
             np.testing.assert_allclose(cluster.color, mean, atol=0.5)
 
 
+@pytest.mark.parametrize(
+    ("adapt", "default", "space"), [("robust", (20, 8, 8), "lab"), (None, 16, "rgb")]
+)
+def test_clusters_are_those_of_the_colours_in_cells_of_the_default_size(adapt, default, space):
+    frame = noise((40, 50), 0, 256)
+    colours = _kernel.convert_colours(frame[10:30, 5:45].reshape(-1, 3), space, 255.0, 1)
+    _, labels = fit_labels(colours, default)
+    for bandwidth in (None, default):
+        clusters = Tracker(bandwidth, adapt=adapt).clusters(frame, (5, 10, 40, 20))
+        assert len(clusters) == labels.max() + 1
+        for k, cluster in enumerate(clusters):
+            expected = np.zeros((40, 50), bool)
+            expected[10:30, 5:45] = labels.reshape(20, 40) == k
+            np.testing.assert_array_equal(cluster.mask, expected)
+
+
+def test_each_channel_has_its_bandwidth():
+    frame = np.full((40, 50, 3), 5, np.uint8)
+    frame[10:20, 10:20] = 200, 90, 130
+    tracker = Tracker((10, 20, 40), adapt=None)
+    tracker.init(frame, (10, 10, 10, 10))
+    assert tracker.cells.tolist() == [[20, 4, 3]]
+
+
 @pytest.mark.parametrize("adapt", ["robust", None])
 @pytest.mark.parametrize("colour", [RED, BLUE])
 def test_the_chosen_clusters_are_tracked(adapt, colour):
@@ -378,3 +403,23 @@ def test_a_colour_as_frequent_around_the_window_as_inside_is_not_tracked(x, y):
         tracker.init(frame, (x, y, 10, 10))
         assert tracker.mask[y : y + 10, x : x + 5].all()
         assert tracker.mask[y : y + 10, x + 5 : x + 10].all() == tracked
+
+
+def test_a_single_pixel_around_the_window_counts():
+    frame = np.array([[RED, RED, BLUE, RED]], np.uint8)
+    tracker = Tracker(adapt=None)
+    tracker.init(frame, (0, 0, 3, 1))
+    assert tracker.mask.tolist() == [[False, False, True, False]]
+
+
+def test_the_surroundings_of_the_smallest_windows_are_a_pixel_wide():
+    frame = np.array([[RED, BLUE, RED, BLUE, BLUE, RED]], np.uint8)
+    tracker = Tracker(adapt=None)
+    tracker.init(frame, (2, 0, 2, 1))
+    assert tracker.mask.tolist() == [[False, False, True, False, False, False]]
+
+
+def test_all_clusters_of_a_window_without_surroundings_are_tracked():
+    tracker = Tracker(adapt=None)
+    tracker.init(np.array([[RED, BLUE, BLUE]], np.uint8), (0, 0, 3, 1))
+    assert tracker.mask.all()

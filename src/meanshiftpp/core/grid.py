@@ -314,7 +314,7 @@ class Grid(Cells):
         check_addable(self, other)
         unit = common_unit(self, other)
         parts = (rescale(grid.rows, grid.unit, unit) for grid in (self, other))
-        whole = all(grid.whole for grid in (self, other) if len(grid) or grid.whole)
+        whole = all(grid.whole for grid in (self, other) if len(grid))
         return self.with_rows(merge_rows(parts), unit, whole)
 
     def __radd__(self, other: object) -> Grid:

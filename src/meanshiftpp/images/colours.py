@@ -166,7 +166,7 @@ def _modes_are_colours(pixels: Pixels, bandwidth: float | None) -> bool:
     """Return whether the clustered features are the image's values, so modes are colours."""
     if pixels.space is None:
         return bandwidth is not None  # else the features are principal components
-    return pixels.space == "rgb" and pixels.features.dtype == np.uint8
+    return pixels.features.dtype == np.uint8  # only bytes in RGB are not converted
 
 
 def _cluster_colours(

@@ -72,10 +72,11 @@ def data_range(values: NDArray[Any]) -> tuple[float, float]:
     flat = values.ravel()
     if not flat.size:
         return 0.0, 1.0
-    first = flat.size // _CLIPPED
-    last = flat.size - 1 - first
-    ordered = np.partition(flat, (first, last)) if first else flat
-    low, high = (ordered[first], ordered[last]) if first else (flat.min(), flat.max())
+    low = high = flat[0]
+    if first := flat.size // _CLIPPED:
+        last = flat.size - 1 - first
+        ordered = np.partition(flat, (first, last))
+        low, high = ordered[first], ordered[last]
     if low == high:
         low, high = flat.min(), flat.max()
     return float(low), float(high) if high > low else float(low) + 1.0

@@ -39,11 +39,7 @@ class Pixels:
 
     def colour_vectors(self) -> NDArray[np.float32]:
         """Return three numbers per pixel, on a scale that suits the comparison of borders."""
-        if self.space is not None and self.features.shape[1] == 3:
-            return np.ascontiguousarray(self.features, np.float32)
-        if self.space is not None:
-            return _padded(self.features)
-        return _padded(self.components())
+        return _padded(self.components() if self.space is None else self.features)
 
     def components(self) -> NDArray[np.float32]:
         """Return at most three numbers per pixel for bands that are not in a colour space."""
@@ -52,8 +48,6 @@ class Pixels:
 
     def lab(self, n_threads: int) -> NDArray[np.float32]:
         """Return the colours in Lab, whatever `space` is; it may not be None."""
-        if self.space == "lab":
-            return self.colour_vectors()
         values = self.values[:, : self.n_colour_channels]
         return _padded(_features(values, "lab", self.mask, self.limits, n_threads))
 
@@ -102,7 +96,7 @@ def read_pixels(
     n_colour_channels = 3 if has_alpha else values.shape[1]
     inside = _combined_mask(_as_mask(mask, shape), values[:, 3] > 0 if has_alpha else None)
     _check_finite(values, inside, shape)
-    if space is not None and n_colour_channels not in (1, 3):
+    if n_colour_channels not in (1, 3):
         space = None
     colours, threads = values[:, :n_colour_channels], thread_count(n_threads)
     limits = (0.0, 1.0) if space is None else _limits(colours, inside, value_range)

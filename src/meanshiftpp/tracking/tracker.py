@@ -27,6 +27,8 @@ from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.tracking.windows import Window
 
+Engine = _kernel.ColourTracker | _kernel.CellFollower
+
 LAB_BANDWIDTH = (20.0, 8.0, 8.0)
 RGB_BANDWIDTH = 16.0
 TOLERANCE = 1e-3  # in pixels: Algorithm 3 stops when the window's centre moves by less
@@ -109,9 +111,7 @@ class Tracker:
             )
         self._cell_size = (float(cell_size[0]), float(cell_size[1]), float(cell_size[2]))
         self._adapt, self._scale = adapt, bool(scale)
-        self._engine: _kernel.ColourTracker | _kernel.CellFollower | None = None
-        self._frame: NDArray[np.uint8] | None = None
-        self._window: Window = (0, 0, 0, 0)
+        self._state: tuple[Engine, NDArray[np.uint8], Window] | None = None
 
     def init(
         self, frame: ArrayLike, window: Sequence[float], clusters: Sequence[int] | None = None
@@ -133,7 +133,7 @@ class Tracker:
         object_pixels = self._object_pixels(pixels, box, clusters)
         engine = self._new_engine()
         engine.init(pixels, box, object_pixels)
-        self._engine, self._frame, self._window = engine, pixels, box
+        self._state = engine, pixels, box
 
     def update(self, frame: ArrayLike) -> tuple[bool, Window]:
         """Find the object in the next frame.
@@ -177,8 +177,7 @@ class Tracker:
     @property
     def window(self) -> Window:
         """The window in the last frame."""
-        self._started()
-        return self._window
+        return self._started()[2]
 
     @property
     def confidence(self) -> float:
@@ -212,7 +211,7 @@ class Tracker:
         It is computed on access from the array of the last frame, which is not copied: if the array
         has been overwritten since, the mask describes its present content.
         """
-        engine, frame = self._started()
+        engine, frame, _ = self._started()
         out = np.zeros(frame.shape[:2], np.uint8)
         engine.mask(frame, out)
         return out.view(np.bool_)
@@ -223,13 +222,14 @@ class Tracker:
         pixels = _as_frame(frame)
         return pixels[..., ::-1] if self._channels == "bgr" else pixels
 
-    def _started(self) -> tuple[_kernel.ColourTracker | _kernel.CellFollower, NDArray[np.uint8]]:
-        if self._engine is None or self._frame is None:
+    def _started(self) -> tuple[Engine, NDArray[np.uint8], Window]:
+        """Return the engine, the last frame and its window."""
+        if self._state is None:
             raise InvalidInputError("the tracker has not started: call init(frame, window) first")
-        return self._engine, self._frame
+        return self._state
 
     def _check_size(self, pixels: NDArray[np.uint8]) -> None:
-        _, last = self._started()
+        _, last, _ = self._started()
         if pixels.shape != last.shape:
             raise InvalidInputError(
                 f"all frames must have the same size, {_size(last)}, got {_size(pixels)}; "
@@ -237,12 +237,12 @@ class Tracker:
             )
 
     def _update(self, pixels: NDArray[np.uint8]) -> tuple[bool, Window]:
-        engine, _ = self._started()
-        ok, self._window = engine.update(pixels)
-        self._frame = pixels
-        return ok, self._window
+        engine, _, _ = self._started()
+        ok, window = engine.update(pixels)
+        self._state = engine, pixels, window
+        return ok, window
 
-    def _new_engine(self) -> _kernel.ColourTracker | _kernel.CellFollower:
+    def _new_engine(self) -> Engine:
         if self._adapt == "robust":
             return _kernel.ColourTracker(_colour_cells(self._cell_size), self._scale)
         return _kernel.CellFollower(self._cell_size, self._adapt == "paper", TOLERANCE, MAX_ITER)
@@ -280,7 +280,7 @@ class Tracker:
         labels = modes.label(self._features(ring), cluster_all=False, n_threads=1)
         around = np.bincount(labels[labels >= 0], minlength=len(modes)) / max(len(ring), 1)
         distinctive = np.flatnonzero(inside > around)
-        return distinctive.tolist() or [int(np.argmax(inside / np.maximum(around, 1e-12)))]
+        return distinctive.tolist() or [0]  # all are as frequent around: the largest
 
 
 def update_trackers(trackers: Iterable[Tracker], frame: ArrayLike) -> list[tuple[bool, Window]]:
