@@ -26,6 +26,7 @@ MAX_THREADS = 256
 _REAL_WEIGHT_BITS = 31
 _INFLATION = 2.0**-20  # share of the total weight that tiny weights may gain without a warning
 _MIN_EXPONENT = -1022  # of a normal double
+_LEAST_BANDWIDTH = 2.0**_MIN_EXPONENT  # smaller numbers have fewer bits
 
 
 def as_points(X: ArrayLike) -> NDArray[np.generic]:
@@ -68,7 +69,7 @@ def check_features(n_features: int) -> None:
 def as_bandwidth(bandwidth: float | ArrayLike | None, n_features: int) -> NDArray[np.float64]:
     """Check a bandwidth and return one value per feature."""
     check_features(n_features)
-    if type(bandwidth) is float and 0 < bandwidth < math.inf:
+    if type(bandwidth) is float and _LEAST_BANDWIDTH <= bandwidth < math.inf:
         return np.full(n_features, bandwidth)
     expected = "one number" + (f" or {n_features}, one per feature" if n_features > 1 else "")
     if bandwidth is None:
@@ -85,6 +86,9 @@ def as_bandwidth(bandwidth: float | ArrayLike | None, n_features: int) -> NDArra
         raise InvalidInputError.for_parameter("bandwidth", expected, h.tolist())
     if not all(0 < size < math.inf for size in h.ravel().tolist()):
         raise InvalidInputError.for_parameter("bandwidth", "positive and finite", bandwidth)
+    if (h < _LEAST_BANDWIDTH).any():
+        expected, advice = f"at least {_LEAST_BANDWIDTH:.3g}", "scale up the data and the bandwidth"
+        raise InvalidInputError.for_parameter("bandwidth", expected, bandwidth, advice)
     return h if h.ndim else np.full(n_features, h)
 
 
