@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._kernel import COUNT_LIMIT, MAX_CELL, MAX_FEATURES, MAX_REACH
-from meanshiftpp._support.devices import as_array, module_of, to_device_of
+from meanshiftpp._support.devices import as_array, module_of, to_device_of, to_host
 from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.errors import InvalidInputError
 
@@ -304,6 +304,30 @@ def as_whole(value: Any, parameter: str, low: int, high: int | None = None) -> i
         expected = f"a whole number from {low:,}{upper}"
         raise InvalidInputError.for_parameter(parameter, expected, value)
     return int(value)
+
+
+def as_shaped(
+    values: Any, parameter: str, expected: str, shape: tuple[Any, ...], kinds: str = "biuf"
+) -> NDArray[Any]:
+    """Check an array of numbers and return it, on the host.
+
+    None in `shape` stands for any length, and ... at its end for any further axes. `kinds` are
+    NumPy's letters for the types that the array may have, `expected` all this in words.
+    """
+    try:
+        array = to_host(as_array(values))
+    except InvalidInputError as error:
+        raise InvalidInputError.for_parameter(parameter, expected, values) from error
+    if array.dtype.kind not in kinds:
+        got = values if array.dtype.kind in "OUS" else array.dtype
+        raise InvalidInputError.for_parameter(parameter, expected, got)
+    wanted = shape[:-1] if shape[-1] is ... else shape
+    lengths = zip(wanted, array.shape, strict=False)
+    has_axes = array.ndim >= len(wanted) if shape[-1] is ... else array.ndim == len(wanted)
+    if not has_axes or any(want not in (None, have) for want, have in lengths):
+        got = array.shape if array.ndim else values
+        raise InvalidInputError.for_parameter(parameter, expected, got)
+    return array
 
 
 def thread_count(n_threads: int | None) -> int:
