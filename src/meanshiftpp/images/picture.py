@@ -26,6 +26,7 @@ from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import atomic_path, check_readable, known_suffix, suffix_of
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 from meanshiftpp.images.draw import label_colors
+from meanshiftpp.images.no_data import undeclared_no_data
 from meanshiftpp.images.spacing import Spacing, read_spacing
 
 __all__ = ["LABEL_FORMATS", "PICTURE_FORMATS", "Picture", "read", "write", "write_labels"]
@@ -128,6 +129,7 @@ def read(path: str | os.PathLike[str]) -> Picture:
         raise InvalidInputError.for_file(path, "is damaged: it has no pixels")
     if photo.values.dtype.kind == "f":
         photo = _mask_non_finite(photo, path)
+    _warn_of_no_data(photo, path)
     if photo.mask is not None and not photo.mask.any():
         raise InvalidInputError.for_file(
             path, "has no pixel with data, so there is nothing to segment"
@@ -429,3 +431,15 @@ def _mask_non_finite(photo: Picture, path: Path) -> Picture:
             stacklevel=3,
         )
     return masked
+
+
+def _warn_of_no_data(photo: Picture, path: Path) -> None:
+    """Warn of a value of a map that may be "no data"; a picture without a place has none."""
+    if not photo.place:
+        return
+    axis = photo.channels
+    values = photo.values if axis is None else np.moveaxis(photo.values, axis, -1)
+    pixels = values.reshape(math.prod(photo.shape), -1)
+    text = undeclared_no_data(path, pixels, None if photo.mask is None else photo.mask.ravel())
+    if text:
+        warnings.warn(PictureWarning(text), stacklevel=3)
