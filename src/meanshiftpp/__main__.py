@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
+from typing import Self
 
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import MissingExtraError
@@ -35,8 +37,45 @@ def _open_streams() -> None:
         os.set_inheritable(number, True)
     os.close(number)
     for number, name in ((1, "stdout"), (2, "stderr")):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
+        elif type(stream) is io.TextIOWrapper:
+            setattr(sys, name, _Stream.replacing(stream))
+
+
+class _Stream(io.TextIOWrapper):
+    """A standard stream: results that cannot be written end the program, messages are dropped."""
+
+    @classmethod
+    def replacing(cls, stream: io.TextIOWrapper) -> Self:
+        """Return a stream with the settings of another, which is detached."""
+        settings = (stream.encoding, stream.errors, None, stream.line_buffering)
+        write_through = stream.write_through
+        return cls(stream.detach(), *settings, write_through=write_through)
+
+    def write(self, text: str, /) -> int:
+        try:
+            return super().write(text)
+        except OSError as error:
+            self._fail(error)
+        return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, self.fileno())  # Python flushes the stream again when it exits
+        os.close(null)
+        if self.fileno() == 2:
+            return
+        if isinstance(error, BrokenPipeError):  # the reader needs no more, as `head` does
+            raise SystemExit(141)  # 128 + SIGPIPE, which Windows does not have
+        raise SystemExit(f"error: cannot write to the standard output: {error.strerror}")
 
 
 def _exit_on_signal(number: int, _: object) -> None:

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -292,3 +293,17 @@ def test_united_modes_are_numbered_by_weight_and_stay_at_the_heaviest():
     assert united.weights.tolist() == [9, 6]
     assert united.centers.tolist() == [[10.5], [0.5]]
     assert united.cell_labels.tolist() == [1, 0, 0, -1, -1]
+
+
+def test_shares_take_little_more_memory_than_their_result():
+    X = np.arange(2000.0)[:, None]
+    modes = seek(Grid.from_points(X[::2], 0.1))
+    tracemalloc.start()
+    try:
+        shares = modes.shares(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert shares.shape == (2000, 1000)
+    assert peak < 1.2 * shares.nbytes
+    assert_array_equal(shares.argmax(axis=1)[::2], modes.label(X)[::2])

@@ -25,6 +25,19 @@ def test_a_profile_of_points_is_that_of_numpy():
         assert_allclose(found.highs[k], own.max(axis=0))
 
 
+@pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
+def test_spreads_of_very_small_and_large_values(exponent):
+    scaled = np.ldexp(X, exponent)
+    modes, of_scaled = (
+        seek(Grid.from_points(points, float(np.ldexp(4.0, k))))
+        for points, k in ((X, 0), (scaled, exponent))
+    )
+    labels = modes.label(X)
+    spreads = profile_of_points(modes, X, labels).spreads
+    found = profile_of_points(of_scaled, scaled, labels).spreads
+    assert np.array_equal(found, np.ldexp(spreads, exponent))
+
+
 def test_weights_are_repeated_points():
     weight = RNG.integers(0, 4, len(X))
     many = np.repeat(X, weight, axis=0)

@@ -10,12 +10,15 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from tests.apps.cli import command_line
 
 import meanshiftpp
+from meanshiftpp.apps.cli.segment.run import Result
+from meanshiftpp.apps.cli.track.run import Summary, Track
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "meanshiftpp"
@@ -200,3 +203,13 @@ def test_pages_link_only_to_pages_pictures_and_examples(page):
     outside = [target for target, _ in links(page) if target.startswith(("../", "gallery/"))]
     allowed = re.compile(r"\.\./examples/(\w+\.py|README\.rst)")
     assert [target for target in outside if not allowed.fullmatch(target)] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "outputs"), [("images", [Result]), ("tracking", [Summary, Track])]
+)
+def test_every_field_of_json_is_documented(page, outputs):
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    rows = "".join(line for line in text[text.index("`--json` prints") :].splitlines())
+    for output in outputs:
+        assert [f.name for f in fields(output) if f"`{f.name}`" not in rows] == []

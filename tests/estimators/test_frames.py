@@ -72,3 +72,13 @@ def test_a_column_of_dates_is_named(others):
 def test_a_lazy_frame_is_to_be_collected():
     with pytest.raises(InvalidInputError, match=r"got a lazy one; pass X.collect\(\)"):
         MeanShiftPP(1.0).fit(pl.DataFrame({"a": [1.0, 2.0]}).lazy())
+
+
+@pytest.mark.parametrize("dtype", ["M8[ns]", "M8[s]", "m8[s]"])
+def test_dates_are_named_with_what_to_do(dtype):
+    days = np.array([86_400, 2 * 86_400]).astype("i8").astype(dtype[:2] + "[s]").astype(dtype)
+    X = pd.DataFrame({"x": [1.0, 2.0], "day": days})
+    value = "1970-01-02T00:00:00" if dtype[0] == "M" else "86400 seconds"
+    message = rf"X\[0, 'day'\] is a date or a time, {value}, .*days since the first, or select"
+    with pytest.raises(InvalidInputError, match=message):
+        MeanShiftPP(1.0).fit(X)

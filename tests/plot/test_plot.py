@@ -12,6 +12,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
+from meanshiftpp import MeanShiftPP, sweep
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.plot import PALETTE, clusters
 from meanshiftpp.plot.panels import MAX_DOTS
@@ -200,5 +201,36 @@ def test_pyplot_is_not_imported():
     ("X", "labels"), [(np.ones(3), [0, 0, 0]), (np.ones((3, 2)), [0, 0]), (np.ones((0, 2)), [])]
 )
 def test_mismatched_shapes_raise(X, labels):
-    with pytest.raises(InvalidInputError, match=r"(X|labels) must have shape .*, got \("):
+    with pytest.raises(InvalidInputError, match=r"(X|labels) must be .* of shape .*, got \("):
         clusters(X, labels)
+
+
+WRONG = (object(), "a", [[1, 2], [3]], 1.5, np.zeros((3, 2, 2)), np.zeros(3, complex))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        *(("X", value) for value in (*WRONG, None, [[1.0, np.nan]] * 40)),
+        *(("labels", value) for value in (*WRONG, None, np.zeros(40), np.full(40, 2**40))),
+        *(("centers", value) for value in (*WRONG, [[0.0, 1.0]], np.zeros((9, 3)))),
+        *(("weights", value) for value in (*WRONG, [1.0], np.ones((4, 2)))),
+        *(("columns", value) for value in (object(), "ab", ["a"], ["a", "b", "c"])),
+        *(("title", value) for value in (object(), 3)),
+        *(("subtitle", value) for value in (object(), 3)),
+        *(("tree", value) for value in (object(), "a", [])),
+        *(("noise", value) for value in (object(), "a", -1, np.nan)),
+    ],
+)
+def test_a_wrong_argument_is_named(parameter, value):
+    X, labels = mixture(40, 2)
+    with pytest.raises(InvalidInputError, match=f"^{parameter} must be .*, got") as caught:
+        clusters(**{"X": X, "labels": labels, parameter: value})
+    assert caught.value.parameter == parameter
+
+
+def test_axes_of_another_kind_are_named():
+    X, _ = mixture(40, 2)
+    for plot in (sweep(X, [1.0, 2.0]).plot, MeanShiftPP().fit(X).condensed_tree_.plot):
+        with pytest.raises(InvalidInputError, match="ax must be matplotlib axes or None, got 3"):
+            plot(3)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._kernel import COUNT_LIMIT, MAX_CELL, MAX_FEATURES, MAX_REACH
-from meanshiftpp._support.devices import as_array, module_of, to_device_of
+from meanshiftpp._support.devices import as_array, module_of, to_device_of, to_host
 from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.errors import InvalidInputError
 
@@ -26,6 +26,7 @@ MAX_THREADS = 256
 _REAL_WEIGHT_BITS = 31
 _INFLATION = 2.0**-20  # share of the total weight that tiny weights may gain without a warning
 _MIN_EXPONENT = -1022  # of a normal double
+_LEAST_BANDWIDTH = 2.0**_MIN_EXPONENT  # smaller numbers have fewer bits
 
 
 def as_points(X: ArrayLike) -> NDArray[np.generic]:
@@ -68,7 +69,7 @@ def check_features(n_features: int) -> None:
 def as_bandwidth(bandwidth: float | ArrayLike | None, n_features: int) -> NDArray[np.float64]:
     """Check a bandwidth and return one value per feature."""
     check_features(n_features)
-    if type(bandwidth) is float and 0 < bandwidth < math.inf:
+    if type(bandwidth) is float and _LEAST_BANDWIDTH <= bandwidth < math.inf:
         return np.full(n_features, bandwidth)
     expected = "one number" + (f" or {n_features}, one per feature" if n_features > 1 else "")
     if bandwidth is None:
@@ -85,6 +86,9 @@ def as_bandwidth(bandwidth: float | ArrayLike | None, n_features: int) -> NDArra
         raise InvalidInputError.for_parameter("bandwidth", expected, h.tolist())
     if not all(0 < size < math.inf for size in h.ravel().tolist()):
         raise InvalidInputError.for_parameter("bandwidth", "positive and finite", bandwidth)
+    if (h < _LEAST_BANDWIDTH).any():
+        expected, advice = f"at least {_LEAST_BANDWIDTH:.3g}", "scale up the data and the bandwidth"
+        raise InvalidInputError.for_parameter("bandwidth", expected, bandwidth, advice)
     return h if h.ndim else np.full(n_features, h)
 
 
@@ -300,6 +304,30 @@ def as_whole(value: Any, parameter: str, low: int, high: int | None = None) -> i
         expected = f"a whole number from {low:,}{upper}"
         raise InvalidInputError.for_parameter(parameter, expected, value)
     return int(value)
+
+
+def as_shaped(
+    values: Any, parameter: str, expected: str, shape: tuple[Any, ...], kinds: str = "biuf"
+) -> NDArray[Any]:
+    """Check an array of numbers and return it, on the host.
+
+    None in `shape` stands for any length, and ... at its end for any further axes. `kinds` are
+    NumPy's letters for the types that the array may have, `expected` all this in words.
+    """
+    try:
+        array = to_host(as_array(values))
+    except InvalidInputError as error:
+        raise InvalidInputError.for_parameter(parameter, expected, values) from error
+    if array.dtype.kind not in kinds:
+        got = values if array.dtype.kind in "OUS" else array.dtype
+        raise InvalidInputError.for_parameter(parameter, expected, got)
+    wanted = shape[:-1] if shape[-1] is ... else shape
+    lengths = zip(wanted, array.shape, strict=False)
+    has_axes = array.ndim >= len(wanted) if shape[-1] is ... else array.ndim == len(wanted)
+    if not has_axes or any(want not in (None, have) for want, have in lengths):
+        got = array.shape if array.ndim else values
+        raise InvalidInputError.for_parameter(parameter, expected, got)
+    return array
 
 
 def thread_count(n_threads: int | None) -> int:

@@ -18,6 +18,7 @@ from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.scale import (
     SAMPLE_SIZE,
     Scale,
+    check_spread,
     gradient_reference,
     outlier_limits,
     sample_rows,
@@ -53,6 +54,7 @@ def plan_for_points(
         return unit * common, _nearest_whole(sizes / common)
     rows, row_weights = sample_rows(points, weight, SAMPLE_SIZE)
     scale = scale_of_points(rows, row_weights, outlier_limits(rows, row_weights))
+    check_spread(scale, rows)
     n = float(len(points) if weight is None else weight.sum())
     if checked_step is None:
         checked_step = scale.bandwidth(FINEST / DIVISIONS * gradient_reference(d, n))

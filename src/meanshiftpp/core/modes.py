@@ -144,29 +144,28 @@ class Modes:
         """Return for each point and mode the share of the window's weight that leads to that mode.
 
         The shares of a point sum to 1, or are all 0 if its window is empty or only noise. The
-        result is a dense matrix, and the time grows with the number of modes times that of points.
+        result is a dense matrix of 8 bytes for each point and mode, and the only large array; the
+        time grows with the number of modes times that of points.
         """
         modes, threads = self.to("cpu"), thread_count(n_threads)
         grid, points = modes.grid, to_host(as_points(X))
         ids = np.empty(len(points), np.int32)
         binned, assignment = grid.bin(points, ids=ids, n_threads=threads)
-        weights = np.zeros((len(binned), len(modes)))
-        for label in range(len(modes)):
+        assignment.take(np.arange(len(binned), dtype=np.int32), ids, ids)
+        shares = np.empty((len(modes), len(points)))  # a row is filled much faster than a column
+        for label, row in enumerate(shares):
             own = modes.cell_labels == label
-            weights[:, label] = backend_of(grid.cells).window_counts(
+            row[:] = backend_of(grid.cells).window_counts(
                 grid.cells[own],
                 grid.counts[own],
                 binned.cells,
                 grid.cells_per_period,
                 self.resolution,
                 threads,
-            )
-        assignment.take(np.arange(len(binned), dtype=np.int32), ids, ids)
-        total = weights.sum(axis=1, keepdims=True)
-        shares: NDArray[np.float64] = np.divide(
-            weights, total, out=np.zeros_like(weights), where=total > 0
-        )
-        return shares[ids]
+            )[ids]
+        total = shares.sum(axis=0)
+        shares /= np.where(total > 0, total, 1)
+        return shares.T
 
     def label(
         self, X: ArrayLike, *, cluster_all: bool = True, n_threads: int | None = None

@@ -17,6 +17,7 @@ from meanshiftpp._kernel import OFFSET_BITS
 from meanshiftpp._support.columns import unique_names
 from meanshiftpp._support.devices import to_host
 from meanshiftpp.core.modes import Modes
+from meanshiftpp.core.scale import power_of_two
 
 __all__ = ["Profile", "profile_of_grid", "profile_of_points"]
 
@@ -79,6 +80,7 @@ def profile_of_points(
 ) -> Profile:
     """Return the profile of labelled points; with `extremes`, also their lows and highs."""
     k, centers, periods = len(modes), to_host(modes.centers), modes.grid.periods
+    units = power_of_two(modes.grid.bandwidth)
     inside = np.flatnonzero(labels >= 0)
     rows: Any = slice(None) if len(inside) == len(labels) else inside
     label = labels[rows]
@@ -92,7 +94,8 @@ def profile_of_points(
         if periods[j]:
             offset -= np.rint(offset / periods[j]) * periods[j]
         mean = np.bincount(label, weight[rows] * offset, k) / divisor
-        spreads[:, j] = np.bincount(label, weight[rows] * (offset - mean[label]) ** 2, k) / divisor
+        deviation = (offset - mean[label]) / units[j]  # so that no square overflows or vanishes
+        spreads[:, j] = np.sqrt(np.bincount(label, weight[rows] * deviation**2, k) / divisor)
         means[:, j] += mean
         if extremes:
             np.minimum.at(lows[:, j], label, offset)
@@ -102,7 +105,7 @@ def profile_of_points(
     total = weight.sum()
     shares = sums / (total if total > 0 else 1)
     limits = (centers + lows, centers + highs) if extremes else ()
-    return Profile(sums, shares, centers, means, np.sqrt(spreads), *limits)
+    return Profile(sums, shares, centers, means, spreads * units, *limits)
 
 
 def profile_of_grid(modes: Modes) -> Profile:

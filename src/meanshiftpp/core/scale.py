@@ -24,6 +24,7 @@ from meanshiftpp.errors import InvalidInputError
 SAMPLE_SIZE = 1 << 14  # rows of large data from which a bandwidth is chosen
 TAIL = 0.01  # share of the values on either side that may be outliers
 BLOCK_ROWS = 1 << 16  # rows whose moments are computed at a time, so that the data is not copied
+LEAST_SPREAD = 2.0**-1000  # below it, cells and parts of them could be subnormal
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,11 @@ class Scale:
 
     @property
     def varies(self) -> NDArray[np.bool_]:
-        """Which features are not constant: their spread is above 2^-44 of their mean.
+        """Which features are not constant: their spread is above 2^-1000 and 2^-44 of their mean.
 
         Cells of a size near the spread can then be numbered from zero.
         """
-        return self.spread > np.ldexp(np.abs(self.mean), -44)
+        return self.spread > np.maximum(np.ldexp(np.abs(self.mean), -44), LEAST_SPREAD)
 
     def common(self) -> Scale:
         """Return the scale with one spread for all features, which must share a unit.
@@ -52,7 +53,8 @@ class Scale:
         if not varying.size:
             largest = np.full_like(self.mean, np.abs(self.mean).max())
             return Scale(self.total, largest, np.zeros_like(self.spread))
-        quadratic_mean = math.sqrt(float(np.mean(varying**2)))
+        unit = power_of_two(varying.max())
+        quadratic_mean = unit * np.sqrt(np.mean((varying / unit) ** 2))
         return Scale(self.total, self.mean, np.full_like(self.spread, quadratic_mean))
 
     def bandwidth(self, factor: float) -> NDArray[np.float64]:
@@ -62,11 +64,18 @@ class Scale:
         is rounded to 24 bits, so that it depends neither on the order of the rows nor on whether
         weights are written as repetitions.
         """
-        h = np.where(self.varies, factor * self.spread, np.abs(self.mean))
-        h[~np.isfinite(h) | (h == 0)] = 1.0  # binning reports the location of NaN or infinity
+        magnitude = np.where(np.abs(self.mean) < LEAST_SPREAD, 1.0, np.abs(self.mean))
+        h = np.where(self.varies, factor * self.spread, magnitude)
+        h[~np.isfinite(h)] = 1.0  # binning reports the location of NaN or infinity
         mantissa, exponent = np.frexp(h)
         rounded: NDArray[np.float64] = np.ldexp(np.rint(np.ldexp(mantissa, 24)), exponent - 24)
         return rounded
+
+
+def power_of_two(size: Any) -> NDArray[np.float64]:
+    """Return powers of two near some sizes, whose reciprocals are finite too."""
+    powers: NDArray[np.float64] = np.ldexp(1.0, np.clip(np.frexp(size)[1], -1000, 1000))
+    return powers
 
 
 def outlier_limits(X: NDArray[Any], weight: NDArray[Any] | None = None) -> NDArray[np.float64]:
@@ -112,39 +121,53 @@ def scale_of_points(
 ) -> Scale:
     """Compute the moments of points in one pass, block by block.
 
-    Values beyond `limits`, as `outlier_limits` returns them, count as the nearest limit.
+    Values beyond `limits`, as `outlier_limits` returns them, count as the nearest limit. Moments
+    are computed in units of a power of two near the range of each feature, so that no square
+    overflows or vanishes.
     """
     if weight is not None and not (positive := weight > 0).all():
         X, weight = X[positive], weight[positive]
     with np.errstate(all="ignore"):
         # Relative to the minimum: far from zero, rounding would depend on the order of the rows.
-        low = np.asarray(to_host(X.min(axis=0)), np.float64) if len(X) else np.zeros(X.shape[1])
+        low, high = (
+            np.asarray(to_host(end(axis=0)), np.float64) if len(X) else np.zeros(X.shape[1])
+            for end in (X.min, X.max)
+        )
         size = BLOCK_ROWS << 6 if on_gpu(X) else BLOCK_ROWS
         blocks = [slice(start, start + size) for start in range(0, len(X), size)]
         if limits is not None:
-            low = np.maximum(low, limits[0])
+            low, high = np.maximum(low, limits[0]), np.minimum(high, limits[1])
+        unit = power_of_two(high - low)
         parts = [
-            _scale_of_block(X[b], None if weight is None else weight[b], low, limits)
+            _scale_of_block(X[b], None if weight is None else weight[b], low, unit, limits)
             for b in blocks
         ]
         relative = _merge(parts or [Scale(0.0, np.zeros_like(low), np.zeros_like(low))])
-        return Scale(relative.total, relative.mean + low, relative.spread)
+        return Scale(relative.total, relative.mean * unit + low, relative.spread * unit)
 
 
 def check_spread(scale: Scale, rows: NDArray[Any]) -> None:
-    """Raise if the spread overflows; warn if it is small for the offset, but not mere rounding."""
+    """Raise if the range overflows; warn if a spread is too small, but not mere rounding.
+
+    Binning reports the location of NaN or infinity.
+    """
     if not np.isfinite(scale.spread).all():
+        if not np.isfinite(rows).all():
+            return
+        low, high = float(rows.min()), float(rows.max())
         raise InvalidInputError(
-            "an automatic bandwidth needs values whose squares are finite, got values up to "
-            f"{np.abs(rows).max():g}; set a bandwidth or scale the data down"
+            "an automatic bandwidth needs features whose range is finite, got values from "
+            f"{low:g} to {high:g}; set a bandwidth or scale the data down"
         )
     rounding = np.ldexp(np.abs(scale.mean), -49)
     for j in np.flatnonzero((scale.spread > rounding) & ~scale.varies)[:1]:
+        tiny = scale.spread[j] <= LEAST_SPREAD
+        reason = "float64" if tiny else "cells numbered from zero"
+        remedy = "multiply the data by a power of ten" if tiny else "subtract an offset"
         warn_user(
             UserWarning(
                 f"feature {j} counts as constant: it varies by {scale.spread[j]:.3g} around "
-                f"{scale.mean[j]:.3g}, too little for cells numbered from zero; subtract an "
-                "offset first"
+                f"{scale.mean[j]:.3g}, too little for {reason}; {remedy} first"
             )
         )
 
@@ -153,15 +176,17 @@ def _scale_of_block(
     X: NDArray[Any],
     weight: NDArray[Any] | None,
     low: NDArray[np.float64],
+    unit: NDArray[np.float64],
     limits: NDArray[np.float64] | None,
 ) -> Scale:
-    """Compute the moments of a block relative to `low`."""
+    """Compute the moments of a block relative to `low`, in a unit of each feature."""
     xp = module_of(X)
     columns = xp.array(X.T, np.float64, order="C")
     if limits is not None:
         lowest, highest = xp.asarray(limits)[..., None]
         columns = xp.clip(columns, lowest, highest)
     columns -= xp.asarray(low)[:, None]
+    columns /= xp.asarray(unit)[:, None]
     w = xp.ones(columns.shape[1]) if weight is None else weight
     total = float(w.sum())
     mean = (columns * w).sum(axis=1) / total
@@ -187,6 +212,7 @@ def scale_of_grid(grid: Grid) -> Scale:
     """Compute the moments of a grid, as if the points of a cell were all at their mean."""
     means, weights = grid.means, grid.weights
     scale = scale_of_points(means, weights, outlier_limits(means, weights))
+    check_spread(scale, means)
     return Scale(grid.total, scale.mean, scale.spread)
 
 

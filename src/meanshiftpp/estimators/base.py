@@ -170,8 +170,12 @@ def _check_columns_are_numbers(X: Any) -> None:
         is_time = column.dtype.kind in "mM"
         for row, value in enumerate(column.tolist() if column.dtype.kind in "OUSmM" else ()):
             if is_time or not _is_numeric(value):
+                got, remedy = repr(value), "correct it"
+                if is_time:
+                    got = f"a date or a time, {column[row].astype(column.dtype.kind + '8[s]')}"
+                    remedy = "convert the column to numbers, such as days since the first"
                 raise InvalidInputError(
-                    f"is {value!r}, not a number; correct it, or select the columns to cluster",
+                    f"is {got}, not a number; {remedy}, or select the columns to cluster",
                     place=f"X[{row}, {name!r}]",
                     row=row,
                     column=j,

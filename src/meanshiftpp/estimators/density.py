@@ -415,8 +415,7 @@ def density_bandwidth(
     points, weight = _weighted(as_points(X), sample_weight)
     values = weight.values if weight else None
     scale = scale_of_points(points, values, outlier_limits(points, values))
-    if np.isfinite(scale.mean).all():  # binning reports the location of NaN or infinity
-        check_spread(scale, points)
+    check_spread(scale, points)
     d, n = points.shape[1], max(scale.total, 1.0)
     finer = window_width(_resolution_for(resolution, d)) ** (2 / (2 + d))
     factor = normal_reference(d, 1) * finer * n ** (-1 / (2 * smoothness + d))

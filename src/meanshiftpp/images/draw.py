@@ -14,8 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from meanshiftpp._support.checks import as_shaped, as_whole
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.images.checks import (
+    as_color_weights,
+    as_colors,
+    as_label_colors,
+    as_label_image,
+    as_picture,
+)
 from meanshiftpp.images.levels import type_limits
 from meanshiftpp.images.pixels import channels_last
 
@@ -38,6 +46,7 @@ _DARK = 70.0  # regions with a lower luma get a lighter outline, the others a da
 _DARKEST = 56.0  # least value of a channel in the colours of labels
 _CUBE_RATIO = 1.2207440846057596  # the root of x^4 = x + 1: the golden ratio of three dimensions
 _LUMA = np.array([0.299, 0.587, 0.114])
+_MAX_WIDTH = 65_535  # pixels of a picture's side
 
 
 def as_rgb(
@@ -57,7 +66,7 @@ def as_rgb(
     [[[0, 0, 0], [255, 255, 255]]]
     """
     bands, are_colours = _drawn_bands(image, channel_axis)
-    low, high = np.asarray(_limits(bands, are_colours, None) if limits is None else limits)
+    low, high = _limits(bands, are_colours, None) if limits is None else _as_limits(limits, bands)
     if bands.dtype == np.uint8 and (low == 0).all() and (high == 255).all():
         levels = bands
     else:
@@ -84,7 +93,11 @@ def limits(
     >>> limits(np.array([[0, 200]], np.uint8)).tolist()
     [[0.0], [255.0]]
     """
-    return _limits(*_drawn_bands(image, channel_axis), mask)
+    bands, are_colours = _drawn_bands(image, channel_axis)
+    if mask is not None:
+        expected = f"True or False for each pixel, of shape {bands.shape[:2]}"
+        mask = as_shaped(mask, "mask", expected, bands.shape[:2]).astype(bool)
+    return _limits(bands, are_colours, mask)
 
 
 def region_colors(rgb: Picture, labels: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
@@ -98,6 +111,8 @@ def region_colors(rgb: Picture, labels: NDArray[np.integer[Any]]) -> NDArray[np.
     >>> region_colors(rgb, np.array([[0, 0, 1]])).tolist()
     [[15.0, 0.0, 0.0], [0.0, 0.0, 9.0]]
     """
+    labels = as_label_image(labels)
+    rgb = as_picture(rgb, labels)
     ids = _table_rows(labels).ravel()  # masked pixels come first and are dropped below
     n = int(ids.max(initial=0)) + 1
     sums = [np.bincount(ids, rgb[..., c].ravel(), n) for c in range(3)]
@@ -118,6 +133,7 @@ def label_colors(n: int) -> NDArray[np.uint8]:
     >>> label_colors(2).tolist()
     [[155, 155, 155], [119, 90, 65]]
     """
+    n = as_whole(n, "n", 0)
     steps = _CUBE_RATIO ** -np.arange(1.0, 4.0)
     places = np.modf(0.5 + np.arange(n)[:, None] * steps)[0]
     return (_DARKEST + places * (255 - _DARKEST)).astype(np.uint8)
@@ -140,10 +156,12 @@ def outlines(labels: NDArray[np.integer[Any]], width: int | None = None) -> NDAr
     >>> outlines(np.array([[0, 0, 1, 1]])).tolist()
     [[False, True, False, False]]
     """
+    labels = as_label_image(labels)
+    line_width = _line_width(labels) if width is None else as_whole(width, "width", 1)
     line = np.zeros(labels.shape, bool)
     line[:, :-1] = labels[:, :-1] != labels[:, 1:]
     line[:-1] |= labels[:-1] != labels[1:]
-    return _widen(line, _line_width(labels) if width is None else width)
+    return _widen(line, min(line_width, 2 * max(labels.shape)))
 
 
 def fill(labels: NDArray[np.integer[Any]], colors: ArrayLike, *, lines: bool = True) -> Picture:
@@ -170,7 +188,8 @@ def fill(labels: NDArray[np.integer[Any]], colors: ArrayLike, *, lines: bool = T
     >>> fill(np.array([[0, 0]]), [[200, 100, 0]]).tolist()
     [[[200, 100, 0], [200, 100, 0]]]
     """
-    plain = np.nan_to_num(np.asarray(colors, np.float64)).clip(0, 255)
+    labels = as_label_image(labels)
+    plain = as_label_colors(colors, labels)
     dark = (plain @ _LUMA < _DARK)[:, None]
     edges = np.where(dark, plain * 0.6 + 90.0, plain * 0.6)
     # One lookup draws fills and outlines: row 0 is for masked pixels, outline colours come last.
@@ -193,6 +212,8 @@ def overlay(rgb: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
     >>> overlay(np.full((1, 4, 3), 100, np.uint8), np.array([[0, 0, 1, 1]]))[..., 0].tolist()
     [[50, 255, 50, 100]]
     """
+    labels = as_label_image(labels)
+    rgb = as_picture(rgb, labels, "u")
     line = outlines(labels)
     dark_edge = _widen(line, 1 + 2 * _line_width(labels)) & ~line
     drawn = rgb[..., :3].copy()
@@ -221,8 +242,11 @@ def palette_strip(colors: ArrayLike, shares: ArrayLike, width: int = 1200) -> Pi
     (270, 1200, 3)
     """
     images, drawing = need("PIL.Image", "image"), need("PIL.ImageDraw", "image")
-    colours = np.asarray(colors).round().astype(np.uint8)
-    parts = np.asarray(shares, np.float64)
+    colours = as_colors(colors, 1).round().astype(np.uint8)
+    parts = as_color_weights(shares, "shares", len(colours))
+    if not parts.any():
+        raise InvalidInputError.for_parameter("shares", "above 0 for one colour at least", 0.0)
+    width = as_whole(width, "width", 1, _MAX_WIDTH)
     bar_height, row_height, n_columns, margin = 180, 66, 4, 12
     n_codes = min(len(colours), 3 * n_columns)
     n_rows = -(-n_codes // n_columns)
@@ -260,6 +284,8 @@ def contact_sheet(
     """
     images, drawing = need("PIL.Image", "image"), need("PIL.ImageDraw", "image")
     fonts = need("PIL.ImageFont", "image")
+    columns, gap = as_whole(columns, "columns", 1), as_whole(gap, "gap", 0)
+    panels = _as_panels(panels)
     height, width = panels[0][2].shape[:2]
     text_height = 72
     rows = -(-len(panels) // columns)
@@ -282,7 +308,7 @@ def _table_rows(labels: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
     """Return the row of each label in a table whose row 0 is for masked pixels."""
     # The type of the labels may be too small for the sum: 255 + 1 is 0 in bytes.
     rows: NDArray[np.intp] = np.add(labels, 1, dtype=np.intp)
-    return rows
+    return np.maximum(rows, 0, out=rows)
 
 
 def _hide_masked(picture: Picture, labels: NDArray[np.integer[Any]]) -> Picture:
@@ -308,8 +334,39 @@ def _widen(line: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
     return wide
 
 
-def _drawn_bands(image: NDArray[Any], channel_axis: int | None) -> tuple[NDArray[Any], bool]:
+def _as_limits(limits: ArrayLike, bands: NDArray[Any]) -> NDArray[np.float64]:
+    """Check the values drawn as black and as white: two numbers, or two rows of one per band."""
+    n = bands.shape[2]
+    expected = f"two numbers, or two rows of {n}: the values drawn as black and as white"
+    array = as_shaped(limits, "limits", expected, (2, ...)).astype(np.float64)
+    if array.shape not in ((2,), (2, 1), (2, n)):
+        raise InvalidInputError.for_parameter("limits", expected, array.shape)
+    return array
+
+
+def _as_panels(panels: Any) -> list[tuple[str, str, Picture]]:
+    """Check the pictures of a contact sheet and their texts."""
+    expected = "a title, a text and a picture of bytes, all pictures of one size, for each panel"
+    try:
+        checked = [(title, text, np.asarray(picture)) for title, text, picture in panels]
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError.for_parameter("panels", expected, panels) from error
+    if not checked:
+        raise InvalidInputError.for_parameter("panels", expected, panels)
+    for title, text, picture in checked:
+        if not isinstance(title, str) or not isinstance(text, str):
+            raise InvalidInputError.for_parameter("panels", expected, (title, text))
+        if picture.dtype != np.uint8:
+            raise InvalidInputError.for_parameter("panels", expected, picture.dtype)
+        if picture.shape[2:] not in ((3,), (4,)) or picture.shape[:2] != checked[0][2].shape[:2]:
+            raise InvalidInputError.for_parameter("panels", expected, picture.shape)
+    return checked
+
+
+def _drawn_bands(image: Any, channel_axis: int | None) -> tuple[NDArray[Any], bool]:
     """Return the bands to draw, channels last, and whether they are colours."""
+    expected = "real numbers of shape (height, width), with or without channels"
+    image = as_shaped(image, "image", expected, (None, None, ...))
     bands = image[..., None] if image.ndim == 2 else image
     if image.ndim != 2:
         bands, channel_axis = channels_last(image, channel_axis)

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._support.checks import as_whole
 from meanshiftpp._support.files import atomic_path, known_suffix
+from meanshiftpp.images.checks import as_color_weights, as_colors
 from meanshiftpp.images.pixels import read_pixels
 
 __all__ = ["PALETTE_FORMATS", "merge_colors", "write_palette"]
@@ -49,8 +50,8 @@ def merge_colors(colors: ArrayLike, weights: ArrayLike, n_colors: int) -> NDArra
     >>> merge_colors([[250, 0, 0], [0, 0, 200], [255, 10, 0]], [1, 5, 1], 2).tolist()
     [1, 0, 1]
     """
-    rgb = np.asarray(colors).round().astype(np.uint8)
-    mass = np.asarray(weights, np.float64)
+    rgb = as_colors(colors, 1).round().astype(np.uint8)
+    mass = as_color_weights(weights, "weights", len(rgb), positive=True)
     n_colors = as_whole(n_colors, "n_colors", 1)
     lab = read_pixels(rgb[None], "lab", None, -1, 1).features.astype(np.float64)
     heaviest = np.argsort(-mass, kind="stable")[: max(MAX_MERGED, n_colors)]
@@ -93,8 +94,8 @@ def write_palette(
     <BLANKLINE>
     """
     write = _WRITERS[known_suffix(path, PALETTE_FORMATS)]
-    rgb = np.asarray(colors).round().astype(np.uint8).reshape(-1, 3)
-    data = write(rgb, np.asarray(shares, np.float64), " ".join(name.split()))
+    rgb = as_colors(colors).round().astype(np.uint8)
+    data = write(rgb, as_color_weights(shares, "shares", len(rgb)), " ".join(name.split()))
     with atomic_path(path) as target:
         Path(target).write_bytes(data)
 

@@ -11,6 +11,7 @@ import io
 import math
 import os
 import re
+import struct
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,6 +26,7 @@ from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import atomic_path, check_readable, known_suffix, suffix_of
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 from meanshiftpp.images.draw import label_colors
+from meanshiftpp.images.no_data import undeclared_no_data
 from meanshiftpp.images.spacing import Spacing, read_spacing
 
 __all__ = ["LABEL_FORMATS", "PICTURE_FORMATS", "Picture", "read", "write", "write_labels"]
@@ -127,6 +129,7 @@ def read(path: str | os.PathLike[str]) -> Picture:
         raise InvalidInputError.for_file(path, "is damaged: it has no pixels")
     if photo.values.dtype.kind == "f":
         photo = _mask_non_finite(photo, path)
+    _warn_of_no_data(photo, path)
     if photo.mask is not None and not photo.mask.any():
         raise InvalidInputError.for_file(
             path, "has no pixel with data, so there is nothing to segment"
@@ -237,7 +240,10 @@ def _decoder_errors(path: Path) -> Iterator[None]:
         pixels = re.search(r"(\d+) pixels", str(error))
         raise _too_large(path, int(pixels[1]) if pixels else math.inf) from error
     except Exception as error:  # decoders raise errors of any type for damaged files
-        raise InvalidInputError.for_file(path, f"is damaged: {error}") from error
+        problem = "it ends early" if isinstance(error, struct.error) else str(error)
+        raise InvalidInputError.for_file(
+            path, f"is damaged: {problem}; copy or export it again"
+        ) from error
 
 
 def _too_large(path: Path, pixels: float) -> InvalidInputError:
@@ -300,6 +306,14 @@ def _read_tiff(path: Path) -> Picture:
         series, page = file.series[0], file.pages[0]
         if math.prod(series.shape) > 4 * _max_pixels():  # more values than RGBA at the limit
             raise _too_large(path, math.prod(series.shape))
+        names = (series.axes[i] for i in _used_axes(series))
+        axes = "".join(axis for axis in names if axis not in _CHANNELS)
+        if len(axes) > 3:
+            raise InvalidInputError.for_file(
+                path,
+                f"must have two or three dimensions besides its channels, got {len(axes)} (axes "
+                f"{axes}); save each image along {axes[0]} as a file",
+            )
         has_colormap = page.colormap is not None and page.bitspersample <= 8  # not labels
         photo = (
             Picture(_read_with_pillow(path)) if has_colormap else _read_series(series, page, path)
@@ -309,8 +323,6 @@ def _read_tiff(path: Path) -> Picture:
         for other in file.series[1:]:
             if other.keyframe.is_mask and other.shape == photo.shape:  # not that of an overview
                 photo = photo.without(other.asarray() == 0)
-        names = (series.axes[i] for i in _used_axes(series))
-        axes = "".join(axis for axis in names if axis not in _CHANNELS)
         if "T" in axes:
             warnings.warn(
                 PictureWarning(
@@ -419,3 +431,15 @@ def _mask_non_finite(photo: Picture, path: Path) -> Picture:
             stacklevel=3,
         )
     return masked
+
+
+def _warn_of_no_data(photo: Picture, path: Path) -> None:
+    """Warn of a value of a map that may be "no data"; a picture without a place has none."""
+    if not photo.place:
+        return
+    axis = photo.channels
+    values = photo.values if axis is None else np.moveaxis(photo.values, axis, -1)
+    pixels = values.reshape(math.prod(photo.shape), -1)
+    text = undeclared_no_data(path, pixels, None if photo.mask is None else photo.mask.ravel())
+    if text:
+        warnings.warn(PictureWarning(text), stacklevel=3)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._support.files import atomic_path, known_suffix
-from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.images.checks import as_label_colors, as_label_image
 
 __all__ = ["SVG_FORMATS", "write_svg"]
 
@@ -53,12 +53,9 @@ def write_svg(
     <BLANKLINE>
     """
     known_suffix(path, SVG_FORMATS)
-    if labels.ndim != 2:
-        raise InvalidInputError(
-            f"a drawing needs labels of shape (height, width), got {labels.shape}; pass one slice"
-        )
+    labels = as_label_image(labels)
     height, width = labels.shape
-    rgb = np.nan_to_num(np.asarray(colors, np.float64)).round().clip(0, 255).astype(np.uint8)
+    rgb = as_label_colors(colors, labels).round().astype(np.uint8)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         'shape-rendering="crispEdges">'

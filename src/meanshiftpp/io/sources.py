@@ -258,6 +258,9 @@ class Source(ABC):
                 before += len(chunk)
         return Chunk(np.empty((0, len(self.columns))), columns=self.columns), row
 
+    def warn_of_no_data(self) -> None:  # noqa: B027 - only maps have such values
+        """Warn of a value that may be "no data" although the file does not declare it."""
+
     def sample(self, size: int) -> tuple[NDArray[Any], float]:
         """Return about `size` points, evenly spaced over the data, and the number of all points."""
         return self.sample_weighted(size)[:2]

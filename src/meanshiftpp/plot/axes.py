@@ -8,10 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
+from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.plot.scene import Scene
 
 DIGIT_WIDTH = 0.075  # inches
 SHORT_NUMBER = 6  # digits; longer numbers keep away from the ends of their axis
+
+
+def axes_for(ax: Any, size: tuple[float, float]) -> Any:
+    """Check axes to draw into; None makes a figure of a size in inches."""
+    if ax is None:
+        figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
+        return figure.add_subplot()
+    if not isinstance(ax, need("matplotlib.axes", "plot").Axes):
+        raise InvalidInputError.for_parameter("ax", "matplotlib axes or None", ax)
+    return ax
 
 
 def size_in_inches(panel: Any) -> tuple[float, float]:

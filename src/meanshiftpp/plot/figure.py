@@ -14,16 +14,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from meanshiftpp._support.checks import as_periods
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.periods import nearest_copies
 from meanshiftpp.core.tree.valleys import NO_VALLEY
+from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.plot.axes import label_axes, left_margin
 from meanshiftpp.plot.panels import draw_histogram, draw_modes, draw_points, draw_sizes
-from meanshiftpp.plot.scene import Scene, build_scene
+from meanshiftpp.plot.scene import Scene, build_scene, checked_centers, checked_points
 from meanshiftpp.plot.style import PAPER, SOFT, STYLE, font_families
 from meanshiftpp.plot.tree import draw_tree
 
@@ -98,12 +97,16 @@ def clusters(
     2
     """
     matplotlib = need("matplotlib", "plot")
-    points = np.asarray(X)
-    if points.ndim == 2:  # build_scene reports other shapes
-        as_periods(periodic, points.shape[1])
-        centers = None if centers is None else nearest_copies(centers, X, periodic)
+    points, numbers = checked_points(X, labels)
+    as_periods(periodic, points.shape[1])
+    modes = checked_centers(centers, points, numbers)
+    modes = None if modes is None else nearest_copies(modes, points, periodic)
+    _check_texts(title=title, subtitle=subtitle)
+    if tree is not None and not hasattr(tree, "nodes"):
+        expected = "the condensed_tree_ of a fit, or None"
+        raise InvalidInputError.for_parameter("tree", expected, tree)
     sizes: dict[str, Any] = {"noise": noise, "is_weighted": weighted}
-    scene = build_scene(points, np.asarray(labels), centers, weights, columns, **sizes)
+    scene = build_scene(points, numbers, modes, weights, columns, **sizes)
     layouts = {1: _line_figure, 2: _plane_figure}
     with matplotlib.rc_context({**STYLE, "font.family": font_families()}):
         figure = layouts.get(scene.X.shape[1], _triangle_figure)(scene)
@@ -112,6 +115,12 @@ def clusters(
         text = (subtitle or _summary(scene)) + _left_out(scene) + _no_valley(tree)
         _draw_heading(figure, title, text)
     return figure
+
+
+def _check_texts(**texts: object) -> None:
+    for name, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            raise InvalidInputError.for_parameter(name, "a text or None", text)
 
 
 def _line_figure(scene: Scene) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meanshiftpp._support.checks import as_not_negative, as_shaped
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.plot.style import GREY, PALETTE
@@ -38,37 +39,75 @@ class Scene:
     n_features: int  # of the data; d of them are drawn
 
 
+def checked_points(X: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Check the points of `clusters` and their labels."""
+    expected = "finite numbers of shape (n, d), at least one point"
+    points = as_shaped(X, "X", expected, (None, None))
+    if points.size == 0:
+        raise InvalidInputError.for_parameter("X", expected, points.shape)
+    if not np.isfinite(points).all():
+        bad = points[~np.isfinite(points)][0]
+        raise InvalidInputError.for_parameter("X", expected, float(bad), "leave out such points")
+    expected = f"whole numbers below 2**31 of shape ({len(points)},), one for each point of X"
+    numbers = as_shaped(labels, "labels", expected, points.shape[:1], "biu")
+    if (largest := int(numbers.max())) >= 2**31:
+        raise InvalidInputError.for_parameter("labels", expected, largest)
+    return points, numbers
+
+
+def checked_centers(
+    centers: ArrayLike | None, points: NDArray[Any], labels: NDArray[Any]
+) -> NDArray[np.float64] | None:
+    """Check the modes of `clusters`: a row for each label."""
+    if centers is None:
+        return None
+    k, d = int(labels.max()) + 1, points.shape[1]
+    expected = f"numbers of shape (k, {d}), a row for each label"
+    shape = (0,) if isinstance(centers, list) and not centers else (None, d)
+    modes = as_shaped(centers, "centers", expected, shape).astype(np.float64)
+    if len(modes) < k:
+        raise InvalidInputError.for_parameter("centers", expected, modes.shape)
+    return modes.reshape(-1, d)
+
+
+def checked_columns(columns: Sequence[str] | None, d: int) -> list[str]:
+    """Check the names of the features; by default they are numbered."""
+    if columns is None:
+        return [f"feature {j}" for j in range(d)]
+    expected = f"{d} names, one for each feature"
+    names = [] if isinstance(columns, str) or not isinstance(columns, Iterable) else [*columns]
+    if len(names) != d:
+        raise InvalidInputError.for_parameter("columns", expected, columns)
+    return [str(name) for name in names]
+
+
 def build_scene(
     X: NDArray[Any],
     labels: NDArray[Any],
-    centers: ArrayLike | None,
+    centers: NDArray[np.float64] | None,
     weights: ArrayLike | None,
     columns: Sequence[str] | None,
     *,
     noise: float | None = None,
     is_weighted: bool = False,
 ) -> Scene:
-    """Prepare the arguments of `clusters` for drawing."""
-    if X.ndim != 2 or X.size == 0:
-        raise InvalidInputError(f"X must have shape (n, d), at least one point, got {X.shape}")
-    if labels.dtype.kind not in "biu":
-        raise InvalidInputError(f"labels must be whole numbers, got dtype {labels.dtype}")
-    if labels.shape != X.shape[:1]:
-        raise InvalidInputError(
-            f"labels must have shape ({len(X)},), one for each point of X, got {labels.shape}"
-        )
-    k = max(int(labels.max()) + 1, 0 if centers is None else len(np.asarray(centers)))
+    """Prepare the arguments of `clusters`, whose points and centers are checked, for drawing."""
+    names = checked_columns(columns, X.shape[1])
+    k = int(labels.max()) + 1 if centers is None else len(centers)
+    if weights is not None:
+        expected = f"{k} numbers, the size of each cluster"
+        weights = as_shaped(weights, "weights", expected, (k,)).astype(np.float64)
+    if noise is not None:
+        noise = as_not_negative(noise, "noise")
     labels = np.where(labels < 0, k, labels).astype(np.intp)
     *counted, n_noise = np.bincount(labels, minlength=k + 1).tolist()
     counts = np.array(counted, np.intp)
-    centers = _means(X, labels, counts) if centers is None else np.asarray(centers, float)
-    centers = centers if len(centers) else np.empty((0, X.shape[1]))
-    sizes = counts.astype(float) if weights is None else np.asarray(weights, float)
+    centers = _means(X, labels, counts) if centers is None else centers
+    sizes = counts.astype(float) if weights is None else weights
     drawn = most_separating_features(X, centers, sizes)
     points, centers = np.asarray(X[:, drawn], float), centers[:, drawn]
     limits = [axis_limits(x) for x in points.T]
     n_coloured = _count_coloured(sizes, len(X))
-    names = columns or [f"feature {j}" for j in range(X.shape[1])]
     return Scene(
         X=points,
         labels=labels,

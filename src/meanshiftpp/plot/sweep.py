@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize
+from meanshiftpp.plot.axes import axes_for
 from meanshiftpp.plot.style import INK, LINE, PALETTE, SOFT, STYLE
 
 COUNT_COLOUR, STABILITY_COLOUR = PALETTE[0], PALETTE[4]
@@ -29,9 +30,7 @@ def draw(
     """Draw the curves of a sweep into `ax`, or into a new figure; see `Sweep.plot`."""
     matplotlib = need("matplotlib", "plot")
     with matplotlib.rc_context(STYLE):
-        if ax is None:
-            figure = need("matplotlib.figure", "plot").Figure(figsize=SIZE, layout="constrained")
-            ax = figure.add_subplot()
+        ax = axes_for(ax, SIZE)
         same_step = bool(np.allclose(step, step[0], rtol=1e-6, atol=0))
         h = multiples * step[0]
         _draw_counts(ax, h, n_clusters, n_large)

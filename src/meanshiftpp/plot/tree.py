@@ -9,7 +9,7 @@ import numpy as np
 
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import pluralize
-from meanshiftpp.plot.axes import size_in_inches
+from meanshiftpp.plot.axes import axes_for, size_in_inches
 from meanshiftpp.plot.style import GREY, INK, LINE, PALETTE, SOFT, STYLE
 
 SIZE = (7.2, 4.2)  # inches
@@ -30,9 +30,7 @@ def draw_tree(
     """
     matplotlib = need("matplotlib", "plot")
     with matplotlib.rc_context(STYLE):
-        if ax is None:
-            figure = need("matplotlib.figure", "plot").Figure(figsize=SIZE, layout="constrained")
-            ax = figure.add_subplot()
+        ax = axes_for(ax, SIZE)
         nodes = tree.nodes
         splits = [node.split for node in nodes[1:]]
         dimension = float(np.median([split.dimension for split in splits])) if splits else 1.0

@@ -165,3 +165,41 @@ def test_a_raster_without_data(raster, options):
     code, _, stderr = run("cluster", raster("r.tif", [[np.nan, np.nan]]), *options)
     assert code == 1
     assert "has no pixel with data, so there is nothing to cluster" in stderr
+
+
+def test_dates_are_named_with_what_to_do(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    (tmp_path / "days.csv").write_text("day,x\n2024-01-01,1\n2024-01-02,2\n")
+    (tmp_path / "only.csv").write_text("day\n2024-01-01\n2024-01-02\n")
+    day = pa.array([0, 1], pa.timestamp("us"))
+    pq.write_table(pa.table({"day": day, "x": [1, 2]}), tmp_path / "days.parquet")
+    advice = "convert it to numbers, such as days since the first, or select others"
+    for name, example in (("days.csv", ": '2024-01-01' in row 1"), ("days.parquet", "")):
+        for option in ("--columns", "--weight"):
+            code, _, err = run("cluster", tmp_path / name, "-b", 1, option, "day")
+            assert code == 1
+            assert f"column 'day' holds dates, not numbers{example}; {advice}" in err
+    _, _, err = run("cluster", tmp_path / "only.csv")
+    assert "has no column of numbers, only 'day'; convert a column to numbers first" in err
+
+
+def test_tiffs_of_too_many_dimensions_and_damaged_ones_say_what_to_do(tmp_path):
+    tifffile = pytest.importorskip("tifffile")
+    stack, cut = tmp_path / "stack.tif", tmp_path / "cut.tif"
+    options = {"metadata": {"axes": "TZCYX"}, "photometric": "minisblack"}
+    tifffile.imwrite(stack, np.ones((2, 3, 4, 30, 40), np.uint8), **options)
+    _, _, err = run("segment", stack, "-o", tmp_path / "a.png")
+    expected = "must have two or three dimensions besides its channels, got 4 (axes TZYX); "
+    assert expected + "save each image along T as a file" in err
+    tifffile.imwrite(cut, np.ones((30, 40, 3), np.uint8))
+    content = cut.read_bytes()
+    for length in range(1, len(content), 97):
+        cut.write_bytes(content[:length])
+        code, _, err = run("segment", cut, "-o", tmp_path / "a.png")
+        assert code == 1
+        assert err.startswith("error: ")
+        assert "is damaged: " in err
+        assert "; copy or export it again" in err
+        assert "buffer" not in err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from tests.apps.cli.command_line import run
 
-from meanshiftpp import __version__
+from meanshiftpp import Grid, __version__
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
@@ -81,6 +82,80 @@ def test_a_command_works_with_closed_streams(tmp_path, points, closed):
     command = f'"{sys.executable}" -m meanshiftpp cluster points.npy -b 1 -o labels.npy {closed}'
     assert subprocess.run(["sh", "-c", command], cwd=tmp_path, check=False).returncode == 0
     assert len(np.load(tmp_path / "labels.npy")) == len(points)
+
+
+COMMANDS = [
+    "--help",
+    "--version",
+    "cluster --help",
+    "grid build --help",
+    "cluster points.npy -b 1",
+    "cluster points.npy -b 1 --json",
+    "sweep points.npy -b 1,2",
+    "sweep points.npy -b 1,2 --json",
+    "grid info points.grid",
+    "grid info points.grid --json",
+    "segment picture.png -o regions.png --json",
+    "segment picture.png -o regions.png",
+    "track clip --window 5,5,20,20 --json",
+    "track clip --window 5,5,20,20 --csv track.csv",
+]
+OUTPUTS = [*((command, "") for command in COMMANDS), ("--version", "1"), (COMMANDS[4], "1")]
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    from PIL import Image
+
+    folder = tmp_path_factory.mktemp("inputs")
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    np.save(folder / "points.npy", X)
+    Grid.from_points(X, 1.0).save(folder / "points.grid")
+    picture = np.random.default_rng(0).integers(0, 255, (40, 40, 3), np.uint8)
+    Image.fromarray(picture).save(folder / "picture.png")
+    (folder / "clip").mkdir()
+    for k in range(3):
+        Image.fromarray(picture).save(folder / "clip" / f"{k}.png")
+    return folder
+
+
+def shell(folder: Path, command: str, unbuffered: str = "") -> subprocess.CompletedProcess[str]:
+    text = command.replace("meanshiftpp", f'"{sys.executable}" -m meanshiftpp')
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    options = {"cwd": folder, "env": environment, "capture_output": True, "text": True}
+    return subprocess.run(["sh", "-c", text], **options, check=False)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(("command", "unbuffered"), OUTPUTS)
+def test_a_full_output_is_one_line(inputs, command, unbuffered):
+    done = shell(inputs, f"meanshiftpp {command} > /dev/full", unbuffered)
+    assert done.returncode == 1
+    expected = "error: cannot write to the standard output: No space left on device"
+    assert done.stderr.splitlines() == [expected]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize(("command", "unbuffered"), OUTPUTS)
+def test_a_closed_pipe_ends_quietly(inputs, command, unbuffered):
+    # The reader is gone before the command starts.
+    pipe = (
+        f"{{ read gone; meanshiftpp {command}; echo $? > code; }} < fifo | (exec <&-; echo > fifo)"
+    )
+    done = shell(inputs, f"rm -f fifo code; mkfifo fifo; {pipe}", unbuffered)
+    assert done.stderr == ""
+    assert int((inputs / "code").read_text()) == 128 + signal.SIGPIPE
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_messages_that_cannot_be_written_are_dropped(inputs, unbuffered):
+    command = "meanshiftpp cluster points.npy --json"
+    done, full = (shell(inputs, command + end, unbuffered) for end in ("", " 2> /dev/full"))
+    assert "bandwidth" in done.stderr
+    assert full.returncode == 0
+    assert full.stdout[:40] == done.stdout[:40]
+    assert shell(inputs, "meanshiftpp cluster none.npy 2> /dev/full").returncode == 1
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,13 @@ from meanshiftpp.backends import backend_of
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.periods import unwrapped
 from meanshiftpp.core.sample import Sample, hash_rows, sample_grid, sample_points
-from meanshiftpp.core.scale import Scale, check_spread, outlier_limits, scale_of_points
+from meanshiftpp.core.scale import (
+    LEAST_SPREAD,
+    Scale,
+    check_spread,
+    outlier_limits,
+    scale_of_points,
+)
 from meanshiftpp.core.tree.critical import critical_values
 from meanshiftpp.core.tree.rounding import without_spikes
 from meanshiftpp.core.tree.split import Split
@@ -331,7 +337,6 @@ def _units(scale: Scale) -> NDArray[np.float64]:
     units = np.zeros(len(scale.spread))
     spread = scale.spread[scale.varies]
     if spread.size:
-        units[scale.varies] = _UNIT_STEP ** np.rint(
-            np.log(spread / spread.max()) / np.log(_UNIT_STEP)
-        )
+        ratios = np.maximum(spread / spread.max(), LEAST_SPREAD)
+        units[scale.varies] = _UNIT_STEP ** np.rint(np.log(ratios) / np.log(_UNIT_STEP))
     return units

@@ -21,8 +21,11 @@ from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_readable
+from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.images.no_data import SAMPLE, undeclared_no_data
+from meanshiftpp.images.picture import PictureWarning
 from meanshiftpp.io.rows import NO_LABEL
 from meanshiftpp.io.sources import (
     LabelWriter,
@@ -131,6 +134,15 @@ class RasterSource(Source):
             return values, mask
         masks = (self.raster.read_masks(self._bands, window=window).min(axis=0) > 0).ravel()
         return values, masks if mask is None else masks & mask
+
+    def warn_of_no_data(self) -> None:
+        """Warn of a value that may be "no data" although the file does not declare it."""
+        try:
+            pixels = self.sample(SAMPLE)[0]
+        except InvalidInputError:  # there are no pixels, which reading reports
+            return
+        if text := undeclared_no_data(self.paths[0], pixels):
+            warn_user(PictureWarning(text))
 
     def no_points(self) -> InvalidInputError:
         """Return the error of a raster without data."""

@@ -74,8 +74,10 @@ class TableFile(ABC):
         if not (is_numeric(kind) or is_untyped(kind)):
             content = self.describe_content(name)
             example = "" if content == str(kind) else f": {content}"
+            words, advice = _words_for(kind)
             raise InvalidInputError.for_file(
-                self.path, f"cannot be used: column {name!r} holds {kind}, not numbers{example}"
+                self.path,
+                f"cannot be used: column {name!r} holds {words}, not numbers{example}; {advice}",
             )
 
     def check_left_out(self, name: str) -> None:  # noqa: B027 - most formats declare their types
@@ -391,6 +393,17 @@ def _skip_rows(batch: Any, skip: int) -> Iterator[Any]:
     """Yield the batch without its first `skip` rows, or nothing if it has no others."""
     if skip < batch.num_rows:
         yield batch.slice(skip) if skip > 0 else batch
+
+
+def _words_for(kind: Any) -> tuple[str, str]:
+    """Return what values of an Arrow type are called, and what to do with them."""
+    types = need("pyarrow", "io").types
+    advice = "convert it to numbers, or select other columns"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "dates", "convert it to numbers, such as days since the first, or select others"
+    if types.is_time(kind):
+        return "times of day", "convert it to numbers, such as hours, or select others"
+    return ("durations" if types.is_duration(kind) else str(kind)), advice
 
 
 def _type_bytes(kind: Any) -> int:

@@ -91,7 +91,9 @@ class TableSource(Source):
             raise no_rows(self.name)
         if not chosen:
             raise InvalidInputError.for_file(
-                self.name, f"has no column of numbers, only {format_names(schema.names)}"
+                self.name,
+                f"has no column of numbers, only {format_names(schema.names)}; "
+                "convert a column to numbers first",
             )
         return chosen
 

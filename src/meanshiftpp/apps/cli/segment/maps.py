@@ -47,6 +47,7 @@ def write_map(job: Job, task: Task, bar: Any) -> tuple[tuple[int, int], int, flo
         )
     scene = Scene(RasterSource([job.source], None))
     check_polygons(job.target, scene)
+    scene.source.warn_of_no_data()
     options = {**task.options, **task.region_options}
     options.pop("space", None)
     if not isinstance(task.regions, bool):

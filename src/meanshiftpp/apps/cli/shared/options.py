@@ -201,6 +201,7 @@ def open_source(
             print_stderr(f"ignored, an index of pandas: {name!r}; --columns can select it")
         else:
             print_stderr("ignored, a column without a name; to use it, name it in the first line")
+    source.warn_of_no_data()
     return source if columns is not None else _with_features(source)
 
 

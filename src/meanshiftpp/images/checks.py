@@ -1,0 +1,64 @@
+"""Checks of the arguments of drawing functions: labels, colours, shares and pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from meanshiftpp._support.checks import as_shaped
+from meanshiftpp.errors import InvalidInputError
+
+_LABEL_LIMIT = 2**31
+_WHOLE = "biu"  # NumPy's letters
+
+
+def as_label_image(labels: ArrayLike) -> NDArray[np.integer[Any]]:
+    """Check an array of labels for each pixel; labels below 0 are masked."""
+    expected = "whole numbers below 2**31 of shape (height, width)"
+    array = as_shaped(labels, "labels", expected, (None, None), _WHOLE)
+    if (largest := int(array.max(initial=0))) >= _LABEL_LIMIT:
+        raise InvalidInputError.for_parameter("labels", expected, largest)
+    return array
+
+
+def as_picture(rgb: ArrayLike, labels: NDArray[Any], kinds: str = "biuf") -> NDArray[Any]:
+    """Check a picture of the size of some labels; an alpha channel may follow the colours."""
+    numbers = "bytes" if kinds == "u" else "numbers"
+    height, width = labels.shape
+    expected = f"{numbers} of shape {(height, width, 3)}, RGB for each pixel of labels"
+    array = as_shaped(rgb, "rgb", expected, (height, width, None), kinds)
+    if array.shape[2] not in (3, 4):
+        raise InvalidInputError.for_parameter("rgb", expected, array.shape)
+    if kinds == "u" and array.dtype != np.uint8:
+        raise InvalidInputError.for_parameter("rgb", expected, array.dtype)
+    return array
+
+
+def as_colors(colors: ArrayLike, least: int = 0) -> NDArray[np.float64]:
+    """Check a table of colours of at least some rows; NaN counts as 0, and values are clipped."""
+    rows = f"at least {least} rows" if least else "rows"
+    expected = f"{rows} of three numbers, RGB from 0 to 255"
+    array = as_shaped(colors, "colors", expected, (None, 3)).astype(np.float64)
+    if len(array) < least:
+        raise InvalidInputError.for_parameter("colors", expected, array.shape)
+    return np.nan_to_num(array).clip(0, 255)
+
+
+def as_label_colors(colors: ArrayLike, labels: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+    """Check a table with a colour for each label."""
+    return as_colors(colors, int(labels.max(initial=0)) + 1)
+
+
+def as_color_weights(
+    weights: ArrayLike, parameter: str, n_colors: int, *, positive: bool = False
+) -> NDArray[np.float64]:
+    """Check a weight or a share for each of some colours."""
+    sign = "positive" if positive else "not negative"
+    expected = f"{n_colors} finite numbers, one for each colour, {sign}"
+    array = as_shaped(weights, parameter, expected, (n_colors,)).astype(np.float64)
+    bad = array[~(np.isfinite(array) & ((array > 0) if positive else (array >= 0)))]
+    if bad.size:
+        raise InvalidInputError.for_parameter(parameter, expected, float(bad[0]))
+    return array
