@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,9 @@ from meanshiftpp.errors import InvalidInputError
 
 SAMPLE_SIZE = 1 << 14  # rows of large data from which a bandwidth is chosen
 TAIL = 0.01  # share of the values on either side that may be outliers
-BLOCK_ROWS = 1 << 16  # rows whose moments are computed at a time, so that the data is not copied
+# Rows whose moments are computed at a time, so that the data is not copied and Ctrl-C is answered.
+BLOCK_ROWS = 1 << 16
+_ROWS_AT_ONCE = 64  # taken at once: each may be on another page of a file
 
 
 @dataclass(frozen=True)
@@ -117,15 +119,17 @@ def scale_of_points(
     if weight is not None and not (positive := weight > 0).all():
         X, weight = X[positive], weight[positive]
     with np.errstate(all="ignore"):
-        # Relative to the minimum: far from zero, rounding would depend on the order of the rows.
-        low = np.asarray(to_host(X.min(axis=0)), np.float64) if len(X) else np.zeros(X.shape[1])
         size = BLOCK_ROWS << 6 if on_gpu(X) else BLOCK_ROWS
-        blocks = [slice(start, start + size) for start in range(0, len(X), size)]
+        starts = range(0, len(X), size)
+        # Relative to the minimum: far from zero, rounding would depend on the order of the rows.
+        lows = (to_host(X[start : start + size].min(axis=0)) for start in starts)
+        low = reduce(np.minimum, lows) if len(X) else np.zeros(X.shape[1])
+        low = np.asarray(low, np.float64)
         if limits is not None:
             low = np.maximum(low, limits[0])
         parts = [
             _scale_of_block(X[b], None if weight is None else weight[b], low, limits)
-            for b in blocks
+            for b in (slice(start, start + size) for start in starts)
         ]
         relative = _merge(parts or [Scale(0.0, np.zeros_like(low), np.zeros_like(low))])
         return Scale(relative.total, relative.mean + low, relative.spread)
@@ -223,7 +227,19 @@ def sample_rows(
     if len(X) <= limit:
         return X, weight
     rows = sample_indices(len(X), limit)
-    return X[rows], None if weight is None else weight[rows]
+    return take_rows(X, rows), None if weight is None else weight[rows]
+
+
+def take_rows(X: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Return some rows. NumPy does not answer Ctrl-C while it reads pages of a file for them."""
+    if on_gpu(X):
+        return X[rows]
+    taken = np.empty((len(rows), X.shape[1]), X.dtype)
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        # `take` is several times faster, but copies all rows if they are not contiguous.
+        taken[part] = X.take(rows[part], axis=0) if X.flags.c_contiguous else X[rows[part]]
+    return taken
 
 
 @lru_cache(maxsize=4)  # one data set is sampled again and again
