@@ -86,11 +86,11 @@ def nearest_modes(positions: Floats, modes: Floats, cells_per_period: Integers) 
     is_tied = np.empty(len(positions), bool)
     size = min(max(_MAX_DISTANCES // len(modes), _MIN_QUERIES), _MAX_QUERIES)
     for start in range(0, len(positions), size):
-        rows = slice(start, start + size)
-        distance, found = tree.query(positions[rows], k=2)
-        nearest[rows] = found[:, 0]
+        part = slice(start, start + size)
+        distance, found = tree.query(positions[part], k=2)
+        nearest[part] = found[:, 0]
         # The tree does not define which of equal modes it returns, and rounding can part equals.
-        is_tied[rows] = distance[:, 1] <= distance[:, 0] * (1 + 1e-9)
+        is_tied[part] = distance[:, 1] <= distance[:, 0] * (1 + 1e-9)
     tied = np.flatnonzero(is_tied)
     for rows in np.array_split(tied, -(-len(tied) * len(modes) // _MAX_DISTANCES) or 1):
         nearest[rows] = _first_nearest(positions[rows], modes, cells_per_period)
