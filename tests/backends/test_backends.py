@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import spatial
 
 from meanshiftpp import Grid
 from meanshiftpp._kernel import COUNT_LIMIT
@@ -59,6 +60,25 @@ def test_host_functions_have_the_parameters_and_types_of_the_protocol():
     nearest = backend.nearest_modes(positions=points, modes=points[::2], cells_per_period=NO_PERIOD)
     assert nearest.dtype == np.int32
     assert nearest.tolist() == [0, 0, 1]
+
+
+def test_few_nearest_modes_are_searched_at_once(monkeypatch):
+    """SciPy does not answer Ctrl-C while it searches."""
+    searched = []
+
+    class Tree(spatial.KDTree):
+        def query(self, x, **options):
+            searched.append(len(x))
+            return super().query(x, **options)
+
+    monkeypatch.setattr(spatial, "KDTree", Tree)
+    rng = np.random.default_rng(0)
+    positions, modes = rng.normal(size=(200_000, 2)), rng.normal(size=(90, 2))
+    nearest = host.nearest_modes(positions, modes, NO_PERIOD)
+    assert (sum(searched), max(searched) < 70_000) == (200_000, True)
+    for rows in (slice(100), slice(-100, None)):
+        squares = ((positions[rows, None] - modes) ** 2).sum(axis=2)
+        assert np.array_equal(nearest[rows], squares.argmin(axis=1))
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:x", 0, "CUDA"])

@@ -23,6 +23,7 @@ CALLS = {
         "GridDensity(4.0, n_jobs=N).fit(rows(90_000, 48))",
         "data.score_samples(rows(90_000, 48))",
     ),
+    "density-fit": ("ones(10**12, 3)", "GridDensity(n_jobs=N).fit(data)"),
     "tree": (
         "rows(900_000, 12)",
         "_kernel.grow_tree(data, weights, np.zeros(12), 1.0, np.ones(4), N)",
@@ -65,7 +66,7 @@ def outcomes():
     command = [sys.executable, "-c", SCRIPT, *arguments]
     with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as process:
         try:
-            printed, errors = process.communicate(timeout=200)
+            printed, errors = process.communicate(timeout=400)
         except subprocess.TimeoutExpired:
             process.kill()
             printed, errors = process.communicate()

@@ -37,6 +37,25 @@ def test_a_small_stack_is_enough_for_many_features():
     assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
 
 
+IN_LIMITED_TIME = """
+import resource
+import numpy as np
+from meanshiftpp import Grid, seek
+
+resource.setrlimit(resource.RLIMIT_CPU, (40, 40))
+X = np.random.default_rng(0).normal(size=(5000, 64))
+for bandwidth in (1.0, 2.0, 3.0):
+    seek(Grid.from_points(X, bandwidth), n_threads=1)
+print("ended")
+"""
+
+
+def test_a_search_in_many_features_does_not_follow_the_axes_of_a_window():
+    """It takes 4 seconds of processor time; it took more than a minute."""
+    done = subprocess.run([sys.executable, "-c", IN_LIMITED_TIME], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
+
+
 @pytest.mark.parametrize("period", [5.0, 10.0])
 def test_points_in_corners_of_many_periods(period):
     """Every point is near all edges, so a copy for each corner would be 2**40 copies."""

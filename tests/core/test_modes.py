@@ -189,6 +189,15 @@ def test_points_of_zero_weight_are_labelled_as_new_points():
     assert labels.tolist() == [0, 0, 1, 0, -1]
 
 
+def test_far_points_are_found_in_every_block_of_rows(monkeypatch):
+    monkeypatch.setattr("meanshiftpp.core.modes._ROWS_AT_ONCE", 7)
+    modes = seek(Grid.from_points([[0.0], [0.5], [9.0]], 1.0))
+    X = np.random.default_rng(0).choice([-50.0, 0.2, 9.3, 80.0], (40, 1))
+    assert modes.label(X).tolist() == (X[:, 0] > 5).astype(int).tolist()
+    far = np.isin(X[:, 0], [-50.0, 80.0])
+    assert np.array_equal(modes.label(X, cluster_all=False) == -1, far)
+
+
 def test_search_can_be_interrupted():
     script = (
         "import signal; import numpy as np; from meanshiftpp.core.recipe import Recipe\n"

@@ -185,3 +185,13 @@ def test_bad_shares_to_keep_raise(keep):
     with pytest.raises(InvalidInputError, match="keep must be a number from 0 to 1, got") as caught:
         Grid.from_points([[1.0]], 1.0).faded(keep)
     assert caught.value.parameter == "keep"
+
+
+def test_rows_are_joined_in_blocks_of_any_size(monkeypatch):
+    grids = [Grid.from_points(np.random.default_rng(k).normal(size=(50, 2)), 0.5) for k in (0, 1)]
+    parts = [Rows(grid.cells, grid.counts, grid.sums) for grid in grids]
+    expected = merge_rows(parts)
+    for size in (1, 7, 49):
+        monkeypatch.setattr("meanshiftpp.core.rows._ROWS_AT_ONCE", size)
+        for one, other in zip(merge_rows(parts), expected):
+            assert np.array_equal(one, other)

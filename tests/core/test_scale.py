@@ -16,6 +16,7 @@ from meanshiftpp.core.scale import (
     sample_rows,
     scale_of_grid,
     scale_of_points,
+    take_rows,
 )
 
 
@@ -105,3 +106,24 @@ def test_rows_without_weight_do_not_count(points):
     assert some.total == all_rows.total
     assert np.array_equal(some.mean, all_rows.mean)
     assert np.array_equal(some.spread, all_rows.spread)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_few_rows_are_taken_at_once_because_each_may_be_on_another_page_of_a_file(order):
+    """NumPy does not answer Ctrl-C while it reads them."""
+    taken = []
+
+    class Mapped(np.ndarray):
+        def take(self, indices, **options):
+            taken.append(len(indices))
+            return super().take(indices, **options)
+
+        def __getitem__(self, key):
+            taken.append(len(key))
+            return super().__getitem__(key)
+
+    X = np.asarray(np.random.default_rng(0).normal(size=(5000, 2)), order=order)
+    rows = np.arange(0, 5000, 3)
+    assert np.array_equal(take_rows(X.view(Mapped), rows), X[rows])
+    assert sum(taken) == len(rows)
+    assert max(taken) < 100

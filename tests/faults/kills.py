@@ -145,4 +145,4 @@ if __name__ == "__main__":
         f"{done.killed} runs killed, {done.with_checkpoint} with a checkpoint, "
         f"{done.resumed} of them left one to continue from"
     )
-    sys.exit("\n".join(done.failures))
+    sys.exit("\n".join(done.failures) or None)

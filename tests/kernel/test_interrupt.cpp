@@ -68,6 +68,21 @@ TEST(binning_can_be_interrupted) {
     check_polls(3, [&](int threads) { hash_rows(cloud.points(), 0, threads); });
 }
 
+// Each point of the sample may be on another page of a file.
+TEST(sampling_can_be_interrupted_at_each_point) {
+    const oracle::Cloud cloud = oracle::make_cloud(1, 300'000, 2, 5.0);
+    const std::vector<double> cell_size(2, 1.0);
+    check_polls(1000, [&](int) { make_plan(cloud.points(), cell_size.data(), Strategy::automatic); });
+}
+
+TEST(clearing_memory_can_be_interrupted) {
+    check_polls(4, [&](int) {
+        Array<u64> zeros;
+        assign_zeros(zeros, 300'000);
+        CHECK(zeros.size() == 300'000 && zeros.front() == 0 && zeros.back() == 0);
+    });
+}
+
 TEST(binning_bytes_can_be_interrupted) {
     const i64 n = 300'000;
     const std::vector<uint8_t> bytes(static_cast<size_t>(3 * n), 7);

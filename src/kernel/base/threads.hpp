@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernel/base/interrupt.hpp"
+#include "kernel/base/memory.hpp"
 
 namespace mspp {
 
@@ -108,6 +109,13 @@ void each_of(Range range, int64_t work, Fn&& fn) {
 template <class Fn>
 void each_of(Range range, Fn&& fn) {
     each_of(range, 4, fn);
+}
+
+// OUT array: n zeros. Polls, because gigabytes take seconds.
+template <class T>
+void assign_zeros(Array<T>& array, size_t n) {
+    array.resize(n);
+    each_of({0, static_cast<int64_t>(n)}, 1, [&](int64_t i) { array[static_cast<size_t>(i)] = T{}; });
 }
 
 // The number of threads worth starting: at most n_threads, and each with at least `grain` items.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernel/base/cell_rule.hpp"
+#include "kernel/base/interrupt.hpp"
 #include "kernel/cells/points.hpp"
 
 namespace mspp {
@@ -43,13 +44,15 @@ inline std::vector<double> sample_cells(const Points& points, const double* cell
     std::vector<double> cells;
     cells.reserve(static_cast<size_t>((points.n / step + 3) * points.d));
     with_type(points.dtype, [&](auto zero) {
-        for (i64 i = 0; i < points.n; i += step)
+        for (i64 i = 0; i < points.n; i += step) {
+            poll();  // each point may be on another page of a file, which takes milliseconds to read
             for (int j = 0; j < points.d; ++j) {
                 decltype(zero) x;
                 std::memcpy(&x, points.at(i, j), sizeof x);
                 const double q = quotient_of(static_cast<double>(x), cell_size[j]);
                 cells.push_back(std::isfinite(q) ? cell_of(std::clamp(q, -kLimit, kLimit)) : 0.0);
             }
+        }
     });
     return cells;
 }

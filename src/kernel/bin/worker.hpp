@@ -92,7 +92,7 @@ class Worker {
                 each_of(rows, 4 * d_, [&](i64 i) { add_outside<decltype(zero)>(i); });
             });
         if (job_.dense_bytes()) return sum_bytes(rows);
-        moments.assign(static_cast<size_t>(job_.rows * (d_ + 1)), 0);
+        assign_zeros(moments, static_cast<size_t>(job_.rows * (d_ + 1)));
         each_block(rows, [&](auto zero, i64 i, int n, bool inside) {
             if (!inside || job_.weights) return add_each<decltype(zero)>(i, n, inside);
             i32* ids = job_.ids ? job_.ids + i : block_ids_.data();
@@ -117,7 +117,7 @@ class Worker {
             poll_(n);
             job_.loops.add_u8[d_](first, n, job_.byte_rows.data(), tables.data(), copy, ids);
         }
-        moments.assign(static_cast<size_t>(job_.rows * (d_ + 1)), 0);
+        assign_zeros(moments, static_cast<size_t>(job_.rows * (d_ + 1)));
         for (int c = 0; c < kCopies; ++c)
             for (i64 row = 0; row < job_.rows; ++row) {
                 const u64* from = &tables[c * copy + row * width];

@@ -18,8 +18,8 @@ inline GridData merge(const GridView& rows, Array<u32>& ranks) {
         auto keys = make_keys<D>(rows.cells, rows.m, box);
         const size_t distinct = static_cast<size_t>(keys.rank(ranks, 1));
         merged.cells.resize(distinct * d);
-        merged.counts.assign(distinct, 0);
-        merged.sums.assign(distinct * d, 0);
+        assign_zeros(merged.counts, distinct);
+        assign_zeros(merged.sums, distinct * d);
         each_of({0, rows.m}, 4 * d, [&](i64 i) {
             const i64 to = ranks[i];
             merged.counts[to] += rows.counts[i];

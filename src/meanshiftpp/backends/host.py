@@ -23,6 +23,7 @@ from meanshiftpp.backends.protocol import (
 )
 
 _MAX_DISTANCES = 1 << 22  # held in memory at a time
+_MIN_QUERIES, _MAX_QUERIES = 1 << 8, 1 << 16  # of a tree at once: SciPy does not answer Ctrl-C
 
 __all__ = [
     "bin_points",
@@ -77,13 +78,20 @@ def nearest_modes(positions: Floats, modes: Floats, cells_per_period: Integers) 
     """Return the nearest mode of each position; both in cells, and within the period."""
     from scipy.spatial import KDTree  # slow to import, and seldom needed
 
-    box = cells_per_period.astype(np.float64) if has_periods(cells_per_period) else None
-    distance, found = KDTree(modes, boxsize=box).query(positions, k=min(2, len(modes)))
     if len(modes) == 1:
-        return np.asarray(found, dtype=np.int32)
-    nearest: Labels = np.asarray(found[:, 0], dtype=np.int32)
-    # The tree does not define which of equal modes it returns, and rounding can part equals.
-    tied = np.flatnonzero(distance[:, 1] <= distance[:, 0] * (1 + 1e-9))
+        return np.zeros(len(positions), np.int32)
+    box = cells_per_period.astype(np.float64) if has_periods(cells_per_period) else None
+    tree = KDTree(modes, boxsize=box)
+    nearest: Labels = np.empty(len(positions), np.int32)
+    is_tied = np.empty(len(positions), bool)
+    size = min(max(_MAX_DISTANCES // len(modes), _MIN_QUERIES), _MAX_QUERIES)
+    for start in range(0, len(positions), size):
+        part = slice(start, start + size)
+        distance, found = tree.query(positions[part], k=2)
+        nearest[part] = found[:, 0]
+        # The tree does not define which of equal modes it returns, and rounding can part equals.
+        is_tied[part] = distance[:, 1] <= distance[:, 0] * (1 + 1e-9)
+    tied = np.flatnonzero(is_tied)
     for rows in np.array_split(tied, -(-len(tied) * len(modes) // _MAX_DISTANCES) or 1):
         nearest[rows] = _first_nearest(positions[rows], modes, cells_per_period)
     return nearest

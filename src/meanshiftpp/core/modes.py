@@ -23,6 +23,7 @@ from meanshiftpp.core.labels import number_by_size
 from meanshiftpp.core.window import cells_per_bandwidth
 
 _FAR = np.int32(-2)  # label of a cell without occupied cells in its window, until it is resolved
+_ROWS_AT_ONCE = 1 << 22  # searched for this label at once: NumPy does not answer Ctrl-C
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,8 +228,8 @@ class Modes:
         values = xp.full(len(binned), _FAR)
         values[near] = self.cell_labels[index[near]]
         assignment.take(values, labels, labels)
-        if not near.all():
-            far = xp.flatnonzero(labels == _FAR)
+        for start in range(0, 0 if near.all() else len(labels), _ROWS_AT_ONCE):
+            far = start + xp.flatnonzero(labels[start : start + _ROWS_AT_ONCE] == _FAR)
             labels[far] = self._nearest(points[far]) if cluster_all and len(self) else -1
         return labels
 

@@ -6,15 +6,18 @@ fading counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._kernel import COUNT_LIMIT
+from meanshiftpp._support.devices import on_gpu
 from meanshiftpp.backends import backend_of
 from meanshiftpp.errors import InvalidInputError
+
+_ROWS_AT_ONCE = 1 << 20
 
 
 class Rows(NamedTuple):
@@ -36,11 +39,26 @@ def empty_rows(n_features: int) -> Rows:
 
 def merge_rows(parts: Iterable[Rows]) -> Rows:
     """Sort the rows of several grids and add up those of the same cell."""
-    cells, counts, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
+    cells, counts, sums = (_concatenated(column) for column in zip(*parts, strict=True))
     merged = backend_of(cells).merge_cells(cells, counts, sums)
     rows = Rows(merged.cells, merged.counts, merged.sums)
     check_counts(rows.counts, "the sum")
     return rows
+
+
+def _concatenated(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Join arrays. NumPy does not answer Ctrl-C while it copies, so it copies in blocks."""
+    n = sum(map(len, arrays))
+    if n <= _ROWS_AT_ONCE or on_gpu(arrays[0]):
+        return np.concatenate(arrays)
+    joined = np.empty((n, *arrays[0].shape[1:]), arrays[0].dtype)
+    end = 0
+    for array in arrays:
+        for start in range(0, len(array), _ROWS_AT_ONCE):
+            block = array[start : start + _ROWS_AT_ONCE]
+            joined[end : end + len(block)] = block
+            end += len(block)
+    return joined
 
 
 def check_counts(counts: NDArray[np.uint64], result: str) -> None:

@@ -17,6 +17,7 @@ from meanshiftpp._kernel import OFFSET_BITS
 from meanshiftpp._support.checks import Weights, thread_count
 from meanshiftpp._support.devices import module_of, on_gpu, to_host
 from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.scale import take_rows
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _FEW_REPEATS = 0.9  # share of distinct rows above which repeated rows need not be counted
@@ -59,7 +60,8 @@ def sample_points(
     if share < 1 and (missed or len(distinct) < _FEW_REPEATS * copies):
         return _sample_of_repeats(points, weights, share, n_threads)
     counts, at = xp.bincount(group.ravel(), counts).astype(np.int64), at[first]
-    return Sample(np.asarray(to_host(points[at]), np.float64), to_host(counts), to_host(distinct))
+    rows = np.asarray(to_host(take_rows(points, at)), np.float64)
+    return Sample(rows, to_host(counts), to_host(distinct))
 
 
 def _drawn(
@@ -95,7 +97,7 @@ def _sample_of_repeats(
     distinct, first, group = xp.unique(hashes, return_index=True, return_inverse=True)
     weight = None if weights is None else weights.counts.astype(np.float64)
     k, counts = _thinned(distinct, xp.bincount(group.ravel(), weight).astype(float), share)
-    rows = np.asarray(to_host(points[first[k]]), np.float64)
+    rows = np.asarray(to_host(take_rows(points, first[k])), np.float64)
     return Sample(rows, to_host(counts), to_host(distinct[k]))
 
 

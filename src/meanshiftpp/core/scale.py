@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,10 @@ from meanshiftpp.errors import InvalidInputError
 
 SAMPLE_SIZE = 1 << 14  # rows of large data from which a bandwidth is chosen
 TAIL = 0.01  # share of the values on either side that may be outliers
-BLOCK_ROWS = 1 << 16  # rows whose moments are computed at a time, so that the data is not copied
+# Rows whose moments are computed at a time, so that the data is not copied and Ctrl-C is answered.
+BLOCK_ROWS = 1 << 16
 LEAST_SPREAD = 2.0**-1000  # below it, cells and parts of them could be subnormal
+_ROWS_AT_ONCE = 64  # taken at once: each may be on another page of a file
 
 
 @dataclass(frozen=True)
@@ -128,13 +130,10 @@ def scale_of_points(
     if weight is not None and not (positive := weight > 0).all():
         X, weight = X[positive], weight[positive]
     with np.errstate(all="ignore"):
-        # Relative to the minimum: far from zero, rounding would depend on the order of the rows.
-        low, high = (
-            np.asarray(to_host(end(axis=0)), np.float64) if len(X) else np.zeros(X.shape[1])
-            for end in (X.min, X.max)
-        )
         size = BLOCK_ROWS << 6 if on_gpu(X) else BLOCK_ROWS
         blocks = [slice(start, start + size) for start in range(0, len(X), size)]
+        # Relative to the minimum: far from zero, rounding would depend on the order of the rows.
+        low, high = _ends(X, blocks)
         if limits is not None:
             low, high = np.maximum(low, limits[0]), np.minimum(high, limits[1])
         unit = power_of_two(high - low)
@@ -144,6 +143,14 @@ def scale_of_points(
         ]
         relative = _merge(parts or [Scale(0.0, np.zeros_like(low), np.zeros_like(low))])
         return Scale(relative.total, relative.mean * unit + low, relative.spread * unit)
+
+
+def _ends(X: NDArray[Any], blocks: list[slice]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the least and the greatest value of each feature; zeros without rows."""
+    lows = [np.asarray(to_host(X[b].min(axis=0)), np.float64) for b in blocks]
+    highs = [np.asarray(to_host(X[b].max(axis=0)), np.float64) for b in blocks]
+    empty = np.zeros(X.shape[1])
+    return reduce(np.minimum, lows or [empty]), reduce(np.maximum, highs or [empty])
 
 
 def check_spread(scale: Scale, rows: NDArray[Any]) -> None:
@@ -249,7 +256,19 @@ def sample_rows(
     if len(X) <= limit:
         return X, weight
     rows = sample_indices(len(X), limit)
-    return X[rows], None if weight is None else weight[rows]
+    return take_rows(X, rows), None if weight is None else weight[rows]
+
+
+def take_rows(X: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Return some rows. NumPy does not answer Ctrl-C while it reads pages of a file for them."""
+    if on_gpu(X):
+        return X[rows]
+    taken = np.empty((len(rows), X.shape[1]), X.dtype)
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        # `take` is several times faster, but copies all rows if they are not contiguous.
+        taken[part] = X.take(rows[part], axis=0) if X.flags.c_contiguous else X[rows[part]]
+    return taken
 
 
 @lru_cache(maxsize=4)  # one data set is sampled again and again

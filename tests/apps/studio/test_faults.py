@@ -5,8 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 import signal
+import threading
 import time
 from collections.abc import Callable
+from itertools import count
+from pathlib import Path
 
 import pytest
 from tests.apps.studio.sample_files import png
@@ -24,6 +27,21 @@ def wait_until(condition: Callable[[], bool]) -> None:
     assert condition()
 
 
+def files(studio) -> list[str]:
+    return sorted(path.name for path in studio.temporary.rglob("*") if path.is_file())
+
+
+def start_upload(studio, tab) -> http.client.HTTPConnection:
+    """Send a quarter of a file."""
+    link = http.client.HTTPConnection(studio.host, timeout=20)
+    link.putrequest("POST", f"{studio.path}upload/{tab.hello['session']}")
+    link.putheader("x-file-name", "half.png")
+    link.putheader("content-length", str(4 << 20))
+    link.endheaders()
+    link.send(bytes(1 << 20))
+    return link
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_studio_without_leaving_files(tmp_path, photo, number):
     if signal.getsignal(number) == signal.SIG_IGN:
@@ -31,9 +49,14 @@ def test_a_signal_ends_the_studio_without_leaving_files(tmp_path, photo, number)
     with running(tmp_path, ends=True) as studio, studio.tab() as tab:
         tab.open("photo.png", png(photo))
         tab.upload("again.png", png(photo))
+        before = files(studio)
+        link = start_upload(studio, tab)
+        wait_until(lambda: files(studio) != before)
         studio.process.send_signal(number)
         studio.process.wait(20)
+        link.close()
         assert list(studio.temporary.iterdir()) == []
+    assert "Traceback" not in (tmp_path / "log").read_text()
 
 
 def test_the_next_studio_removes_the_files_of_a_killed_one(tmp_path, photo):
@@ -49,19 +72,10 @@ def test_the_next_studio_removes_the_files_of_a_killed_one(tmp_path, photo):
             assert len(list(studio.temporary.iterdir())) == 1  # the studio still runs
 
 
-def files(studio) -> list[str]:
-    return sorted(path.name for path in studio.temporary.rglob("*") if path.is_file())
-
-
 def test_a_cancelled_upload_leaves_no_file(studio, tab):
     before = files(studio)
     for _ in range(3):
-        link = http.client.HTTPConnection(studio.host, timeout=20)
-        link.putrequest("POST", f"{studio.path}upload/{tab.hello['session']}")
-        link.putheader("x-file-name", "half.png")
-        link.putheader("content-length", str(4 << 20))
-        link.endheaders()
-        link.send(bytes(1 << 20))
+        link = start_upload(studio, tab)
         wait_until(lambda: files(studio) != before)
         link.close()
         wait_until(lambda: files(studio) == before)
@@ -121,6 +135,29 @@ def session():
     session = Session("id", send, send, pool=None)  # type: ignore[arg-type]
     yield session
     session.close()
+
+
+def test_a_tab_that_closes_during_an_export_leaves_no_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for _ in range(200):
+        session = Session("id", send, send, pool=None)  # type: ignore[arg-type]
+        begun = threading.Event()
+        worker = threading.Thread(target=write_until_gone, args=(session.folder, begun))
+        worker.start()
+        begun.wait()
+        session.close()
+        worker.join()
+        assert list(tmp_path.iterdir()) == []
+
+
+def write_until_gone(folder: Path, begun: threading.Event) -> None:
+    """Create files as a worker does, until their folder no longer exists."""
+    for number in count():
+        begun.set()
+        try:
+            (folder / str(number)).write_bytes(b"")
+        except OSError:
+            break
 
 
 def test_errors_show_the_name_of_the_uploaded_file(session):

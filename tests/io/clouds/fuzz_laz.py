@@ -22,12 +22,13 @@ from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.stream import open_points
 
 POINTS = 3000
+FORMATS = (3, 7)  # of the points
 ADDRESS_SPACE = 3 << 30  # bytes
 SECONDS = 60  # for one file
 
 
 def write_cloud(path: Path, point_format: int) -> None:
-    """Write a cloud of random points."""
+    """Write a cloud of random points; from format 6 on, a chunk consists of layers."""
     rng = np.random.default_rng(point_format)
     cloud = laspy.create(point_format=point_format)
     cloud.header.scales = [0.01] * 3
@@ -37,15 +38,25 @@ def write_cloud(path: Path, point_format: int) -> None:
 
 
 def damaged(data: bytes, seed: int) -> bytes:
-    """Return the data with a few bits flipped: anywhere, or in one of the places of sizes."""
+    """Return the data with flipped bits or large numbers: anywhere, or in the places of sizes."""
     rng = np.random.default_rng(seed)
     content = bytearray(data)
     start = int.from_bytes(content[96:100], "little")  # of the points
     table = int.from_bytes(content[start : start + 8], "little")
-    places = [(0, len(content)), (0, start), (start, start + 100), (table, len(content))]
+    record = content.index(b"laszip encoded")
+    places = [
+        (0, len(content)),
+        (0, start),
+        (record, start),
+        (start, start + 100),
+        (table, len(content)),
+    ]
     first, end = places[seed % len(places)]
     for _ in range(int(rng.integers(1, 4))):
         content[rng.integers(first, end)] ^= 1 << rng.integers(8)
+    if seed % 3 == 0:
+        place = int(rng.integers(first, end))
+        content[place : place + 4] = int(rng.integers(1 << 24, 1 << 32)).to_bytes(4, "little")
     if seed % 16 == 15:
         del content[rng.integers(start, len(content)) :]
     return bytes(content)
@@ -60,14 +71,19 @@ def read(path: Path) -> str:
     return "read"
 
 
-def child(folder: Path, first: int, end: int) -> None:
-    """Read the files of some seeds, and print each seed with its outcome."""
+def limit_memory() -> None:
+    """Limit the address space of this process."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, hard))
-    originals = [(folder / f"{kind}.laz").read_bytes() for kind in (3, 7)]
+
+
+def child(folder: Path, first: int, end: int) -> None:
+    """Read the files of some seeds, and print each seed with its outcome."""
+    limit_memory()
+    originals = [(folder / f"{kind}.laz").read_bytes() for kind in FORMATS]
     for seed in range(first, end):
         path = folder / "damaged.laz"
-        path.write_bytes(damaged(originals[seed // 4 % 2], seed))
+        path.write_bytes(damaged(originals[seed % len(originals)], seed))
         print(seed, end=" ", flush=True)
         signal.alarm(SECONDS)  # ends the process
         print(read(path), flush=True)
@@ -78,7 +94,7 @@ def fuzz(count: int) -> tuple[dict[str, int], list[str]]:
     outcomes: dict[str, int] = {}
     failures: list[str] = []
     with tempfile.TemporaryDirectory() as name:
-        for kind in (3, 7):
+        for kind in FORMATS:
             write_cloud(Path(name) / f"{kind}.laz", kind)
         first = 0
         while first < count:
@@ -108,4 +124,4 @@ if __name__ == "__main__":
     else:
         counts, failed = fuzz(int(sys.argv[1]) if len(sys.argv) > 1 else 500)
         print(counts)
-        sys.exit("\n".join(failed))
+        sys.exit("\n".join(failed) or None)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 laspy = pytest.importorskip("laspy")
+lazrs = pytest.importorskip("lazrs")
 
 from tests.helpers import fit_labels  # noqa: E402
-from tests.io.clouds.fuzz_laz import fuzz  # noqa: E402
+from tests.io.clouds.fuzz_laz import fuzz, write_cloud  # noqa: E402
 
 from meanshiftpp import seek  # noqa: E402
 from meanshiftpp.errors import InvalidInputError  # noqa: E402
@@ -66,6 +70,47 @@ def test_reading_continues_from_a_row_inside_a_file(tmp_path, monkeypatch):
         assert np.array_equal(np.concatenate([X[:0], *rest]), X[chunk.end :])
 
 
+CHUNK_SIZE_AT = 12  # in the record of LAZ
+
+
+def laz_record(path: Path) -> tuple[int, bytes]:
+    """Return the position and the content of the record that describes the compression."""
+    with laspy.open(path) as file:
+        record = bytes(file.header.vlrs.get("LasZipVlr")[0].record_data)
+    return path.read_bytes().index(record), record
+
+
+def write_with_chunks(path: Path, sizes: list[int]) -> np.ndarray:
+    """Write a file whose chunks have these numbers of points, as in a COPC file."""
+    X = write(path, sum(sizes))
+    at, record = laz_record(path)
+    points = np.frombuffer(laspy.read(path).points.array.tobytes(), np.uint8)
+    corrupt(path, at + CHUNK_SIZE_AT, b"\xff" * 4)
+    vlr = lazrs.LazVlr(path.read_bytes()[at : at + len(record)])
+    head = path.read_bytes()[: points_at(path)]
+    with path.open("wb") as file:
+        file.write(head)
+        compressor = lazrs.LasZipCompressor(file, vlr)
+        first = 0
+        for size in sizes:
+            end = first + size * vlr.item_size()
+            compressor.compress_many(points[first:end])
+            compressor.finish_current_chunk()
+            first = end
+        compressor.done()
+    return X
+
+
+def test_reading_continues_from_a_row_if_chunks_have_several_sizes(tmp_path, monkeypatch):
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 300)
+    X = write_with_chunks(tmp_path / "a.laz", [100, 7, 900, 400, 93])
+    source = open_points(tmp_path / "a.laz")
+    assert np.array_equal(source.read(), X)
+    for row in (0, 1, 100, 101, 300, 1000, 1007, 1499):
+        rest = [chunk.points for chunk in source.chunks(row)]
+        assert np.array_equal(np.concatenate(rest), X[row:]), row
+
+
 def test_files_with_other_scales_and_offsets_keep_their_coordinates(tmp_path):
     write(tmp_path / "a.las")
     write(tmp_path / "b.las", offset=300_000, scale=0.01)
@@ -96,9 +141,9 @@ def test_the_error_of_a_damaged_file_names_it(tmp_path, suffix):
 
 
 def test_random_damage_is_an_error_and_never_ends_the_process():
-    outcomes, failures = fuzz(48)
+    outcomes, failures = fuzz(150)
     assert failures == []
-    assert outcomes["InvalidInputError"] > 5
+    assert outcomes["InvalidInputError"] > 15
 
 
 def corrupt(path: Path, position: int, value: bytes) -> None:
@@ -129,6 +174,47 @@ def test_sizes_that_a_laz_file_cannot_hold_are_errors(tmp_path, field, problem):
     corrupt(path, places[field], value)
     with pytest.raises(InvalidInputError, match=f"a.laz' is not a .laz .*or is damaged: {problem}"):
         open_points(path)
+
+
+# Reads a file with little memory, and prints the sum of its points or the error.
+READ = """
+import sys
+from tests.io.clouds.fuzz_laz import limit_memory
+from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.stream import open_points
+
+limit_memory()
+source = open_points(sys.argv[1])
+print(sum(len(chunk) for chunk in source.chunks(100)), source.read().sum().hex())
+"""
+
+
+def read_with_little_memory(path: Path) -> str:
+    command = [sys.executable, "-c", READ, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return done.stdout.strip() if done.returncode == 0 else done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("point_format", [3, 7])
+def test_a_chunk_may_state_more_points_than_memory_holds(tmp_path, point_format):
+    path = tmp_path / "a.laz"
+    write_cloud(path, point_format)
+    X = open_points(path).read()
+    corrupt(path, laz_record(path)[0] + CHUNK_SIZE_AT, struct.pack("<I", 0xFFFFFFFE))
+    assert read_with_little_memory(path) == f"{len(X) - 100} {X.sum().hex()}"
+
+
+def test_layers_that_a_chunk_cannot_hold_are_errors(tmp_path):
+    path = tmp_path / "a.laz"
+    write_cloud(path, 7)
+    start = points_at(path)
+    content = path.read_bytes()
+    first = start + 8 + 36 + 4  # the position of the table, a point, and the number of points
+    for layer in range(10):
+        path.write_bytes(content)
+        corrupt(path, first + 4 * layer, b"\xf0" * 4)
+        with pytest.raises(InvalidInputError, match=r"a\.laz' is .*states layers of 4,042,"):
+            open_points(path)
 
 
 def test_a_las_file_that_states_more_points_than_it_holds_is_an_error(tmp_path):

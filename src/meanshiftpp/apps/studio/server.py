@@ -223,7 +223,7 @@ class Studio:
                     file.write(chunk)
         except OSError as error:
             return _error_response(507, f"{source.name!r} cannot be stored: {error.strerror}")
-        except ClientDisconnect:
+        except (ClientDisconnect, asyncio.CancelledError):  # by the page, or the end of the studio
             return _error_response(400, f"the upload of {source.name!r} was cancelled")
         return None
 

@@ -14,6 +14,7 @@ import tempfile
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePath
@@ -347,5 +348,8 @@ class Session:
 
 
 def _remove_folder(folder: Path, lock: int | None) -> None:
+    """Delete a folder. Under a new name first: a worker could create a file while it is emptied."""
+    with suppress(OSError):  # Windows does not rename a folder with open files
+        folder = folder.rename(folder.with_name(leftovers.new_name()))
     shutil.rmtree(folder, ignore_errors=True)
     leftovers.release(lock)

@@ -16,7 +16,7 @@ from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import check_readable
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.clouds.checks import check_chunks, check_records
+from meanshiftpp.io.clouds.checks import Decoding, check_chunks, check_records
 from meanshiftpp.io.sources import (
     LabelWriter,
     Source,
@@ -38,10 +38,11 @@ class CloudSource(Source):
         self.paths = paths
         self.columns = tuple(columns or COORDINATES)
         self.headers = []
+        self._decodings = []
         for path in paths:
             check_readable(path)
             with _reading(path), _open(path) as file:
-                _check_size(path, file.header)
+                self._decodings.append(_check_size(path, file.header))
                 self.headers.append(file.header)
             names = [*COORDINATES, *self.headers[-1].point_format.dimension_names]
             for name in self.columns:
@@ -53,12 +54,13 @@ class CloudSource(Source):
 
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
         before = 0
-        for path, header, length in zip(self.paths, self.headers, self._lengths, strict=True):
+        files = zip(self.paths, self.headers, self._lengths, self._decodings, strict=True)
+        for path, header, length, decoding in files:
             row = max(start - before, 0)
             if row < length:
                 size = rows_per_chunk(max(header.point_format.size, 8 * len(self._columns_read)))
-                with _reading(path), _open(path) as file:
-                    file.seek(row)
+                with _reading(path), _open(path, decoding) as file:
+                    _skip(file, row, size, decoding)
                     for record in file.chunk_iterator(size):
                         end = row + len(record)
                         yield Chunk(
@@ -127,16 +129,27 @@ class CloudLabels(LabelWriter):
             self._file.close()
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path, decoding: Decoding | None = None) -> Any:
+    """Open a file; `decoding` is needed to read its points."""
     check_records(path)
-    return need("laspy", "lidar").open(path)
+    laspy = need("laspy", "lidar")
+    sequential = decoding is not None and not decoding.parallel
+    return laspy.open(path, laz_backend=laspy.LazBackend.Lazrs if sequential else None)
 
 
-def _check_size(path: Path, header: Any) -> None:
-    """Raise InvalidInputError if a file is too small for the points that its header states."""
-    if header.are_points_compressed:
-        check_chunks(path, header)
+def _skip(file: Any, row: int, size: int, decoding: Decoding) -> None:
+    """Move to a row; up to `size` points are decoded at once if the decoder cannot seek."""
+    if decoding.seekable:
+        file.seek(row)
         return
+    while row:
+        row -= len(file.read_points(min(row, size)))
+
+
+def _check_size(path: Path, header: Any) -> Decoding:
+    """Return how to decode a file; raise InvalidInputError if it is too small for its points."""
+    if header.are_points_compressed:
+        return check_chunks(path, header)
     n_bytes = header.point_count * header.point_format.size
     present = path.stat().st_size - int(header.offset_to_point_data)
     if n_bytes > present:
@@ -144,6 +157,7 @@ def _check_size(path: Path, header: Any) -> None:
         raise InvalidInputError(
             f"{str(path)!r} is damaged: it ends after {row} of {header.point_count} points"
         )
+    return Decoding()
 
 
 @contextmanager
