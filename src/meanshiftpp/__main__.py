@@ -41,7 +41,9 @@ def _open_streams() -> None:
         if stream is None:
             setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
         elif type(stream) is io.TextIOWrapper:
-            setattr(sys, name, _Stream.replacing(stream))
+            replaced = _Stream.replacing(stream)
+            for each in (name, f"__{name}__"):  # the second name is of the detached stream too
+                setattr(sys, each, replaced)
 
 
 class _Stream(io.TextIOWrapper):

@@ -34,6 +34,11 @@ def test_fill_draws_colours_and_outlines():
     assert (masked[9:, :, 3] == 255).all()
 
 
+def test_labels_that_are_all_masked_are_transparent():
+    labels, photo = np.full((4, 5), -1), np.zeros((4, 5, 3), np.uint8)
+    assert not fill(labels, region_colors(photo, labels)).any()
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint64, np.int16])
 def test_labels_of_any_type_are_drawn_alike(dtype):
     labels = np.kron(np.arange(256).reshape(16, 16), np.ones((3, 3), np.int64))

@@ -312,7 +312,7 @@ def as_shaped(
     """Check an array of numbers and return it, on the host.
 
     None in `shape` stands for any length, and ... at its end for any further axes. `kinds` are
-    NumPy's letters for the types that the array may have, `expected` all this in words.
+    NumPy's letters for the types that the array may have; `expected` describes it in messages.
     """
     try:
         array = to_host(as_array(values))

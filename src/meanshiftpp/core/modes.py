@@ -145,8 +145,9 @@ class Modes:
         """Return for each point and mode the share of the window's weight that leads to that mode.
 
         The shares of a point sum to 1, or are all 0 if its window is empty or only noise. The
-        result is a dense matrix of 8 bytes for each point and mode, and the only large array; the
-        time grows with the number of modes times that of points.
+        result is a dense matrix of 8 bytes for each point and mode, stored mode by mode (Fortran
+        order), and the only large array; the time grows with the number of modes times that of
+        points.
         """
         modes, threads = self.to("cpu"), thread_count(n_threads)
         grid, points = modes.grid, to_host(as_points(X))

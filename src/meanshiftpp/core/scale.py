@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -147,10 +147,12 @@ def scale_of_points(
 
 def _ends(X: NDArray[Any], blocks: list[slice]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the least and the greatest value of each feature; zeros without rows."""
-    lows = [np.asarray(to_host(X[b].min(axis=0)), np.float64) for b in blocks]
-    highs = [np.asarray(to_host(X[b].max(axis=0)), np.float64) for b in blocks]
-    empty = np.zeros(X.shape[1])
-    return reduce(np.minimum, lows or [empty]), reduce(np.maximum, highs or [empty])
+    low, high = np.zeros((2, X.shape[1]))
+    for k, block in enumerate(blocks):
+        least, greatest = to_host(X[block].min(axis=0)), to_host(X[block].max(axis=0))
+        low = np.minimum(low, least) if k else np.asarray(least, np.float64)
+        high = np.maximum(high, greatest) if k else np.asarray(greatest, np.float64)
+    return low, high
 
 
 def check_spread(scale: Scale, rows: NDArray[Any]) -> None:
@@ -264,11 +266,19 @@ def take_rows(X: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
     if on_gpu(X):
         return X[rows]
     taken = np.empty((len(rows), X.shape[1]), X.dtype)
-    for start in range(0, len(rows), _ROWS_AT_ONCE):
-        part = slice(start, start + _ROWS_AT_ONCE)
+    size = _ROWS_AT_ONCE if _is_mapped(X) else max(len(rows), 1)
+    for start in range(0, len(rows), size):
+        part = slice(start, start + size)
         # `take` is several times faster, but copies all rows if they are not contiguous.
         taken[part] = X.take(rows[part], axis=0) if X.flags.c_contiguous else X[rows[part]]
     return taken
+
+
+def _is_mapped(X: Any) -> bool:
+    """Return whether an array or the one that it is a view of is mapped from a file."""
+    while isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
+        X = X.base
+    return isinstance(X, np.memmap)
 
 
 @lru_cache(maxsize=4)  # one data set is sampled again and again

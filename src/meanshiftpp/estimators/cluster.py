@@ -398,7 +398,7 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
         -------
         shares : ndarray of shape (n_samples, n_clusters)
             They sum to 1, or are all 0 for a point without clusters in its window. The array takes
-            8 bytes for each point and cluster: pass many points in parts.
+            8 bytes for each point and cluster, in Fortran order: pass many points in parts.
         """
         check_is_fitted(self, "grid_")
         points = checked_points(self, X, reset=False)

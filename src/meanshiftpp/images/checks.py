@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._support.checks import as_shaped
+from meanshiftpp._support.text import pluralize
 from meanshiftpp.errors import InvalidInputError
 
 _LABEL_LIMIT = 2**31
@@ -38,7 +39,7 @@ def as_picture(rgb: ArrayLike, labels: NDArray[Any], kinds: str = "biuf") -> NDA
 
 def as_colors(colors: ArrayLike, least: int = 0) -> NDArray[np.float64]:
     """Check a table of colours of at least some rows; NaN counts as 0, and values are clipped."""
-    rows = f"at least {least} rows" if least else "rows"
+    rows = f"at least {pluralize(least, 'row')}" if least else "rows"
     expected = f"{rows} of three numbers, RGB from 0 to 255"
     array = as_shaped(colors, "colors", expected, (None, 3)).astype(np.float64)
     if len(array) < least:
@@ -48,7 +49,7 @@ def as_colors(colors: ArrayLike, least: int = 0) -> NDArray[np.float64]:
 
 def as_label_colors(colors: ArrayLike, labels: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
     """Check a table with a colour for each label."""
-    return as_colors(colors, int(labels.max(initial=0)) + 1)
+    return as_colors(colors, max(int(labels.max()) + 1, 0) if labels.size else 0)
 
 
 def as_color_weights(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ declare it: rio edit-info --nodata=-9999 dem.tif
             text = str(int(value)) if whole else repr(value)
             return (
                 f"{path}: {text} is the value of {100 * share:.2g} % of the pixels, far from all "
-                f'others; if it means "no data", declare it: rio edit-info --nodata={text} {path}'
+                f'others; if it means "no data", declare it: rio edit-info --nodata={text} '
+                f"{shlex.quote(str(path))}"
             )
     return None
 

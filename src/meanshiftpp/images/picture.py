@@ -26,7 +26,7 @@ from meanshiftpp._support.extras import need
 from meanshiftpp._support.files import atomic_path, check_readable, known_suffix, suffix_of
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 from meanshiftpp.images.draw import label_colors
-from meanshiftpp.images.no_data import undeclared_no_data
+from meanshiftpp.images.no_data import SAMPLE, undeclared_no_data
 from meanshiftpp.images.spacing import Spacing, read_spacing
 
 __all__ = ["LABEL_FORMATS", "PICTURE_FORMATS", "Picture", "read", "write", "write_labels"]
@@ -437,9 +437,12 @@ def _warn_of_no_data(photo: Picture, path: Path) -> None:
     """Warn of a value of a map that may be "no data"; a picture without a place has none."""
     if not photo.place:
         return
-    axis = photo.channels
-    values = photo.values if axis is None else np.moveaxis(photo.values, axis, -1)
-    pixels = values.reshape(math.prod(photo.shape), -1)
-    text = undeclared_no_data(path, pixels, None if photo.mask is None else photo.mask.ravel())
+    axis, mask = photo.channels, photo.mask
+    values = photo.values[..., None] if axis is None else np.moveaxis(photo.values, axis, -1)
+    every = max(
+        min(math.prod(photo.shape) // SAMPLE, len(values) // 16), 1
+    )  # so that few are copied
+    pixels = values[::every].reshape(-1, values.shape[-1])
+    text = undeclared_no_data(path, pixels, None if mask is None else mask[::every].ravel())
     if text:
         warnings.warn(PictureWarning(text), stacklevel=3)

@@ -111,6 +111,22 @@ def test_reading_continues_from_a_row_if_chunks_have_several_sizes(tmp_path, mon
         assert np.array_equal(np.concatenate(rest), X[row:]), row
 
 
+def test_a_sample_decodes_a_file_of_chunks_of_several_sizes_once(tmp_path, monkeypatch):
+    X = write_with_chunks(tmp_path / "a.laz", [100, 7, 900, 400, 93])
+    decoded = []
+    read = laspy.LasReader.read_points
+
+    def read_points(self, n):
+        record = read(self, n)
+        decoded.append(len(record))
+        return record
+
+    monkeypatch.setattr(laspy.LasReader, "read_points", read_points)
+    rows, total = open_points(tmp_path / "a.laz").sample(20)
+    assert total == len(X) == sum(decoded)
+    assert len(rows) >= 20
+
+
 def test_files_with_other_scales_and_offsets_keep_their_coordinates(tmp_path):
     write(tmp_path / "a.las")
     write(tmp_path / "b.las", offset=300_000, scale=0.01)

@@ -348,7 +348,7 @@ class Session:
 
 
 def _remove_folder(folder: Path, lock: int | None) -> None:
-    """Delete a folder. Under a new name first: a worker could create a file while it is emptied."""
+    """Rename a folder, then delete it: a worker could create a file while it is emptied."""
     with suppress(OSError):  # Windows does not rename a folder with open files
         folder = folder.rename(folder.with_name(leftovers.new_name()))
     shutil.rmtree(folder, ignore_errors=True)

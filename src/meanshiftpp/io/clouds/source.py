@@ -78,6 +78,10 @@ class CloudSource(Source):
                     )
             before += length
 
+    def _sample_reads_all(self, size: int) -> bool:
+        """Return whether a sample takes one pass, as it must if the decoder cannot seek."""
+        return super()._sample_reads_all(size) or not all(d.seekable for d in self._decodings)
+
     def _values(self, record: Any) -> NDArray[Any]:
         return np.stack([np.asarray(record[name], self.dtype) for name in self._columns_read]).T
 

@@ -38,6 +38,7 @@ from meanshiftpp.io.sources import (
 
 FORMATS = (".tif", ".tiff")
 CACHE_MB = 64  # of blocks that GDAL keeps; its default grows with the memory of the machine
+_WINDOWS_EXAMINED = 4  # for values that may be "no data"
 
 
 class PixelChunk(Chunk):
@@ -137,11 +138,13 @@ class RasterSource(Source):
 
     def warn_of_no_data(self) -> None:
         """Warn of a value that may be "no data" although the file does not declare it."""
-        try:
-            pixels = self.sample(SAMPLE)[0]
-        except InvalidInputError:  # there are no pixels, which reading reports
-            return
-        if text := undeclared_no_data(self.paths[0], pixels):
+        path, windows, parts = self.paths[0], self._windows(), []
+        for window in windows[:: -(-len(windows) // _WINDOWS_EXAMINED)]:
+            with reading_raster(path):
+                values, mask = self.read_window(window)
+            values = values if mask is None else values[mask]
+            parts.append(values[:: max(_WINDOWS_EXAMINED * len(values) // SAMPLE, 1)])
+        if text := undeclared_no_data(path, np.concatenate(parts)):
             warn_user(PictureWarning(text))
 
     def no_points(self) -> InvalidInputError:
