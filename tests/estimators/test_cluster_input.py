@@ -108,7 +108,7 @@ BAD_DATA = {
     "3-D": (GOOD[None], "dim 3"),
     "scalar": (3.0, "scalar"),
     "strings": (np.array([["a", "b"]]), "string"),
-    "strings in an object array": (np.array([["a", 1]], object), "could not convert"),
+    "strings in an object array": (np.array([["a", 1]], object), "not a number"),
     "sparse": (scipy.sparse.csr_array(GOOD), "(?i)sparse"),
     "complex": (GOOD * 1j, "(?i)complex"),
 }
@@ -166,3 +166,12 @@ def test_masked_values_and_ragged_lists_raise(estimator):
     with pytest.raises(InvalidInputError, match="rows of equal length"):
         estimator.fit([[1.0, 2.0], [3.0]])
     estimator.fit(np.ma.array(np.eye(3)))
+
+
+@pytest.mark.parametrize("value", ["abc", 10**400, [1, 2]], ids=["text", "huge", "list"])
+def test_the_error_of_an_object_that_is_not_a_number_names_its_place(value):
+    X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], object)
+    X[1, 1] = value
+    with pytest.raises(InvalidInputError, match="not a number; correct it") as caught:
+        MeanShiftPP(1.0).fit(X)
+    assert (caught.value.row, caught.value.column) == (1, 1)

@@ -85,3 +85,11 @@ def test_a_description_has_the_type_of_the_table():
     plain = MeanShiftPP().fit(X).describe(X, sample_weight=np.full(len(X), 2.0))
     assert plain["size"].tolist() == [600, 400]
     assert list(plain)[:5] == ["label", "size", "share", "x0", "x1"]
+
+
+def test_clusters_without_points_have_no_profile():
+    X = np.concatenate([np.zeros((40, 2)), np.full((40, 2), 9.0)])
+    found = MeanShiftPP(1.0).fit(X).describe(X[:5])
+    assert found["size"].tolist() == [5, 0]
+    for name in ("x0_mean", "x0_std", "x0_min", "x0_max"):
+        assert np.isnan(found[name]).tolist() == [False, True]

@@ -133,3 +133,12 @@ def test_a_missing_extra_is_an_error_on_use(tmp_path, monkeypatch, module, suffi
     (tmp_path / f"a{suffix}").write_bytes(b"x")
     with pytest.raises(MissingExtraError, match=rf'pip install "meanshiftpp\[{extra}\]"'):
         open_points(tmp_path / f"a{suffix}")
+
+
+def test_a_link_in_a_folder_that_leads_nowhere_is_an_error(tmp_path):
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    for target in ("missing.csv", "b.csv"):  # the second is a loop
+        (tmp_path / "b.csv").unlink(missing_ok=True)
+        (tmp_path / "b.csv").symlink_to(target)
+        with pytest.raises(FileAccessError, match=r"b\.csv"):
+            open_points(tmp_path)

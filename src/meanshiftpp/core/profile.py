@@ -101,7 +101,7 @@ def profile_of_points(
             np.minimum.at(lows[:, j], label, offset)
             np.maximum.at(highs[:, j], label, offset)
     empty = np.bincount(label, minlength=k) == 0
-    lows[empty] = highs[empty] = np.nan
+    means[empty] = spreads[empty] = lows[empty] = highs[empty] = np.nan
     total = weight.sum()
     shares = sums / (total if total > 0 else 1)
     limits = (centers + lows, centers + highs) if extremes else ()

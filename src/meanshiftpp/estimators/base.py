@@ -6,12 +6,13 @@ Private names of scikit-learn are imported here and nowhere else.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_n_features, validate_data
@@ -155,8 +156,9 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
     options = {"ensure_all_finite": False, "ensure_min_samples": ensure_min_samples}
     try:
         points = validate_data(estimator, X, reset=reset, **options)
-    except (OverflowError, TypeError, ValueError):
-        _check_columns_are_numbers(X)
+    except (OverflowError, TypeError, ValueError) as error:
+        if not (isinstance(X, np.ndarray) and isinstance(error, TypeError)):  # scikit-learn's own
+            _check_columns_are_numbers(X)
         raise
     if points.dtype.kind in "OmM":  # text of polars, dates
         _check_columns_are_numbers(X)
@@ -164,9 +166,8 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
 
 
 def _check_columns_are_numbers(X: Any) -> None:
-    """Raise InvalidInputError for the first value of a data frame that is not a number."""
-    for j, name in enumerate(column_names(X)):
-        column = np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[name])
+    """Raise InvalidInputError for the first value of a table or of objects that is not a number."""
+    for j, (name, column) in enumerate(_columns(X)):
         is_time = column.dtype.kind in "mM"
         for row, value in enumerate(column.tolist() if column.dtype.kind in "OUSmM" else ()):
             if is_time or not _is_numeric(value):
@@ -182,12 +183,19 @@ def _check_columns_are_numbers(X: Any) -> None:
                 )
 
 
+def _columns(X: Any) -> Iterator[tuple[Any, NDArray[Any]]]:
+    """Yield the names and the values of columns; arrays that are not objects have only numbers."""
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+        yield from enumerate(X.T)
+    for j, name in enumerate(column_names(X)):
+        yield name, np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[name])
+
+
 def _is_numeric(value: object) -> bool:
     try:
-        np.asarray(value, np.float64)
+        return np.asarray(value, np.float64).ndim == 0
     except (OverflowError, TypeError, ValueError):
         return False
-    return True
 
 
 def _is_plain(X: Any, estimator: Any, min_samples: int) -> bool:

@@ -243,12 +243,17 @@ def _files(path: Path) -> Iterator[Path]:
         and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
     )
     # Some programs write an empty partition as an empty .csv, without a header.
-    files = [file for file in readable if file.suffix.lower() != ".csv" or file.stat().st_size]
+    files = [file for file in readable if file.suffix.lower() != ".csv" or not _is_empty(file)]
     if not readable:
         raise InvalidInputError(
             f"the folder {str(path)!r} must contain files of points: {', '.join(FORMATS)}"
         )
     yield from files or readable
+
+
+def _is_empty(file: Path) -> bool:
+    check_readable(file)  # reports a link that leads nowhere
+    return file.stat().st_size == 0
 
 
 def _suffix(path: Path) -> str:
