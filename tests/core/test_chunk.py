@@ -64,7 +64,7 @@ def test_empty_chunks_are_skipped():
     ("shape", "message"),
     [((3,), "X must have 2 dimensions"), ((3, 0), "X must have at least one feature")],
 )
-def test_chunks_that_are_no_table_raise(shape, message):
+def test_chunks_that_are_not_tables_raise(shape, message):
     for chunks in ([np.zeros(shape)], [np.empty((0,)), np.zeros(shape), X]):
         with pytest.raises(InvalidInputError, match=message):
             Grid.from_chunks(chunks, 0.4)

@@ -210,6 +210,7 @@ def test_pages_link_only_to_pages_pictures_and_examples(page):
 )
 def test_every_field_of_json_is_documented(page, outputs):
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    rows = "".join(line for line in text[text.index("`--json` prints") :].splitlines())
+    section = text[text.index("`--json` prints") :].split("\n#")[0]
+    rows = "\n".join(re.findall(r"^\|.*", section, re.MULTILINE))
     for output in outputs:
         assert [f.name for f in fields(output) if f"`{f.name}`" not in rows] == []

@@ -9,6 +9,7 @@ from meanshiftpp import draw, picture
 from meanshiftpp.errors import InvalidInputError
 
 LABELS = np.array([[0, 0, 1], [1, 1, 2]])
+UNCOLOURED = LABELS + 1  # the last label has no row in COLORS
 RGB = np.zeros((2, 3, 3), np.uint8)
 COLORS = [[200, 0, 0], [0, 200, 0], [0, 0, 200]]
 PANELS = [("a", "b", RGB), ("c", "d", RGB)]
@@ -35,7 +36,7 @@ CALLS = {
         "width": (2, [0, -3, 1.5, "2", True]),
     },
     draw.fill: {
-        "labels": (LABELS, [LABELS[0], LABELS / 2, LABELS + 1]),
+        "labels": (LABELS, [LABELS[0], LABELS / 2, UNCOLOURED]),
         "colors": (COLORS, [COLORS[:2], [1, 2, 3], [[1, 2]] * 3]),
     },
     draw.overlay: {
@@ -68,7 +69,7 @@ CALLS = {
         "n_colors": (2, [0, 1.5, "2"]),
     },
     picture.write_svg: {
-        "labels": (LABELS, [LABELS[0], LABELS / 2, LABELS + 1]),
+        "labels": (LABELS, [LABELS[0], LABELS / 2, UNCOLOURED]),
         "colors": (COLORS, [COLORS[:2], [1, 2, 3], [[1, 2]] * 3]),
     },
     picture.write_palette: {
@@ -109,7 +110,9 @@ def test_a_wrong_argument_is_named(function, parameter, value, tmp_path):
     with pytest.raises(InvalidInputError) as caught:
         call(function, tmp_path, {parameter: value})
     # labels without a colour are as much an error of the colours
-    assert caught.value.parameter in (parameter, "colors" if parameter == "labels" else parameter)
+    assert caught.value.parameter in (
+        (parameter, "colors") if value is UNCOLOURED else (parameter,)
+    )
     assert caught.value.expected
     assert f"{caught.value.parameter} must be {caught.value.expected}, got" in str(caught.value)
     assert not list(tmp_path.iterdir())

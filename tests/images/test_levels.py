@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.images.scenes import scene
 
-from meanshiftpp import hierarchy, palette, quantize, segment
+from meanshiftpp import _kernel, hierarchy, palette, quantize, segment
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.images.levels import are_unit_floats, data_range, scale, value_limits
+from meanshiftpp.images.pixels import SPACES, read_pixels
 
 FUNCTIONS = [segment, hierarchy, quantize, palette]
 
@@ -187,3 +188,27 @@ def test_scaled_values_beyond_the_limits_are_clipped():
     assert scale(np.array([0, 2, 4, 6, 9]), (2.0, 6.0)).tolist() == [0, 0, 0.5, 1, 1]
     far = np.array([0, 1, 2]) + 2**40  # beyond the precision of 32-bit floats
     assert scale(far, (2.0**40, 2.0**40 + 2)).tolist() == [0, 0.5, 1]
+
+
+@pytest.mark.parametrize("dtype", ["u2", "i2", "i4"])
+@pytest.mark.parametrize("space", SPACES)
+def test_the_kernel_scales_values_in_the_range_of_their_type(space, dtype):
+    white = 32767 if dtype == "i2" else 65535
+    values = np.random.default_rng(0).integers(0, white, (2000, 3)).astype(dtype)
+    values[0], values[1] = 0, white
+    features = read_pixels(values.reshape(40, 50, 3), space, None, -1, 1).features
+    assert (features == _kernel.convert_colours(values, space, float(white), 1)).all()
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f2"])
+def test_values_of_at_most_16_bits_are_scaled_in_32(dtype):
+    values = np.arange(101).astype(dtype)
+    low, width = np.float32(0.1), np.float32(100.7 - 0.1)
+    expected = ((values.astype(np.float32) - low) / width).clip(0, 1)
+    assert (scale(values, (0.1, 100.7)) == expected).all()
+
+
+def test_values_of_more_than_16_bits_are_scaled_in_64():
+    values = np.arange(101, dtype=np.int32)
+    expected = ((values - 0.1) / (100.7 - 0.1)).clip(0, 1).astype(np.float32)
+    assert (scale(values, (0.1, 100.7)) == expected).all()

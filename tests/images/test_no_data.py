@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import rasterio
-from tests.apps.cli.command_line import run
 
-from meanshiftpp import picture
-from meanshiftpp.images.no_data import undeclared_no_data
-from meanshiftpp.images.picture import PictureWarning
+rasterio = pytest.importorskip("rasterio")
+
+from tests.apps.cli.command_line import run  # noqa: E402
+
+from meanshiftpp import picture  # noqa: E402
+from meanshiftpp.images.no_data import undeclared_no_data  # noqa: E402
+from meanshiftpp.images.picture import PictureWarning  # noqa: E402
 
 FIELD = np.random.default_rng(0).normal(3000, 400, (80, 120))
 

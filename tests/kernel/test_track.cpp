@@ -70,6 +70,20 @@ struct Mean {
 
 }  // namespace
 
+TEST(sides_may_make_as_many_colour_cells_as_the_limit) {
+    const i64 n = static_cast<i64>(cells().n_colours());
+    CHECK(ColourCells(kSides, n).n_colours() == cells().n_colours());
+    bool raised = false;
+    try {
+        ColourCells(kSides, n - 1);
+    } catch (const BadInput& error) {
+        raised = true;
+        CHECK(std::string(error.what()).find("more than " + std::to_string(n - 1) + ";") !=
+              std::string::npos);
+    }
+    CHECK(raised);
+}
+
 TEST(a_pixel_has_the_id_of_its_colour_and_its_edge) {
     for (const auto& [height, width] :
          {std::pair<i64, i64>{9, 23}, {1, 1}, {2, 3}, {5, 4}, {3, 5}, {40, 60}}) {

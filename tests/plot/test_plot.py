@@ -215,6 +215,7 @@ WRONG = (object(), "a", [[1, 2], [3]], 1.5, np.zeros((3, 2, 2)), np.zeros(3, com
         *(("labels", value) for value in (*WRONG, None, np.zeros(40), np.full(40, 2**40))),
         *(("centers", value) for value in (*WRONG, [[0.0, 1.0]], np.zeros((9, 3)))),
         *(("weights", value) for value in (*WRONG, [1.0], np.ones((4, 2)))),
+        *(("weights", [3.0, 2.0, 1.0, value]) for value in (np.nan, np.inf, -1.0)),
         *(("columns", value) for value in (object(), "ab", ["a"], ["a", "b", "c"])),
         *(("title", value) for value in (object(), 3)),
         *(("subtitle", value) for value in (object(), 3)),

@@ -23,7 +23,8 @@ class ColourCells {
     using Cell = std::array<i64, 3>;
 
     // Numbers the cells that bytes can lie in, in lexicographic order.
-    explicit ColourCells(const std::array<double, 3>& sides) : table_(size_t{1} << (3 * kBits)) {
+    explicit ColourCells(const std::array<double, 3>& sides, i64 limit = kMaxColourCells)
+        : table_(size_t{1} << (3 * kBits)) {
         static const Curve curve([](double t) { return lab_curve(t); });
         std::vector<Cell> all(table_.size());
         for (size_t k = 0; k < all.size(); ++k) {
@@ -34,9 +35,9 @@ class ColourCells {
         cells_ = all;
         std::sort(cells_.begin(), cells_.end());
         cells_.erase(std::unique(cells_.begin(), cells_.end()), cells_.end());
-        if (cells_.size() > static_cast<size_t>(kMaxColourCells))
+        if (cells_.size() > static_cast<size_t>(limit))
             throw BadInput("these sides make " + std::to_string(cells_.size()) + " colour cells, more than " +
-                           std::to_string(kMaxColourCells) + "; use a larger bandwidth");
+                           std::to_string(limit) + "; use a larger bandwidth");
         for (size_t k = 0; k < all.size(); ++k)
             table_[k] = static_cast<uint16_t>(std::lower_bound(cells_.begin(), cells_.end(), all[k]) -
                                               cells_.begin());

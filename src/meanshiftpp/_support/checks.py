@@ -23,6 +23,7 @@ from meanshiftpp.errors import InvalidInputError
 
 Periodic = float | Sequence[float | None] | None
 MAX_THREADS = 256
+_LABEL_LIMIT = 2**31
 _REAL_WEIGHT_BITS = 31
 _INFLATION = 2.0**-20  # share of the total weight that tiny weights may gain without a warning
 _MIN_EXPONENT = -1022  # of a normal double
@@ -327,6 +328,28 @@ def as_shaped(
     if not has_axes or any(want not in (None, have) for want, have in lengths):
         got = array.shape if array.ndim else values
         raise InvalidInputError.for_parameter(parameter, expected, got)
+    return array
+
+
+def as_labels(labels: Any, of_shape: str, shape: tuple[Any, ...]) -> NDArray[np.integer[Any]]:
+    """Check an array of labels; `of_shape` is its shape in words. Labels below 0 are allowed."""
+    expected = f"whole numbers below 2**31 of shape {of_shape}"
+    array = as_shaped(labels, "labels", expected, shape, "biu")
+    if (largest := int(array.max(initial=0))) >= _LABEL_LIMIT:
+        raise InvalidInputError.for_parameter("labels", expected, largest)
+    return array
+
+
+def as_amounts(
+    values: Any, parameter: str, n: int, of_what: str, *, positive: bool = False
+) -> NDArray[np.float64]:
+    """Check n finite numbers that are not negative; `of_what` tells what each is for."""
+    sign = "positive" if positive else "not negative"
+    expected = f"{n} finite numbers, {of_what}, {sign}"
+    array = as_shaped(values, parameter, expected, (n,)).astype(np.float64)
+    bad = array[~(np.isfinite(array) & ((array > 0) if positive else (array >= 0)))]
+    if bad.size:
+        raise InvalidInputError.for_parameter(parameter, expected, float(bad[0]))
     return array
 
 

@@ -7,21 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meanshiftpp._support.checks import as_shaped
+from meanshiftpp._support.checks import as_amounts, as_labels, as_shaped
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.errors import InvalidInputError
-
-_LABEL_LIMIT = 2**31
-_WHOLE = "biu"  # NumPy's letters
 
 
 def as_label_image(labels: ArrayLike) -> NDArray[np.integer[Any]]:
     """Check an array of labels for each pixel; labels below 0 are masked."""
-    expected = "whole numbers below 2**31 of shape (height, width)"
-    array = as_shaped(labels, "labels", expected, (None, None), _WHOLE)
-    if (largest := int(array.max(initial=0))) >= _LABEL_LIMIT:
-        raise InvalidInputError.for_parameter("labels", expected, largest)
-    return array
+    return as_labels(labels, "(height, width)", (None, None))
 
 
 def as_picture(rgb: ArrayLike, labels: NDArray[Any], kinds: str = "biuf") -> NDArray[Any]:
@@ -56,10 +49,4 @@ def as_color_weights(
     weights: ArrayLike, parameter: str, n_colors: int, *, positive: bool = False
 ) -> NDArray[np.float64]:
     """Check a weight or a share for each of some colours."""
-    sign = "positive" if positive else "not negative"
-    expected = f"{n_colors} finite numbers, one for each colour, {sign}"
-    array = as_shaped(weights, parameter, expected, (n_colors,)).astype(np.float64)
-    bad = array[~(np.isfinite(array) & ((array > 0) if positive else (array >= 0)))]
-    if bad.size:
-        raise InvalidInputError.for_parameter(parameter, expected, float(bad[0]))
-    return array
+    return as_amounts(weights, parameter, n_colors, "one for each colour", positive=positive)

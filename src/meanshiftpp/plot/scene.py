@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meanshiftpp._support.checks import as_not_negative, as_shaped
+from meanshiftpp._support.checks import as_amounts, as_labels, as_not_negative, as_shaped
 from meanshiftpp._support.extras import need
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.plot.style import GREY, PALETTE
@@ -48,11 +48,8 @@ def checked_points(X: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArr
     if not np.isfinite(points).all():
         bad = points[~np.isfinite(points)][0]
         raise InvalidInputError.for_parameter("X", expected, float(bad), "leave out such points")
-    expected = f"whole numbers below 2**31 of shape ({len(points)},), one for each point of X"
-    numbers = as_shaped(labels, "labels", expected, points.shape[:1], "biu")
-    if (largest := int(numbers.max())) >= 2**31:
-        raise InvalidInputError.for_parameter("labels", expected, largest)
-    return points, numbers
+    shape = points.shape[:1]
+    return points, as_labels(labels, f"{shape}, one for each point of X", shape)
 
 
 def checked_centers(
@@ -95,8 +92,7 @@ def build_scene(
     names = checked_columns(columns, X.shape[1])
     k = int(labels.max()) + 1 if centers is None else len(centers)
     if weights is not None:
-        expected = f"{k} numbers, the size of each cluster"
-        weights = as_shaped(weights, "weights", expected, (k,)).astype(np.float64)
+        weights = as_amounts(weights, "weights", k, "the size of each cluster")
     if noise is not None:
         noise = as_not_negative(noise, "noise")
     labels = np.where(labels < 0, k, labels).astype(np.intp)

@@ -185,7 +185,7 @@ def test_dates_are_named_with_what_to_do(tmp_path):
     assert "has no column of numbers, only 'day'; convert a column to numbers first" in err
 
 
-def test_tiffs_of_too_many_dimensions_and_damaged_ones_say_what_to_do(tmp_path):
+def test_tiffs_of_too_many_dimensions_and_damaged_ones_state_what_to_do(tmp_path):
     tifffile = pytest.importorskip("tifffile")
     stack, cut = tmp_path / "stack.tif", tmp_path / "cut.tif"
     options = {"metadata": {"axes": "TZCYX"}, "photometric": "minisblack"}

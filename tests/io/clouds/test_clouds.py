@@ -192,11 +192,10 @@ def test_sizes_that_a_laz_file_cannot_hold_are_errors(tmp_path, field, problem):
         open_points(path)
 
 
-# Reads a file with little memory, and prints the sum of its points or the error.
+# Reads a file with little memory, and prints the number of its points and their sum.
 READ = """
 import sys
 from tests.io.clouds.fuzz_laz import limit_memory
-from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.stream import open_points
 
 limit_memory()
