@@ -76,6 +76,7 @@ def test_many_points_are_drawn_as_a_density(tmp_path, d):
 def test_very_little_data_can_be_drawn(tmp_path, X):
     png(clusters(X, np.zeros(len(X), int)), tmp_path)
     png(clusters(X, np.full(len(X), -1)), tmp_path)
+    png(clusters(X, np.full(len(X), -7)), tmp_path)
     png(clusters(X, np.arange(len(X))), tmp_path)
     png(clusters(X, np.full(len(X), 12)), tmp_path)  # clusters 0 to 11 are empty
 
@@ -228,6 +229,12 @@ def test_a_wrong_argument_is_named(parameter, value):
     with pytest.raises(InvalidInputError, match=f"^{parameter} must be .*, got") as caught:
         clusters(**{"X": X, "labels": labels, parameter: value})
     assert caught.value.parameter == parameter
+
+
+def test_a_range_that_no_axis_has_is_an_error():
+    with pytest.raises(InvalidInputError, match="scale the data down") as caught:
+        clusters([[1.7e308, 0], [-1.7e308, 1]], [0, 1])
+    assert caught.value.parameter == "X"
 
 
 def test_axes_of_another_kind_are_named():

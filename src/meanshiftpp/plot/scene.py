@@ -20,6 +20,7 @@ MAX_FEATURES = 5
 MIN_SHARE = 0.005  # of all points: smaller clusters are grey,
 MIN_RATIO = 0.1  # unless they have this part of the largest cluster
 MAX_COLOURED = 400
+MAX_RANGE = 1e300  # of an axis, with room for its margins and ticks
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,12 @@ def checked_points(X: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArr
     if not np.isfinite(points).all():
         bad = points[~np.isfinite(points)][0]
         raise InvalidInputError.for_parameter("X", expected, float(bad), "leave out such points")
+    low, high = (np.asarray(end, np.float64) for end in (points.min(axis=0), points.max(axis=0)))
+    with np.errstate(over="ignore"):
+        widest = float((high - low).max())
+    if widest > MAX_RANGE:
+        expected = f"numbers whose range is at most {MAX_RANGE:g} in each feature"
+        raise InvalidInputError.for_parameter("X", expected, widest, "scale the data down")
     shape = points.shape[:1]
     return points, as_labels(labels, f"{shape}, one for each point of X", shape)
 
@@ -58,7 +65,7 @@ def checked_centers(
     """Check the modes of `clusters`: a row for each label."""
     if centers is None:
         return None
-    k, d = int(labels.max()) + 1, points.shape[1]
+    k, d = max(int(labels.max()) + 1, 0), points.shape[1]
     expected = f"numbers of shape (k, {d}), a row for each label"
     shape = (0,) if isinstance(centers, list) and not centers else (None, d)
     modes = as_shaped(centers, "centers", expected, shape).astype(np.float64)
@@ -90,7 +97,7 @@ def build_scene(
 ) -> Scene:
     """Prepare the arguments of `clusters`, whose points and centers are checked, for drawing."""
     names = checked_columns(columns, X.shape[1])
-    k = int(labels.max()) + 1 if centers is None else len(centers)
+    k = max(int(labels.max()) + 1, 0) if centers is None else len(centers)
     if weights is not None:
         weights = as_amounts(weights, "weights", k, "the size of each cluster")
     if noise is not None:
