@@ -188,3 +188,13 @@ TEST(small_pieces_of_a_large_picture_join_by_the_colours_around) {
         check_absorbing(shape, clusters, colours, 300, true);
     }
 }
+
+TEST(colours_at_the_limit_are_alike) {
+    // The pixel in the middle is 15 away from the piece on its left, and its surroundings are like the rest.
+    const Shape shape{1, 5, 5};
+    std::vector<i32> clusters(25);
+    std::vector<float> colours(75);
+    clusters[10] = clusters[11] = 1, clusters[12] = 2;
+    for (size_t p = 0; p < 25; ++p) colours[3 * p] = clusters[p] == 1 ? 0 : clusters[p] == 2 ? 15 : 31;
+    check_absorbing(shape, clusters, colours, 2, true);
+}
