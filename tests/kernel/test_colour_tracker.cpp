@@ -1,5 +1,6 @@
 // The decisions of the robust tracker, frame by frame, against a plain version with settings of its own. The
-// parts that both use are tested in test_track.cpp and test_track_filters.cpp.
+// parts that both use are tested in test_track.cpp, test_scanner.cpp and
+// test_track_filters.cpp.
 #include <algorithm>
 #include <cstring>
 
