@@ -24,4 +24,8 @@ for target in x86_64-windows-gnu x86_64-macos aarch64-windows-gnu aarch64-macos;
   fi
 done
 # These tests use every layer of the kernel.
-for target in x86_64-windows-gnu aarch64-macos; do compile $target tests/kernel/test_threads.cpp; done
+for target in x86_64-windows-gnu aarch64-macos; do
+  for layer in bin seek query coarsen tree image regions colour_tracker; do
+    compile $target tests/kernel/test_$layer.cpp
+  done
+done

@@ -1,6 +1,6 @@
 """Ctrl-C ends native loops, and the process can be used after it.
 
-tests/kernel/test_interrupt.cpp interrupts every operation of the kernel, also the short ones.
+The tests of tests/kernel interrupt every operation of the kernel, also the short ones.
 """
 
 import subprocess

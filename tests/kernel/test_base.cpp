@@ -5,11 +5,14 @@
 #include "check.hpp"
 #include "kernel/base/cell_rule.hpp"
 #include "kernel/base/disjoint_sets.hpp"
+#include "kernel/base/memory.hpp"
 #include "kernel/base/threads.hpp"
 #include "kernel/cells/rank.hpp"
 #include "kernel/image/area_table.hpp"
+#include "laws.hpp"
 
 using namespace mspp;
+using laws::check_polls;
 
 TEST(the_cell_is_the_floor_of_the_quotient) {
     for (const double q :
@@ -141,4 +144,12 @@ TEST(summed_areas_are_those_of_their_pixels) {
                         for (i64 x = left; x < right; ++x) sum += pixels[y * width + x];
                     CHECK(static_cast<i32>(table.sum({left, top, right, bottom}).of[0]) == sum);
                 }
+}
+
+TEST(clearing_memory_can_be_interrupted) {
+    check_polls(4, [&](int) {
+        Array<u64> zeros;
+        assign_zeros(zeros, 300'000);
+        CHECK(zeros.size() == 300'000 && zeros.front() == 0 && zeros.back() == 0);
+    });
 }

@@ -1,9 +1,12 @@
 // bin/ against the oracle, with ==: every strategy, instruction set and number of threads.
 #include "check.hpp"
 #include "kernel/bin/bin.hpp"
+#include "kernel/cells/row_hash.hpp"
+#include "laws.hpp"
 #include "oracle.hpp"
 
 using namespace mspp;
+using laws::check_polls, laws::each_caller, laws::kThreads;
 using oracle::Cloud;
 
 static constexpr std::pair<const char*, Strategy> kStrategies[] = {
@@ -152,4 +155,66 @@ TEST(merged_halves_are_the_whole) {
     Array<u32> ranks;
     CHECK(oracle::equal(merge(rows.view(), ranks), oracle::bin(cloud, 0.4, nullptr)));
     CHECK(static_cast<i64>(ranks.size()) == rows.size());
+}
+
+TEST(binning_can_be_interrupted) {
+    const oracle::Cloud cloud = oracle::make_cloud(1, 300'000, 2, 5.0);
+    const std::vector<double> cell_size(2, 0.01);
+    std::vector<i32> ids(static_cast<size_t>(cloud.n()));
+    for (const Strategy strategy : {Strategy::ranked, Strategy::hash, Strategy::sorted, Strategy::wide})
+        check_polls(3, [&](int threads) {
+            bin(cloud.points(), cell_size.data(), nullptr, ids.data(), threads, strategy,
+                *find_loops(nullptr));
+        });
+    const std::vector<double> large(2, 1.0);
+    check_polls(3, [&](int threads) {
+        bin(cloud.points(), large.data(), nullptr, ids.data(), threads, Strategy::dense,
+            *find_loops(nullptr));
+    });
+    const Binned binned =
+        bin(cloud.points(), large.data(), nullptr, ids.data(), 1, Strategy::dense, *find_loops(nullptr));
+    const std::vector<i32> values(binned.grid.counts.size(), 7);
+    std::vector<i32> labels(ids.size());
+    check_polls(3, [&](int) { binned.assignment.take(values.data(), ids.data(), labels.data()); });
+}
+
+// Each point of the sample may be on another page of a file.
+TEST(sampling_can_be_interrupted_at_each_point) {
+    const oracle::Cloud cloud = oracle::make_cloud(1, 300'000, 2, 5.0);
+    const std::vector<double> cell_size(2, 1.0);
+    check_polls(1000, [&](int) { make_plan(cloud.points(), cell_size.data(), Strategy::automatic); });
+}
+
+TEST(binning_bytes_can_be_interrupted) {
+    const i64 n = 300'000;
+    const std::vector<uint8_t> bytes(static_cast<size_t>(3 * n), 7);
+    const Points points{reinterpret_cast<const char*>(bytes.data()), Dtype::u8, n, 3, 3, 1};
+    const std::vector<double> cell_size(3, 16.0);
+    check_polls(2, [&](int threads) {
+        bin(points, cell_size.data(), nullptr, nullptr, threads, Strategy::dense, *find_loops(nullptr));
+    });
+}
+
+TEST(hashing_can_be_interrupted) {
+    const oracle::Cloud cloud = oracle::make_cloud(1, 300'000, 2, 5.0);
+    check_polls(3, [&](int threads) { hash_rows(cloud.points(), 0, threads); });
+}
+
+TEST(callers_take_labels_from_one_assignment) {
+    const oracle::Cloud cloud = oracle::make_cloud(2, 100'000, 2);
+    std::vector<i32> ids(static_cast<size_t>(cloud.n()));
+    const Binned binned = bin(cloud.points(), sizes(2, 1.0).data(), nullptr, ids.data(), kThreads,
+                              Strategy::automatic, *find_loops(nullptr));
+    std::vector<i32> numbers(binned.grid.counts.size());
+    std::iota(numbers.begin(), numbers.end(), 0);
+    each_caller([&] {
+        std::vector<i32> labels(ids.size());
+        binned.assignment.take(numbers.data(), ids.data(), labels.data());
+        return labels;
+    });
+}
+
+TEST(callers_hash_the_same_points) {
+    const oracle::Cloud cloud = oracle::make_cloud(4, 150'000, 3);
+    each_caller([&] { return hash_rows(cloud.points(), u64{1} << 62, kThreads).rows; });
 }

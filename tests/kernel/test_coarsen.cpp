@@ -4,9 +4,12 @@
 
 #include "check.hpp"
 #include "kernel/cells/coarsen.hpp"
+#include "kernel/cells/merge.hpp"
+#include "laws.hpp"
 #include "oracle.hpp"
 
 using namespace mspp;
+using laws::check_polls, laws::each_caller, laws::kThreads;
 
 namespace {
 
@@ -101,4 +104,23 @@ TEST(several_threads_share_no_slab) {
 TEST(an_empty_grid_stays_empty) {
     const GridData empty{2, {}, {}, {}};
     CHECK(coarsen(empty.view(), 3, 2).size() == 0);
+}
+
+TEST(merging_and_coarsening_can_be_interrupted) {
+    for (const int d : {2, 12}) {
+        const GridData grid =
+            oracle::bin(oracle::make_cloud(2, d == 2 ? 90'000 : 20'000, d, 4.0), 0.02, nullptr);
+        Array<u32> ranks;
+        check_polls(3, [&](int) { merge(grid.view(), ranks); });
+        check_polls(4, [&](int threads) { coarsen(grid.view(), 3, threads); });
+    }
+}
+
+TEST(callers_coarsen_one_grid) {
+    const GridData grid = oracle::bin(oracle::make_cloud(3, 90'000, 3, 3.0), 0.15, nullptr);
+    CHECK(grid.size() > 2 * (1 << 15));
+    each_caller([&] {
+        const GridData coarse = coarsen(grid.view(), 3, kThreads);
+        return std::vector<u64>(coarse.sums.begin(), coarse.sums.end());
+    });
 }

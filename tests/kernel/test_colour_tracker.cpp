@@ -5,10 +5,13 @@
 #include <cstring>
 
 #include "check.hpp"
+#include "kernel/track/follower.hpp"
 #include "kernel/track/tracker.hpp"
+#include "laws.hpp"
 #include "track_input.hpp"
 
 using namespace mspp;
+using laws::each_caller;
 using track_input::Film;
 
 namespace {
@@ -226,6 +229,22 @@ void compare(size_t story, const TrackSettings* settings, bool scale, int n_fram
     }
 }
 
+// The left edge of the window in each frame of a film: a square that moves over noise.
+template <class T>
+std::vector<i64> follow(T& tracker) {
+    std::vector<i64> places;
+    for (i64 k = 0; k < 5; ++k) {
+        Film film(80, 80, 1);
+        film.fill(20 + k, 20 + k, 20, 20, {200, 140, 80});
+        if (k == 0)
+            tracker.init(film.frame, {20, 20, 40, 40}, nullptr);
+        else
+            tracker.update(film.frame);
+        places.push_back(tracker.window(80, 80).left);
+    }
+    return places;
+}
+
 }  // namespace
 
 TEST(the_settings_are_those_of_the_benchmarks) {
@@ -285,4 +304,13 @@ TEST(the_cells_and_the_mask_are_those_of_positive_weight) {
         }
     CHECK(weightless > 0);
     CHECK(mask == plain_mask);
+}
+
+TEST(trackers_share_their_colour_cells) {
+    each_caller([&] {
+        // 300 KB, too much for the stack of a thread on some systems.
+        const auto tracker = std::make_unique<ColourTracker>(shared_cells(), true);
+        CellFollower follower({64, 64, 64}, true, 0.5, 20);
+        return std::pair(follow(*tracker), follow(follower));
+    });
 }

@@ -2,9 +2,12 @@
 #include "check.hpp"
 #include "image_input.hpp"
 #include "kernel/image/absorb.hpp"
+#include "kernel/image/colour.hpp"
 #include "kernel/image/contrast.hpp"
+#include "laws.hpp"
 
 using namespace mspp;
+using laws::check_polls, laws::each_caller, laws::kThreads;
 using namespace image_input;
 
 namespace {
@@ -155,4 +158,25 @@ TEST(contrast_does_not_depend_on_the_number_of_threads) {
                                  CHECK(many.edge[p] == one.edge[p]);
                          });
     }
+}
+
+TEST(conversions_can_be_interrupted) {
+    const i64 n = 300'000;
+    const std::vector<uint8_t> bytes(static_cast<size_t>(3 * n), 7);
+    const Points points{reinterpret_cast<const char*>(bytes.data()), Dtype::u8, n, 3, 3, 1};
+    std::vector<float> colours(bytes.size());
+    check_polls(3, [&](int threads) { convert(points, Space::lab, 255, colours.data(), threads); });
+}
+
+TEST(callers_convert_the_same_colours) {
+    const i64 n = 150'000;
+    std::vector<uint8_t> bytes(static_cast<size_t>(3 * n));
+    std::mt19937 random(4);
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+    const Points points{reinterpret_cast<const char*>(bytes.data()), Dtype::u8, n, 3, 3, 1};
+    each_caller([&] {
+        std::vector<float> colours(bytes.size());
+        convert(points, Space::lab, 255, colours.data(), kThreads);
+        return colours;
+    });
 }

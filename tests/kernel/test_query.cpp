@@ -2,9 +2,11 @@
 #include "check.hpp"
 #include "kernel/query/find_cells.hpp"
 #include "kernel/query/window_counts.hpp"
+#include "laws.hpp"
 #include "oracle.hpp"
 
 using namespace mspp;
+using laws::check_polls, laws::each_caller, laws::kThreads;
 
 // The cells of a cloud, moved by one along the first axis, sorted and distinct; within the periods.
 static GridData make_query(const oracle::Cloud& cloud, const i64* periods) {
@@ -66,4 +68,27 @@ TEST(queries_of_an_empty_grid_find_nothing) {
     const i64 query[] = {0, 0, 1, 5};
     for (const i64 found : find_cells(grid.view(), {nullptr}, query, 2, 1, 1)) CHECK(found == -1);
     for (const u64 count : window_counts(grid.view(), {nullptr}, query, 2, 1, 1)) CHECK(count == 0);
+}
+
+TEST(queries_can_be_interrupted) {
+    for (const int d : {2, 12}) {
+        const GridData grid =
+            oracle::bin(oracle::make_cloud(2, d == 2 ? 90'000 : 20'000, d, 4.0), 0.02, nullptr);
+        check_polls(3, [&](int threads) {
+            find_cells(grid.view(), {nullptr}, grid.cells.data(), grid.size(), 1, threads);
+        });
+        check_polls(3, [&](int threads) {
+            window_counts(grid.view(), {nullptr}, grid.cells.data(), grid.size(), 1, threads);
+        });
+    }
+}
+
+TEST(callers_query_one_grid) {
+    const GridData grid = oracle::bin(oracle::make_cloud(3, 90'000, 3, 3.0), 0.15, nullptr);
+    each_caller([&] {
+        const auto found = find_cells(grid.view(), {nullptr}, grid.cells.data(), grid.size(), 1, kThreads);
+        const auto counts =
+            window_counts(grid.view(), {nullptr}, grid.cells.data(), grid.size(), 1, kThreads);
+        return std::pair(found, counts);
+    });
 }

@@ -5,8 +5,10 @@
 
 #include "check.hpp"
 #include "kernel/image/hierarchy.hpp"
+#include "laws.hpp"
 
 using namespace mspp;
+using laws::check_polls, laws::each_caller, laws::kThreads;
 
 namespace {
 
@@ -379,4 +381,44 @@ TEST(borders_of_equal_learned_cost_merge_in_their_order) {
         hierarchy.cut(lab.data(), wanted, 1, labels.data(), 1);
         for (size_t p = 0; p < labels.size(); ++p) CHECK(labels[p] == expected[wanted - 1][clusters[p]]);
     }
+}
+
+TEST(images_can_be_interrupted) {
+    const Shape shape{1, 400, 500};
+    std::mt19937 random(4);
+    std::vector<float> colours(static_cast<size_t>(3 * shape.size()));
+    std::vector<i32> clusters(static_cast<size_t>(shape.size())), labels(clusters.size());
+    for (float& colour : colours) colour = static_cast<float>(random() % 100);
+    for (i32& cluster : clusters) cluster = static_cast<i32>(random() % 3);
+    auto make = [&](int threads) {
+        return Hierarchy(colours.data(), clusters.data(), shape, {1, 1, 1}, 4, 8.0, {}, threads);
+    };
+    check_polls(30, [&](int threads) { make(threads); });
+    const Hierarchy hierarchy = make(1);
+    check_polls(3, [&](int threads) {
+        hierarchy.cut(colours.data(), hierarchy.count(1.0), 9, labels.data(), threads);
+    });
+}
+
+TEST(callers_segment_one_image_and_cut_one_hierarchy) {
+    const Shape shape{1, 200, 300};
+    std::vector<i32> clusters(static_cast<size_t>(shape.size()));
+    std::vector<float> colours(3 * clusters.size());
+    std::mt19937 random(5);
+    for (size_t p = 0; p < clusters.size(); ++p) {
+        clusters[p] = static_cast<i32>(p % 300 / 17 + p / 300 / 13 * 20) - (random() % 99 == 0 ? 9999 : 0);
+        for (size_t c = 0; c < 3; ++c)
+            colours[3 * p + c] = static_cast<float>(clusters[p] % 7 * 9) + static_cast<float>(random() % 9);
+    }
+    auto make = [&] {
+        return Hierarchy(colours.data(), clusters.data(), shape, {1.0, 1.0, 1.0}, 20, 100.0, {}, kThreads);
+    };
+    const Hierarchy shared = make();
+    auto cut = [&](const Hierarchy& tree) {
+        std::vector<i32> labels(clusters.size());
+        tree.cut(colours.data(), tree.count(1.0), 40, labels.data(), kThreads);
+        return labels;
+    };
+    each_caller([&] { return cut(make()); });
+    each_caller([&] { return cut(shared); });
 }

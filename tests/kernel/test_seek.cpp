@@ -2,9 +2,11 @@
 #include "check.hpp"
 #include "kernel/bin/bin.hpp"
 #include "kernel/seek/seek.hpp"
+#include "laws.hpp"
 #include "oracle.hpp"
 
 using namespace mspp;
+using laws::check_polls, laws::each_caller, laws::kThreads;
 using oracle::Cloud, oracle::same, oracle::same_modes;
 
 static Modes seek_by(const GridData& grid, const i64* periods, int reach, double tol, WindowSums sums,
@@ -243,4 +245,45 @@ TEST(a_weight_beyond_exact_sums_is_rejected) {
         CHECK(error.row == -1 && error.column == -1);
     }
     CHECK(problem.find("scale the weights down") != std::string::npos);
+}
+
+TEST(the_search_can_be_interrupted_at_each_poll) {
+    for (const int d : {2, 12}) {
+        const GridData grid =
+            oracle::bin(oracle::make_cloud(2, d == 2 ? 90'000 : 20'000, d, 4.0), 0.02, nullptr);
+        const std::vector<i64> periods(static_cast<size_t>(d), 0);
+        check_polls(10, [&](int threads) {
+            seek(grid.view(), {periods.data()}, 1, 1e-3, 2, threads, WindowSums::automatic);
+        });
+    }
+}
+
+TEST(one_step_in_many_features_can_be_interrupted) {
+    const GridData grid = oracle::bin(oracle::make_cloud(3, 1500, 24), 1.0, nullptr);
+    for (const WindowSums sums : {WindowSums::rows, WindowSums::planes})
+        check_polls(30, [&](int threads) { seek(grid.view(), {nullptr}, 1, 1e-3, 1, threads, sums); });
+}
+
+TEST(callers_bin_and_label_the_same_points) {
+    const oracle::Cloud cloud = oracle::make_cloud(1, 100'000, 2);
+    const std::vector<double> h(2, 0.1);
+    for (const Strategy strategy : {Strategy::automatic, Strategy::dense, Strategy::ranked, Strategy::hash,
+                                    Strategy::sorted, Strategy::wide})
+        each_caller([&] {
+            std::vector<i32> ids(static_cast<size_t>(cloud.n()));
+            const Binned binned =
+                bin(cloud.points(), h.data(), nullptr, ids.data(), kThreads, strategy, *find_loops(nullptr));
+            const Modes modes = seek_by(binned.grid, nullptr, 1, 1e-3, WindowSums::automatic, kThreads);
+            binned.assignment.take(modes.cell_labels.data(), ids.data(), ids.data());
+            return ids;
+        });
+}
+
+TEST(callers_search_one_grid) {
+    const GridData grid = oracle::bin(oracle::make_cloud(3, 90'000, 3, 3.0), 0.15, nullptr);
+    CHECK(grid.size() > 2 * (1 << 15));
+    each_caller([&] {
+        const Modes modes = seek_by(grid, nullptr, 1, 1e-3, WindowSums::automatic, kThreads);
+        return std::vector<i32>(modes.cell_labels.begin(), modes.cell_labels.end());
+    });
 }

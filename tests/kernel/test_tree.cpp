@@ -1,9 +1,11 @@
 // tree/: the clusters of plain inputs, and laws of the whole tree.
 #include "check.hpp"
 #include "kernel/tree/tree.hpp"
+#include "laws.hpp"
 #include "tree_input.hpp"
 
 using namespace mspp;
+using laws::check_polls, laws::each_caller, laws::kThreads;
 using namespace tree_input;
 
 namespace {
@@ -80,4 +82,14 @@ TEST(logarithms_are_those_of_the_library) {
         CHECK(std::abs(std::log2(exp2_units(units)) - static_cast<double>(units) * kLogUnit) < 0x1p-15);
     }
     CHECK(log2_units(1.0) == 0 && log2_units(8.0) == 3 << kLogBits && exp2_units(-(1 << kLogBits)) == 0.5);
+}
+
+TEST(trees_can_be_interrupted) {
+    const Input input = make_blobs(3, 6000, 3, 3.0);
+    check_polls(30, [&](int threads) { grow(input, threads); });
+}
+
+TEST(callers_grow_the_tree_of_the_same_points) {
+    const Input input = make_blobs(4, 4000, 2, 9);
+    each_caller([&] { return grow(input, kThreads).labels; });
 }
