@@ -97,7 +97,7 @@ def test_exactness_is_checked_for_64_bit_integers_only():
 # -- memory that is used again ---------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 40), st.integers(0, 3)), max_size=40))
 def test_arrays_never_share_memory_while_in_use(requests):
     memory, kept = Memory(), []

@@ -21,7 +21,7 @@ from meanshiftpp.bandwidth.agreement import (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 2**32 - 1))
 def test_index_of_weighted_cells_is_that_of_the_points(n, k, seed):
     rng = np.random.default_rng(seed)

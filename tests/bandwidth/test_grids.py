@@ -63,7 +63,7 @@ def test_small_data_is_never_binned_at_the_step():
     assert binning.binned == [30, 31]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=12, unique=True), st.integers(10, 10**9))
 def test_no_multiple_is_binned_twice_nor_more_often_than_by_separate_fits(multiples, n_points):
     binning = Binning(500)

@@ -39,7 +39,7 @@ def test_each_default_entry_is_a_direct_fit(blobs):
         assert np.array_equal(result.labels(i, blobs), model.labels_)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.integers(1, 4),
     st.lists(st.integers(1, 60), min_size=1, max_size=6),

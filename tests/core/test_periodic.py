@@ -16,7 +16,7 @@ from tests.strategies import whole
 from meanshiftpp import Grid, MeanShiftPP, _kernel, reference, seek
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
 
-some = settings(max_examples=200, deadline=None, derandomize=True)
+some = settings(max_examples=200, derandomize=True)
 
 
 @st.composite

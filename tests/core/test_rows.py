@@ -18,7 +18,7 @@ from meanshiftpp.core.rows import (
 )
 from meanshiftpp.errors import InvalidInputError
 
-some = settings(max_examples=150, deadline=None, derandomize=True)
+some = settings(max_examples=150, derandomize=True)
 
 
 @st.composite

@@ -33,7 +33,7 @@ rng = np.random.default_rng(8)
 # -- without a client, on threads -----------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     cuts=st.lists(st.integers(0, 500), max_size=12),
     columns=st.sampled_from([(3,), (1, 2), (1, 1, 1)]),

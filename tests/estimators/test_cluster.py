@@ -195,7 +195,7 @@ def test_bad_weights_raise(blobs, weight, message, bandwidth):
 # -- chunks ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     cuts=st.lists(st.integers(0, 200), max_size=6),

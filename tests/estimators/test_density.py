@@ -28,7 +28,7 @@ from meanshiftpp.errors import GridMismatchError, InvalidInputError
 
 ANGLES = st.integers(-400, 800)
 RESOLUTIONS = st.sampled_from((0, 0, 1, 2, 5))
-some = settings(max_examples=100, deadline=None, derandomize=True)
+some = settings(max_examples=100, derandomize=True)
 
 
 @pytest.fixture(scope="module")

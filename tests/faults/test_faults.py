@@ -48,6 +48,27 @@ def test_many_threads_share_one_estimator():
     assert model.grid_ == expected.grid_
 
 
+def test_a_fit_by_another_thread_does_not_mix_with_a_cut():
+    parts = X[:3000], X[:500]
+    models = [MeanShiftPP().fit(part) for part in parts]
+
+    def results(model: MeanShiftPP) -> list[bytes]:
+        table = model.describe(parts[1])
+        values = model.cut(persistence=0.5), model.probabilities_, table["size"]
+        return [*(value.tobytes() for value in values), model.explain().encode()]
+
+    expected = [set(pair) for pair in zip(*map(results, models), strict=True)]
+    assert all(len(pair) == 2 for pair in expected)
+    model = MeanShiftPP().fit(parts[0])
+    with ThreadPoolExecutor(3) as pool:
+        fits = [pool.submit(model.fit, parts[k % 2]) for k in range(100)]
+        while not fits[-1].done():
+            for result, pair in zip(results(model), expected, strict=True):
+                assert result in pair
+    for fit in fits:
+        fit.result()
+
+
 FORK = """
 import multiprocessing, warnings
 import numpy as np

@@ -4,4 +4,4 @@ from hypothesis import settings
 from tests.fuzz.grid_machine import GridMachine
 
 TestGrid = GridMachine.TestCase
-TestGrid.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestGrid.settings = settings(max_examples=40, stateful_step_count=20)

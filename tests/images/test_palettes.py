@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meanshiftpp.draw import label_colors, merge_colors
@@ -75,7 +75,6 @@ def test_a_bad_number_of_colours_is_reported(n_colors):
         merge_colors(COLORS, SHARES, n_colors)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 40), st.integers(1, 50), st.integers(0, 99))
 def test_merged_colours_are_nested_and_as_many_as_asked_for(n, n_colors, seed):
     rng = np.random.default_rng(seed)

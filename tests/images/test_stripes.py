@@ -24,7 +24,7 @@ def assert_same_for_all_threads(image: np.ndarray, **options: object) -> np.ndar
     return one
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 2**32),
     height=st.integers(1, 9),

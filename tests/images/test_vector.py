@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.images.svg import read_svg
@@ -12,7 +12,6 @@ from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.picture import write_svg
 
 
-@settings(deadline=None)
 @given(
     arrays(np.int32, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.integers(-1, 3))
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import ndimage
 from sklearn.cluster import DBSCAN, MeanShift
@@ -28,7 +28,6 @@ def lattice_points(n: int, d: int, seed: int) -> np.ndarray:
 # -- grids and histograms --------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(
     n=st.integers(1, 400),
     d=st.integers(1, 3),
@@ -47,7 +46,6 @@ def test_counts_equal_the_histogram_of_numpy(n, d, seed, weighted):
     np.testing.assert_array_equal(counts, expected)
 
 
-@settings(deadline=None)
 @given(n=st.integers(1, 300), d=st.integers(4, 12), seed=st.integers(0, 2**32 - 1))
 def test_cells_equal_the_unique_rows_of_numpy(n, d, seed):
     X = lattice_points(n, d, seed) * np.random.default_rng(seed).integers(0, 2, d)

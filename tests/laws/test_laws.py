@@ -24,8 +24,8 @@ from meanshiftpp.errors import GridMismatchError
 
 STRATEGIES = ("auto", "dense", "ranked", "hash", "sorted", "wide")
 
-many = settings(max_examples=500, deadline=None, derandomize=True)
-some = settings(max_examples=200, deadline=None, derandomize=True)
+many = settings(max_examples=500, derandomize=True)
+some = settings(max_examples=200, derandomize=True)
 
 
 def grid_of(case: Case, rows: slice | np.ndarray = np.s_[:], **options: object) -> Grid:

@@ -28,8 +28,8 @@ from meanshiftpp.errors import InvalidInputError
 EXPONENTS = (-1002, -700, -540, -530, -60, 60, 500, 512, 700, 1000)
 METHODS = ("auto", "stability", "lscv", "rule")
 
-some = settings(max_examples=200, deadline=None, derandomize=True)
-few = settings(max_examples=20, deadline=None, derandomize=True)
+some = settings(max_examples=200, derandomize=True)
+few = settings(max_examples=20, derandomize=True)
 
 
 def blobs(seed: int, d: int = 2, offset: float = 0.0) -> np.ndarray:

@@ -62,17 +62,20 @@ class Trials:
     def run(self, work: Callable[[Trials], None]) -> None:
         """Collect the tests, and call the work with a runner of them."""
         import pytest  # after the kernel, which the tests import
-        from hypothesis import Phase, settings
 
-        phases = (Phase.explicit, Phase.generate)  # a failure is enough; it need not be small
-        profile = {"max_examples": 30, "derandomize": True, "database": None, "deadline": None}
-        settings.register_profile("mutants", **profile, phases=phases)
-        settings.load_profile("mutants")
         self._work = work
         options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler"]
         options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
         if pytest.main([*options, *(str(FOLDER / name) for name in TESTS)], plugins=[self]):
             sys.exit("the tests cannot be collected")
+
+    def pytest_configure(self) -> None:  # after tests/conftest.py
+        from hypothesis import Phase, settings
+
+        phases = (Phase.explicit, Phase.generate)  # a failure is enough; it need not be small
+        profile = {"max_examples": 30, "derandomize": True, "database": None}
+        settings.register_profile("mutants", **profile, phases=phases)
+        settings.load_profile("mutants")
 
     def pytest_runtestloop(self, session) -> bool:
         self._tests = {item.nodeid: lambda item=item: self._passes(item) for item in session.items}

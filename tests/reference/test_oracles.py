@@ -26,7 +26,7 @@ def column(*values: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("max_iter", [1, 300])
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(case=cases())
 def test_without_options_it_is_the_algorithm_of_the_paper(case: Case, max_iter: int):
     expected = mean_shift_pp(case.X, case.bandwidth, max_iter=max_iter)

@@ -56,7 +56,6 @@ def videos(draw: st.DrawFn) -> Video:
     return Video(frames.clip(0, 255).astype(np.uint8), window, bandwidth)
 
 
-@settings(deadline=None)
 @given(video=videos(), adapt=st.sampled_from(("paper", None)), data=st.data())
 def test_algorithm_3_equals_the_reference(video, adapt, data):
     tracker = Tracker(video.bandwidth, adapt=adapt)
@@ -130,7 +129,7 @@ PATH = [(80, 70), (84, 72), (91, 71), (97, 75), (99, 80), (96, 84)]
 
 
 @pytest.mark.parametrize("scale", [True, False])
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(dx=st.integers(-9, 9), dy=st.integers(-9, 9))
 def test_moving_the_scene_by_whole_pixels_moves_the_window_equally(scale, dx, dy):
     ground = noise((260, 300))
@@ -189,7 +188,7 @@ def test_a_restarted_tracker_has_the_same_results(adapt):
     assert track(tracker, frames, (*PATH[0], 30, 24)) == first
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     size=st.tuples(st.integers(1, 40), st.integers(1, 50)),
     place=st.tuples(*[st.floats(0, 1)] * 4),

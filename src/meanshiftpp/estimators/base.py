@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -54,6 +54,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _get_param_names(cls) -> list[str]:
         return list(_names_of(cls))  # type: ignore[arg-type]
+
+    def _snapshot(self) -> Self:
+        """Return the estimator as it is now: a fit by another thread does not change it."""
+        snapshot = object.__new__(type(self))
+        vars(snapshot).update(vars(self))
+        return snapshot
 
 
 def parameters_checked(fit: Callable[..., Any]) -> Callable[..., Any]:

@@ -306,8 +306,9 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
     @property
     def probabilities_(self) -> NDArray[np.float64]:
         """How dense the surroundings of each point of `fit` are: 1 at the peak of its cluster."""
-        modes = self._joined("probabilities_")
-        return self._of_cells(modes.strengths(threads_of(self.n_jobs)), 0.0)
+        fitted = self._snapshot()
+        modes = fitted._joined("probabilities_")
+        return fitted._of_cells(modes.strengths(threads_of(self.n_jobs)), 0.0)
 
     @property
     def outlier_scores_(self) -> NDArray[np.float64]:
@@ -333,7 +334,7 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
             raise InvalidInputError("explain needs a cluster, got a fit in which all is noise")
         every = label is None
         labels = range(len(modes)) if every else [as_whole(label, "label", 0, len(modes) - 1)]
-        tree, n_threads = self.condensed_tree_, threads_of(self.n_jobs)
+        tree, n_threads = CondensedTree(modes), threads_of(self.n_jobs)
         return "\n".join(tree.explain(label, n_threads) for label in labels)
 
     def cut(
@@ -355,17 +356,18 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
         labels : ndarray of shape (n_samples,), int32
             The labels, 0 for the largest cluster; a NumPy array.
         """
-        modes = self._joined("cut")
+        fitted = self._snapshot()
+        modes = fitted._joined("cut")
         if (n_clusters is None) == (persistence is None):
             raise InvalidInputError("cut needs either n_clusters or persistence, and not both")
         if n_clusters is not None:
-            tree = self._cut_tree(as_whole(n_clusters, "n_clusters", 1))
+            tree = fitted._cut_tree(as_whole(n_clusters, "n_clusters", 1))
         elif as_not_negative(persistence, "persistence") <= 1:
             tree = modes.tree.cut(persistence=persistence)
         else:
             expected = "a number from 0 to 1"
             raise InvalidInputError.for_parameter("persistence", expected, persistence)
-        return self._labels_of(tree)
+        return fitted._labels_of(tree)
 
     def _cut_tree(self, n_clusters: int) -> Tree:
         tree = self._joined("cut").tree.cut(n_clusters, n_threads=threads_of(self.n_jobs))
@@ -450,13 +452,18 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
         rows: NDArray[np.int64] | None = None,
     ) -> Self:
         """Store all fitted attributes at once, so a failed fit leaves the previous one intact."""
-        self._modes, self._cells, self._rows = modes, cells, rows
-        self.labels_ = labels
-        self.cluster_centers_ = modes.centers
-        self.cluster_weights_ = modes.weights
-        self.n_iter_ = modes.n_iter
-        self.grid_ = modes.grid
-        self.bandwidth_ = bandwidth
         if has_periods(modes.grid.cells_per_period):
-            self.bandwidth_ = np.where(modes.grid.cells_per_period > 0, modes.bandwidth, bandwidth)
+            bandwidth = np.where(modes.grid.cells_per_period > 0, modes.bandwidth, bandwidth)
+        fitted = {
+            "_modes": modes,
+            "_cells": cells,
+            "_rows": rows,
+            "labels_": labels,
+            "cluster_centers_": modes.centers,
+            "cluster_weights_": modes.weights,
+            "n_iter_": modes.n_iter,
+            "grid_": modes.grid,
+            "bandwidth_": bandwidth,
+        }
+        vars(self).update(fitted)  # in one step also for other threads
         return self

@@ -30,10 +30,9 @@ _FRAMES = ("pandas", "polars")
 class Evaluation:
     """The methods of `MeanShiftPP` that evaluate a fit."""
 
-    grid_: Grid
     n_jobs: int | None
     _modes: Modes
-    predict: Any
+    _snapshot: Any
 
     @columns_named
     def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:
@@ -60,7 +59,8 @@ class Evaluation:
         check_is_fitted(self, "grid_")
         points = checked_points(self, X, reset=False)
         weight = checked_weight(sample_weight, points)
-        values = _log_density(self.grid_, self._modes.resolution, points, self.n_jobs)
+        modes = self._modes
+        values = _log_density(modes.grid, modes.resolution, points, self.n_jobs)
         return float(np.average(values, weights=None if weight is None else to_host(weight.values)))
 
     @columns_named
@@ -82,10 +82,11 @@ class Evaluation:
             suffixes _mean, _std, _min and _max; minimum and maximum of a cluster without points
             are NaN. A data frame of pandas or polars if `X` is one.
         """
-        labels = to_host(self.predict(X))
-        points = checked_points(self, X, reset=False)
+        fitted = self._snapshot()
+        labels = to_host(fitted.predict(X))
+        points = checked_points(fitted, X, reset=False)
         weight = checked_weight(sample_weight, points)
-        return _table(self._modes, X, to_host(points), labels, weight)
+        return _table(fitted._modes, X, to_host(points), labels, weight)
 
 
 def _log_density(

@@ -121,7 +121,7 @@ OTHERS = st.tuples(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(NUMBERS | OTHERS)
 def test_values_that_are_converted_are_those_of_typer(given):
     value, kind, info = given

@@ -112,7 +112,7 @@ def test_blobs_across_the_edge_of_a_period_are_one():
 
 
 @given(st.integers(0, 1000), st.sampled_from([1, 2, 3, 5]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_order_and_threads_do_not_matter(seed, d):
     rng = np.random.default_rng(seed)
     X, _ = mixture(300, d, 3, sep=rng.uniform(2, 6), seed=seed)
@@ -150,7 +150,7 @@ def test_unit_of_one_feature_does_not_matter():
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_origin_hardly_matters(seed):
     X, _ = mixture(1000, 2, 4, sep=5)
     shifted = X + np.random.default_rng(seed).uniform(-1, 1, 2)
@@ -179,7 +179,7 @@ def test_far_values_do_not_hide_clusters():
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.sampled_from([0.05, 0.3, 0.7, 1.0]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_splits_of_rounded_values_fit_their_labels(seed, k, strictness):
     X = np.random.default_rng(seed).integers(0, k, (400, 2)).astype(float)
     tree = Tree.of_points(X, strictness=strictness)

@@ -39,7 +39,7 @@ def outline(piece: Piece) -> tuple:
 
 
 @given(LABELS, st.integers(1, 4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_polygons_tile_the_labels_and_do_not_depend_on_the_stripes(labels, height):
     pieces = pieces_of(labels, height)
     polygons = np.array([piece.polygon for piece in pieces], object)
@@ -53,7 +53,7 @@ def test_polygons_tile_the_labels_and_do_not_depend_on_the_stripes(labels, heigh
 
 
 @given(LABELS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_pieces_are_the_connected_sets_of_a_label(labels):
     measure = pytest.importorskip("skimage.measure")
     expected = measure.label(labels + 2, connectivity=1, background=1)

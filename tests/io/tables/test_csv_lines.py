@@ -71,7 +71,7 @@ FIELD = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     fields=st.lists(FIELD, max_size=12),
     size=st.integers(1, 40),

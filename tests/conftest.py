@@ -1,0 +1,6 @@
+"""Settings of all property tests: no test asserts a time, so no example has a deadline."""
+
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
