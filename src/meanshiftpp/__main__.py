@@ -14,14 +14,16 @@ from meanshiftpp.errors import MissingExtraError
 
 def main() -> None:
     """Run the command line; if a package is missing, print how to install it."""
+    # Commands do not use BLAS, whose threads NumPy would start when it is imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         need("typer", "cli")
         need("rich", "cli")
+        from meanshiftpp.apps.cli.app import app
     except MissingExtraError as error:
         sys.exit(f"error: {error}")
-    # Commands do not use BLAS, whose threads NumPy would start when it is imported.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from meanshiftpp.apps.cli.app import app
+    except KeyboardInterrupt:  # the commands handle later ones
+        sys.exit(128 + signal.SIGINT)
 
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         number = getattr(signal, name, None)

@@ -32,6 +32,28 @@ def test_a_number_that_an_option_cannot_have_is_stated(file, option, value, expe
     assert f"'{option}': expected {expected}; got {value!r}" in " ".join(stderr.split())
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["cluster", ""], "FILE..."),
+        (["cluster", "FILE", ""], "FILE..."),
+        (["cluster", "FILE", "-o", ""], "--output' / '-o"),
+        (["segment", ""], "PHOTO"),
+        (["sweep", ""], "FILE"),
+        (["track", ""], "VIDEO"),
+        (["studio", ""], "FILE"),
+        (["grid", "merge", "", "-o", "a.grid"], "GRID..."),
+    ],
+)
+def test_an_empty_name_is_not_the_current_folder(file, tmp_path, monkeypatch, arguments, name):
+    monkeypatch.chdir(tmp_path)
+    code, _, stderr = run(*(str(file) if text == "FILE" else text for text in arguments))
+    assert code == 2
+    assert f"Invalid value for '{name}': expected the name of a" in " ".join(stderr.split())
+    assert stderr.rstrip().endswith("; got ''")
+    assert list(tmp_path.iterdir()) == [file]
+
+
 @pytest.mark.parametrize("value", ["0", "-2", "inf"])
 def test_a_number_that_is_not_positive_is_stated(file, tmp_path, value):
     segment = ("segment", file, "-o", tmp_path / "o.png")

@@ -70,6 +70,23 @@ def test_a_missing_library_is_named(tmp_path):
     assert done.stderr.startswith("error: this needs sklearn")
 
 
+def test_an_interrupt_during_the_start_prints_no_traceback():
+    program = """
+import sys
+from meanshiftpp.__main__ import main
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "meanshiftpp.apps.cli.app":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+main()
+"""
+    done = python(program)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_python_m_runs_the_command(tmp_path, points):
     command = [sys.executable, "-m", "meanshiftpp", "cluster", str(tmp_path / "points.npy"), "-b2"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

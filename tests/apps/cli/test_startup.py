@@ -158,6 +158,8 @@ def test_invalid_values_are_not_converted():
         ("0", int, OptionInfo(min=1)),
         ("nan", float, OptionInfo(min=0)),
         ("/no/such/file", Path, OptionInfo(exists=True)),
+        ("", Path, OptionInfo()),
+        (("a.csv", ""), list[Path], OptionInfo()),
         ("no colour", Colour, OptionInfo()),
         ("3", int, OptionInfo(parser=len)),
     ]:

@@ -36,6 +36,8 @@ _PACKAGES = {"cluster", "segment", "track"}
 _CLICK_NUMBERS = {"integer": int, "integer range": int, "float": float, "float range": float}
 _PATH_FLAGS = ("exists", "writable", "resolve_path", "allow_dash", "path_type")
 _PATH_LIMITS = ("file_okay", "dir_okay", "readable")
+_CLICK_PATHS = {"path", "file", "directory"}
+_A_NAME = "the name of a file or folder"
 
 
 class Command(TyperCommand):
@@ -107,14 +109,21 @@ def _converted_here(parameters: list[Any]) -> list[Any]:
 def _with_stated_values(click_type: Any) -> Any:
     """Return a type of click whose errors state the expected values, as those of `_Converter`."""
     kind = _CLICK_NUMBERS.get(click_type.name)
-    if isinstance(click_type.convert, partial) or (kind is None and click_type.name != "choice"):
+    stated_here = click_type.name in {"choice", *_CLICK_NUMBERS, *_CLICK_PATHS}
+    if isinstance(click_type.convert, partial) or not stated_here:
         return click_type
     least, most = getattr(click_type, "min", None), getattr(click_type, "max", None)
     limits = SimpleNamespace(parser=None, min=least, max=most, clamp=False)
 
     def converted(clicks: Callable[..., Any], value: Any, param: Any, ctx: Any) -> Any:
+        if click_type.name in _CLICK_PATHS and value != "":
+            return clicks(value, param, ctx)
         try:
-            return clicks(value, param, ctx) if kind is None else _number(value, kind, limits)
+            if kind is not None:
+                return _number(value, kind, limits)
+            if click_type.name == "choice":
+                return clicks(value, param, ctx)
+            expected = _A_NAME
         except (ValueError, typer.BadParameter):
             expected = _expected(kind, limits) or f"one of {', '.join(click_type.choices)}"
         raise typer.BadParameter(f"expected {expected}; got {value!r}", ctx=ctx, param=param)
@@ -139,7 +148,10 @@ class _Converter:
         try:
             return convert(value, kind, settings)
         except ValueError:
-            expected = _expected(kind, settings)
+            if _has_empty_name(value, kind):
+                expected, value = _A_NAME, ""
+            else:
+                expected = _expected(kind, settings)
             if expected is None:
                 return self._typers().coerce(value, param=param, ctx=ctx)
         raise typer.BadParameter(f"expected {expected}; got {value!r}", ctx=ctx, param=param)
@@ -164,13 +176,19 @@ def convert(value: Any, kind: Any, settings: Any) -> Any:
         return [convert(each, item, settings) for each in value]
     if kind in (str, bool) and type(value) is kind:
         return value
-    if kind is Path and isinstance(value, str | Path):
+    if kind is Path and value != "" and isinstance(value, str | Path):
         return _path(Path(value), settings)
     if kind in (int, float) and isinstance(value, str | int | float):
         return _number(value, kind, settings)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(value)
     raise ValueError
+
+
+def _has_empty_name(value: Any, kind: Any) -> bool:
+    """Return whether a path has no text; it would be the current folder."""
+    texts = value if isinstance(value, list | tuple) else (value,)
+    return "" in texts and Path in (kind, *get_args(kind))
 
 
 def _expected(kind: Any, settings: Any) -> str | None:

@@ -179,6 +179,9 @@ def _source(video: str) -> str | int:
     """Return the number of a camera for digits, unless a file has that name."""
     from meanshiftpp._support.files import exists
 
+    if not video:
+        expected = "the name of a video or folder, or the number of a camera"
+        raise typer.BadParameter(f"expected {expected}; got ''", param_hint="'VIDEO'")
     return int(video) if video.isdecimal() and not exists(video) else video
 
 
