@@ -132,7 +132,7 @@ web-test: web $(VENV)/installed-test  ## test the web page in Chromium against t
 sanitize: sanitize-thread sanitize-address  ## run the tests of the kernel with all sanitizers
 
 sanitize-thread:  ## run the C++ tests with the thread sanitizer
-	$(MAKE) test-kernel KERNEL_TESTS=build/sanitize-thread KERNEL_OPTIONS="-D MSPP_SANITIZE_THREADS=ON -D MSPP_REPLAYS=200"
+	$(MAKE) test-kernel KERNEL_TESTS=build/sanitize-thread KERNEL_OPTIONS="-D MSPP_SANITIZE_THREADS=ON"
 
 sanitize-address:  ## run the tests of the kernel with the address and undefined behaviour sanitizers
 	$(MAKE) test-kernel KERNEL_TESTS=build/sanitize-kernel KERNEL_OPTIONS="-D MSPP_SANITIZE=ON"

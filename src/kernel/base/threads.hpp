@@ -44,7 +44,7 @@ class Finished {
 // Whether there is memory for so many threads: their stacks, and what glibc allocates at a thread's first
 // exception, without which it ends the process.
 inline bool has_memory_for([[maybe_unused]] int n) {
-#ifdef MSPP_SANITIZE  // the address sanitizer writes an eighth of the memory that it frees
+#ifdef MSPP_SANITIZE  // sanitizers write to their shadow of all memory that is allocated
     return true;
 #else
     const size_t bytes = (size_t{64} << 20) + static_cast<size_t>(n) * (size_t{16} << 20);
