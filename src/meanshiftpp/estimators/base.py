@@ -58,7 +58,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _snapshot(self) -> Self:
         """Return the estimator as it is now: a fit by another thread does not change it."""
         snapshot = object.__new__(type(self))
-        vars(snapshot).update(vars(self))
+        snapshot.__dict__.update(self.__dict__)
         return snapshot
 
 

@@ -29,7 +29,6 @@ from meanshiftpp.core.tree import JoinedModes, Tree
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators.base import (
     CONSTRAINTS,
-    Estimator,
     Interval,
     checked_points,
     checked_weight,
@@ -50,7 +49,7 @@ class _MissingError(InvalidInputError, AttributeError):
     """An attribute or a method that this kind of fit does not have; `hasattr` returns False."""
 
 
-class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
+class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
     """Cluster by mode seeking on a grid, without choosing the number of clusters.
 
     Without parameters, the clusters are the significant ones: parts of the data separated by
@@ -465,5 +464,5 @@ class MeanShiftPP(Evaluation, ClusterMixin, Estimator):  # type: ignore[misc]
             "grid_": modes.grid,
             "bandwidth_": bandwidth,
         }
-        vars(self).update(fitted)  # in one step also for other threads
+        self.__dict__.update(fitted)  # in one step also for other threads
         return self

@@ -15,6 +15,7 @@ from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.profile import profile_of_points
 from meanshiftpp.core.sample import observed_rows
 from meanshiftpp.estimators.base import (
+    Estimator,
     checked_points,
     checked_weight,
     column_names,
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 _FRAMES = ("pandas", "polars")
 
 
-class Evaluation:
+class Evaluation(Estimator):
     """The methods of `MeanShiftPP` that evaluate a fit."""
 
     n_jobs: int | None
     _modes: Modes
-    _snapshot: Any
+    predict: Any
 
     @columns_named
     def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:

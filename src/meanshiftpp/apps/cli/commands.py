@@ -148,10 +148,9 @@ class _Converter:
         try:
             return convert(value, kind, settings)
         except ValueError:
+            expected = _expected(kind, settings)
             if _has_empty_name(value, kind):
                 expected, value = _A_NAME, ""
-            else:
-                expected = _expected(kind, settings)
             if expected is None:
                 return self._typers().coerce(value, param=param, ctx=ctx)
         raise typer.BadParameter(f"expected {expected}; got {value!r}", ctx=ctx, param=param)
