@@ -1,4 +1,4 @@
-"""Settings of all property tests: no test asserts a time, so no example has a deadline."""
+"""Settings of all property tests: they assert no time, so no example has a deadline."""
 
 from hypothesis import settings
 

@@ -19,11 +19,15 @@ def main() -> None:
     try:
         need("typer", "cli")
         need("rich", "cli")
-        from meanshiftpp.apps.cli.app import app
+        _run()
     except MissingExtraError as error:
         sys.exit(f"error: {error}")
-    except KeyboardInterrupt:  # the commands handle later ones
+    except KeyboardInterrupt:  # before a command runs, which exits by itself
         sys.exit(128 + signal.SIGINT)
+
+
+def _run() -> None:
+    from meanshiftpp.apps.cli.app import app
 
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         number = getattr(signal, name, None)

@@ -1,5 +1,5 @@
-// What every operation of the kernel keeps: it ends when it is interrupted, and it is the same for several
-// callers at once. The thread sanitizer sees their threads share the input.
+// Laws of every operation of the kernel: it ends when it is interrupted, and several callers at once get
+// equal results. The thread sanitizer sees their threads share the input.
 #pragma once
 
 #include <functional>

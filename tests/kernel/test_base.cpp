@@ -1,4 +1,5 @@
-// base/ and the small parts of cells/ and image/: the cell rule, sets, threads, ranks, summed areas.
+// base/ and the small parts of cells/ and image/: the cell rule, sets, threads, memory, ranks, summed
+// areas.
 #include <numeric>
 #include <random>
 

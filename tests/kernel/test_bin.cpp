@@ -1,4 +1,5 @@
-// bin/ against the oracle, with ==: every strategy, instruction set and number of threads.
+// bin/ against the oracle, with ==: every strategy, instruction set and number of threads; the laws of
+// cells/row_hash.
 #include "check.hpp"
 #include "kernel/bin/bin.hpp"
 #include "kernel/cells/row_hash.hpp"

@@ -1,4 +1,4 @@
-// cells/coarsen and base/divisor, compared with plain divisions.
+// cells/coarsen and base/divisor, compared with plain divisions; the laws of cells/merge.
 #include <map>
 #include <random>
 

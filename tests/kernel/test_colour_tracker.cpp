@@ -1,6 +1,6 @@
 // The decisions of the robust tracker, frame by frame, against a plain version with settings of its own. The
-// parts that both use are tested in test_track.cpp, test_scanner.cpp and
-// test_track_filters.cpp.
+// parts that both use are tested in test_track.cpp, test_scanner.cpp and test_track_filters.cpp. A tracker
+// takes 300 KB, too much for the stack of a thread on some systems.
 #include <algorithm>
 #include <cstring>
 
@@ -209,7 +209,7 @@ void compare(size_t story, const TrackSettings* settings, bool scale, int n_fram
     const TrackSettings usual = usual_settings();
     auto tracker = settings ? std::make_unique<ColourTracker>(shared_cells(), scale, *settings)
                             : std::make_unique<ColourTracker>(shared_cells(), scale);
-    Plain plain(settings ? *settings : usual, scale);
+    const auto plain = std::make_unique<Plain>(settings ? *settings : usual, scale);
     for (int k = 0; k < n_frames; ++k) {
         Film film(120, 160, static_cast<unsigned>(story), 3);
         const Place at = kStories[story](static_cast<double>(k) / n_frames);
@@ -220,12 +220,12 @@ void compare(size_t story, const TrackSettings* settings, bool scale, int n_fram
             const Rect rect{static_cast<i64>(at.x - at.w / 2), static_cast<i64>(at.y - at.h / 2),
                             static_cast<i64>(at.x + at.w / 2), static_cast<i64>(at.y + at.h / 2)};
             tracker->init(film.frame, rect, nullptr);
-            plain.init(film.frame, rect);
+            plain->init(film.frame, rect);
             continue;
         }
         tracker->update(film.frame);
-        plain.update(film.frame);
-        check_same(*tracker, plain, film, "story " + std::to_string(story) + ", frame " + std::to_string(k));
+        plain->update(film.frame);
+        check_same(*tracker, *plain, film, "story " + std::to_string(story) + ", frame " + std::to_string(k));
     }
 }
 
@@ -275,30 +275,30 @@ TEST(the_cells_and_the_mask_are_those_of_positive_weight) {
     film.fill(45, 49, 30, 2, {90, 120, 220});  // only at an edge
     film.fill(45, 51, 30, 11, {40, 200, 40});
     const Rect rect{45, 38, 75, 62};
-    ColourTracker tracker(shared_cells(), true);
-    Plain plain(usual_settings(), true);
-    tracker.init(film.frame, rect, nullptr);
-    plain.init(film.frame, rect);
+    const auto tracker = std::make_unique<ColourTracker>(shared_cells(), true);
+    const auto plain = std::make_unique<Plain>(usual_settings(), true);
+    tracker->init(film.frame, rect, nullptr);
+    plain->init(film.frame, rect);
     std::vector<ColourCells::Cell> expected;
     size_t only_at_edges = 0;
     for (size_t k = 0; k < cells.n_colours(); ++k) {
-        const std::vector<i32>& weights = plain.model.weights();
+        const std::vector<i32>& weights = plain->model.weights();
         const bool without_edge = weights[k] > 0;
         const bool at_edge = weights[k + cells.n_colours()] > 0 || weights[k + 2 * cells.n_colours()] > 0;
         only_at_edges += at_edge && !without_edge;
         if (without_edge || at_edge) expected.push_back(cells.colour(k));
     }
     CHECK(only_at_edges > 0);
-    CHECK(tracker.cells() == expected);
+    CHECK(tracker->cells() == expected);
 
     Film other(120, 160, 6, 3);
     other.fill(50, 40, 9, 9, {250, 250, 250});  // of no weight
     std::vector<uint8_t> mask(120 * 160), plain_mask(mask);
-    tracker.mask(other.frame, mask.data());
+    tracker->mask(other.frame, mask.data());
     size_t weightless = 0;
     for (i64 y = rect.top; y < rect.bottom; ++y)
         for (i64 x = rect.left; x < rect.right; ++x) {
-            const i32 weight = plain.model.weights()[cells.of(other.frame, y, x)];
+            const i32 weight = plain->model.weights()[cells.of(other.frame, y, x)];
             plain_mask[static_cast<size_t>(y * 160 + x)] = weight > 0;
             weightless += weight == 0;
         }
@@ -308,7 +308,6 @@ TEST(the_cells_and_the_mask_are_those_of_positive_weight) {
 
 TEST(trackers_share_their_colour_cells) {
     each_caller([&] {
-        // 300 KB, too much for the stack of a thread on some systems.
         const auto tracker = std::make_unique<ColourTracker>(shared_cells(), true);
         CellFollower follower({64, 64, 64}, true, 0.5, 20);
         return std::pair(follow(*tracker), follow(follower));

@@ -1,4 +1,5 @@
-// image/: pieces and regions do not depend on the number of stripes, and the tables slide exactly.
+// image/: pieces and regions do not depend on the number of stripes, the tables slide exactly, and
+// conversions of colours keep the laws.
 #include "check.hpp"
 #include "image_input.hpp"
 #include "kernel/image/absorb.hpp"
@@ -173,10 +174,14 @@ TEST(callers_convert_the_same_colours) {
     std::vector<uint8_t> bytes(static_cast<size_t>(3 * n));
     std::mt19937 random(4);
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
-    const Points points{reinterpret_cast<const char*>(bytes.data()), Dtype::u8, n, 3, 3, 1};
-    each_caller([&] {
-        std::vector<float> colours(bytes.size());
-        convert(points, Space::lab, 255, colours.data(), kThreads);
-        return colours;
-    });
+    const std::vector<double> numbers(bytes.begin(), bytes.end());
+    const auto* byte_data = reinterpret_cast<const char*>(bytes.data());
+    const auto* number_data = reinterpret_cast<const char*>(numbers.data());
+    for (const Points& points : {Points{byte_data, Dtype::u8, n, 3, 3, 1},
+                                 Points{number_data, Dtype::f64, n, 3, 3 * sizeof(double), sizeof(double)}})
+        each_caller([&] {
+            std::vector<float> colours(bytes.size());
+            convert(points, Space::lab, 255, colours.data(), kThreads);
+            return colours;
+        });
 }

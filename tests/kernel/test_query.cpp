@@ -85,6 +85,7 @@ TEST(queries_can_be_interrupted) {
 
 TEST(callers_query_one_grid) {
     const GridData grid = oracle::bin(oracle::make_cloud(3, 90'000, 3, 3.0), 0.15, nullptr);
+    CHECK(grid.size() > 2 * (1 << 15));
     each_caller([&] {
         const auto found = find_cells(grid.view(), {nullptr}, grid.cells.data(), grid.size(), 1, kThreads);
         const auto counts =

@@ -1,4 +1,5 @@
-// image/region_graph against a slow version that measures all regions again after each merge, with ==.
+// image/region_graph against a slow version that measures all regions again after each merge, with ==;
+// the laws of image/hierarchy.
 #include <map>
 #include <random>
 #include <set>

@@ -247,7 +247,7 @@ TEST(a_weight_beyond_exact_sums_is_rejected) {
     CHECK(problem.find("scale the weights down") != std::string::npos);
 }
 
-TEST(the_search_can_be_interrupted_at_each_poll) {
+TEST(the_search_can_be_interrupted) {
     for (const int d : {2, 12}) {
         const GridData grid =
             oracle::bin(oracle::make_cloud(2, d == 2 ? 90'000 : 20'000, d, 4.0), 0.02, nullptr);

@@ -307,7 +307,7 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         """How dense the surroundings of each point of `fit` are: 1 at the peak of its cluster."""
         fitted = self._snapshot()
         modes = fitted._joined("probabilities_")
-        return fitted._of_cells(modes.strengths(threads_of(self.n_jobs)), 0.0)
+        return fitted._of_cells(modes.strengths(threads_of(fitted.n_jobs)), 0.0)
 
     @property
     def outlier_scores_(self) -> NDArray[np.float64]:
@@ -464,5 +464,7 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
             "grid_": modes.grid,
             "bandwidth_": bandwidth,
         }
-        self.__dict__.update(fitted)  # in one step also for other threads
+        replaced = self._snapshot()  # freeing an old value between the new ones runs other threads
+        self.__dict__.update(fitted)
+        del replaced
         return self

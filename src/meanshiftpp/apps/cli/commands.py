@@ -1,8 +1,8 @@
 """Commands that are imported when called, and whose options are converted without pydantic.
 
 typer converts every value of a command with pydantic, whose import takes longer than clustering a
-small file, and whose errors do not state the value. Numbers and choices are converted here; other
-values that are not plainly valid are left to typer.
+small file, and whose errors do not state the value. Numbers and choices are converted here, and
+empty names of files are errors; other values that are not plainly valid are left to typer.
 """
 
 from __future__ import annotations
@@ -118,14 +118,12 @@ def _with_stated_values(click_type: Any) -> Any:
     def converted(clicks: Callable[..., Any], value: Any, param: Any, ctx: Any) -> Any:
         if click_type.name in _CLICK_PATHS and value != "":
             return clicks(value, param, ctx)
-        try:
-            if kind is not None:
-                return _number(value, kind, limits)
-            if click_type.name == "choice":
-                return clicks(value, param, ctx)
-            expected = _A_NAME
-        except (ValueError, typer.BadParameter):
-            expected = _expected(kind, limits) or f"one of {', '.join(click_type.choices)}"
+        expected = _A_NAME
+        if click_type.name not in _CLICK_PATHS:
+            try:
+                return clicks(value, param, ctx) if kind is None else _number(value, kind, limits)
+            except (ValueError, typer.BadParameter):
+                expected = _expected(kind, limits) or f"one of {', '.join(click_type.choices)}"
         raise typer.BadParameter(f"expected {expected}; got {value!r}", ctx=ctx, param=param)
 
     stated = copy(click_type)  # click shares the type of numbers without limits
