@@ -6,7 +6,7 @@
 For every .csv and .csv.gz in the folder (a header; the label, used only for scoring, in the last
 column) it prints, and writes to bandwidth.md and bandwidth.json, ARI and AMI of
 
-    automatic     MeanShiftPP(join=False)
+    automatic     MeanShiftPP(select_bandwidth(X))
     tuned         the best of many bandwidths for each score, one for all features, as in the paper
     proportional  the same with bandwidths in proportion to the spreads of the features
     scikit-learn  MeanShift(); tables over 10,000 rows: fitted to 2,000 rows, predicted for all
@@ -101,7 +101,7 @@ def summary(result: TableScores) -> str:
 
 def compare(name: str, X: NDArray[Any], truth: NDArray[np.intp], quick: bool) -> TableScores:
     """Score every contender on one table."""
-    model = MeanShiftPP(join=False).fit(X)
+    model = MeanShiftPP(select_bandwidth(X)).fit(X)
     clusters, h = len(model.cluster_weights_), model.bandwidth_
     result = TableScores(name, *X.shape, int(truth.max()) + 1, h.tolist(), clusters)
     result.scores["automatic"] = score(truth, model.labels_)

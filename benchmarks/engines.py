@@ -3,6 +3,7 @@
     python -m benchmarks.engines                    # 20 million rows of 3 float32
     python -m benchmarks.engines --rows 1e8 --spark
     python -m benchmarks.engines --keep-memory      # Dask's workers keep freed memory
+    python -m benchmarks.engines --tree             # also without a bandwidth
 
 All engines have the same number of threads as the single process: Dask has two workers of one
 thread each (a real cluster of processes), Spark two tasks at a time. They are started before the
@@ -13,8 +14,10 @@ measurement and take turns. The first round warms up; only its fits are reported
     labels   read again, label, and count the points of the heaviest cluster
     memory   fit on blocks that are already in the workers' memory, compared with one array in
              memory: this isolates the cost of the engine
+    tree     fit without a bandwidth, compared with one array in memory: rows or cells travel
 
-Every grid must have the same bits as that of the single process, and every count must be equal.
+Every grid must have the same bits as that of the single process, and every count must be equal; so
+must be the weights of the clusters without a bandwidth.
 CPU seconds are those of all processes of an engine: they measure the additional work even on a
 busy machine, where the wall clock is unreliable.
 """
@@ -37,7 +40,7 @@ import numpy as np
 from benchmarks.common import machine
 from benchmarks.common.command_line import command_parser
 from benchmarks.speed.checks import WrongResultError
-from meanshiftpp import Grid, Modes, seek
+from meanshiftpp import Grid, MeanShiftPP, Modes, seek
 from meanshiftpp.stream import build_grid, open_points
 
 COLUMNS = ["x", "y", "z"]
@@ -53,7 +56,7 @@ GOALS = {  # greatest time of a step of an engine, relative to one process
 
 Step = Callable[[], Any]
 Cost = tuple[float, float]  # seconds and CPU seconds
-Engine = dict[str, Step]  # fit and memory return a grid, labels returns a count
+Engine = dict[str, Step]  # fit and memory return a grid, labels a count, tree weights
 Costs = dict[str, dict[str, list[Cost]]]  # by engine and step, one per round
 
 
@@ -97,7 +100,10 @@ def single_process(folder: Path, rows: int) -> Engine:
         seek(grid, n_threads=THREADS)
         return grid
 
-    return {"fit": fit, "labels": labels, "memory": memory}
+    def tree() -> list[float]:
+        return MeanShiftPP(n_jobs=THREADS).fit(points).cluster_weights_.tolist()
+
+    return {"fit": fit, "labels": labels, "memory": memory, "tree": tree}
 
 
 @contextmanager
@@ -107,9 +113,9 @@ def dask_engine(folder: Path, rows: int, keep_memory: bool) -> Iterator[Engine]:
     import dask.dataframe as dd
     from distributed import Client, LocalCluster, wait
 
-    from meanshiftpp.engines.dask.estimator import MeanShiftPP
+    from meanshiftpp import dask as engine
 
-    model = MeanShiftPP(bandwidth=BANDWIDTH)
+    model = engine.MeanShiftPP(bandwidth=BANDWIDTH)
 
     def block(block_id: tuple[int, int], block_info: Any = None) -> np.ndarray:
         return draw(block_id[0], block_info[None]["chunk-shape"][0])
@@ -136,9 +142,12 @@ def dask_engine(folder: Path, rows: int, keep_memory: bool) -> Iterator[Engine]:
             if not in_memory:
                 in_memory.append(drawn.persist())
                 wait(in_memory)
-            return MeanShiftPP(bandwidth=BANDWIDTH).fit(in_memory[0]).grid_
+            return engine.MeanShiftPP(bandwidth=BANDWIDTH).fit(in_memory[0]).grid_
 
-        yield {"fit": fit, "labels": labels, "memory": memory}
+        def tree() -> list[float]:
+            return engine.MeanShiftPP().fit(dd.read_parquet(folder)).cluster_weights_.tolist()
+
+        yield {"fit": fit, "labels": labels, "memory": memory, "tree": tree}
 
 
 @contextmanager
@@ -163,7 +172,10 @@ def spark_engine(folder: Path) -> Iterator[Engine]:
     def labels() -> int:
         return int(fitted["model"].transform(df).where("label = 0").count())
 
-    yield {"fit": fit, "labels": labels}
+    def tree() -> list[float]:
+        return spark.fit(df, COLUMNS).clusterWeights().tolist()
+
+    yield {"fit": fit, "labels": labels, "tree": tree}
     session.stop()
 
 
@@ -230,6 +242,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, help="timed rounds (5)")
     parser.add_argument("--keep-memory", action="store_true", help="see docs/scale.md")
     parser.add_argument("--spark", action="store_true", help="also Spark, which needs Java")
+    parser.add_argument("--tree", action="store_true", help="also fits without a bandwidth")
     parser.add_argument("--folder", type=Path, help="parent of the temporary folder for the files")
     options = parser.parse_args()
     rows = int(options.rows)
@@ -241,6 +254,9 @@ def main() -> int:
         engines["Dask"] = stack.enter_context(dask_engine(path, rows, options.keep_memory))
         if options.spark:
             engines["Spark"] = stack.enter_context(spark_engine(path))
+        if not options.tree:
+            for engine in engines.values():
+                del engine["tree"]
         print(f"{rows:,} rows in {len(file_sizes(rows))} files, bandwidth {BANDWIDTH}, medians")
         report(measure(engines, options.rounds), rows)
     return 0

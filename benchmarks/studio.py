@@ -139,7 +139,7 @@ def report(setting: dict[str, object], times: Sequence[float]) -> dict[str, obje
 
 
 def measure_cuts(browser: Browser, url: str, folder: Path) -> list[dict[str, object]]:
-    """Drag the line of a tree up and down, twice: the second time, all bandwidths are known."""
+    """Drag the line of a tree up and down."""
     rows = []
     for n in POINTS:
         np.save(folder / f"{n}.npy", gaussians(n)[0])
@@ -148,11 +148,10 @@ def measure_cuts(browser: Browser, url: str, folder: Path) -> list[dict[str, obj
         page.goto(url)
         page.wait_for_selector("body[data-ready]")
         page.set_input_files("#file", folder / f"{n}.npy")
-        page.wait_for_selector("#table[data-stops]")
+        page.wait_for_selector("#table[data-tree=complete]")
         page.wait_for_timeout(1000)
         page.wait_for_selector("#busy:not(.on)", state="attached")
-        for visit in ("first", "second"):
-            rows.append(report({"points": n, "slider": "tree", "visit": visit}, drag_line(page)))
+        rows.append(report({"points": n, "slider": "tree"}, drag_line(page)))
         page.close()
     return rows
 

@@ -53,7 +53,7 @@ def table(page: Page, file: Path | None) -> None:
         page.set_input_files("#file", file)
     else:
         page.click("[data-sample=million]")
-    page.wait_for_selector("#table[data-stops]")
+    page.wait_for_selector("#table[data-tree=complete]")
     page.wait_for_timeout(1000)
     page.wait_for_selector("#busy:not(.on)", state="attached")
     page.check("#show-grid")

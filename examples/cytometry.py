@@ -4,8 +4,8 @@ Blood cells without gates
 
 A flow cytometer measures how strongly each cell of a blood sample fluoresces in several colours,
 one for each marker on its surface. Cell types are bumps in that space, usually gated by hand, two
-markers at a time. Mode seeking finds them in all markers at once, and the mode of a cell tells its
-type.
+markers at a time. `MeanShiftPP` finds them in all markers at once, without a parameter, and the
+centre of a cluster shows its type.
 
 The sample is synthetic: seven populations, among them some debris, with the shares and the spread
 of healthy blood, and fluorescence that spills over from one detector to the next.
@@ -40,10 +40,11 @@ spill = np.eye(5) + 0.004 * (np.eye(5, k=1) + np.eye(5, k=-1))
 measured = light @ spill + rng.normal(0, 25, light.shape)  # detector noise, also below zero
 
 # %%
-# The usual scale is linear near zero and logarithmic above. `MeanShiftPP` then finds the modes.
+# The usual scale is linear near zero and logarithmic above. `MeanShiftPP` then finds the clusters
+# that significant valleys divide, also the rare ones of 2 % and 3 %.
 
 X = np.arcsinh(measured / 50)
-model = MeanShiftPP(bandwidth=0.85, resolution=2, min_cluster_size=len(X) // 100)
+model = MeanShiftPP()
 labels = model.fit_predict(X)
 
 high = model.cluster_centers_ > 2.4

@@ -20,16 +20,15 @@ from meanshiftpp.plot import PALETTE
 
 fig, (points, photo, sky, film) = plt.subplots(1, 4, figsize=(12, 3.3), layout="constrained")
 
-# Points: a colour for each of the 18 large clusters, stronger where there are more points. The nine
+# Points: a colour for each of the 18 clusters, stronger where there are more points. The nine
 # colours are used twice, rotated the second time so that equal ones are far apart.
 X, _ = gaussians(1_000_000)
-model = MeanShiftPP(bandwidth=0.4, min_cluster_size=5000).fit(X)
+model = MeanShiftPP().fit(X)
 k = len(model.cluster_weights_)
 rotated = PALETTE + PALETTE[2:] + PALETTE[:2]
-colours = np.array([to_rgb(colour) for colour in rotated[:k]] + [(0.75, 0.75, 0.75)])
+colours = np.array([to_rgb(colour) for colour in rotated[:k]])
 side = np.linspace(-11.5, 11.5, 361)
-shown = [*range(k), -1]  # points outside the large clusters come last, in grey
-layers = np.array([np.histogram2d(*X[model.labels_ == i].T, (side, side))[0].T for i in shown])
+layers = np.array([np.histogram2d(*X[model.labels_ == i].T, (side, side))[0].T for i in range(k)])
 total = layers.sum(axis=0)[..., None]
 tone = np.clip(np.log1p(total) / np.log1p(np.percentile(total[total > 0], 99.5)), 0, 1)
 mixed = np.einsum("cyx,cr->yxr", layers, colours) / np.maximum(total, 1)

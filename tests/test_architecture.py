@@ -20,7 +20,7 @@ RULE = (
     "_support < backends < core < bandwidth < estimators < images < video < tracking"
     " < io < engines < plot < apps"
 )
-KERNEL_RULE = "base < cells < bin < seek < query < tree < image < track"
+KERNEL_RULE = "base < cells < bin < seek < query < leaves < tree < image < track"
 LAYERS, KERNEL_LAYERS = RULE.split(" < "), KERNEL_RULE.split(" < ")
 
 BELOW = {"errors", "_kernel"}  # every layer may import them
@@ -38,7 +38,7 @@ EXCEPTIONS = {
 THIRD_PARTY = {
     "_support": {"pyarrow"},
     "backends": {"scipy"},
-    "core": {"sklearn"},  # the class of a warning
+    "core": {"sklearn", "scipy"},  # the class of a warning; the nearest leaves
     "estimators": {"sklearn", "joblib"},
     "video": {"scipy"},
     "io": {"scipy"},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from joblib import Parallel, delayed
 from rich.progress import Progress
 
 from benchmarks.calibration.cases import Case, Mixture, Points
-from meanshiftpp.core.tree import Tree, critical
+from meanshiftpp.core.tree import Observed, Tree, critical, grow
 
 DERIVE, REPORT = 1, 2  # stages
 PROCESSES = 2
@@ -73,13 +74,13 @@ def needed_strictness(case: Case, seed: int) -> float:
     The scores of the splits of a loose tree would be cheaper. But after a first false split, later
     levels see only parts of the data, whose scores a tree that is strict enough never meets.
     """
-    tree = Tree.of_points(case.draw(DERIVE, seed), strictness=LOOSEST, n_threads=1)
+    tree = grow_all(case.draw(DERIVE, seed), LOOSEST)
     if is_whole(tree):
         return LOOSEST
     low, high = LOOSEST, STRICTEST
     for _ in range(BISECTIONS):
         middle = float(np.sqrt(low * high))
-        if is_whole(tree.regrow(middle, n_threads=1)):
+        if is_whole(_regrow(tree, middle)):
             high = middle
         else:
             low = middle
@@ -100,16 +101,26 @@ def right_counts(mixture: Mixture, seed: int, derived: Table) -> Outcome:
 
 def is_whole(tree: Tree) -> bool:
     """Return whether one cluster has at least 95 % of the points."""
-    weights = np.bincount(tree.labels, weights=tree.sample.counts)
+    weights = np.bincount(tree.labels, weights=tree.sizes)
     return bool(weights.max() >= WHOLE * weights.sum())
 
 
 def _grow_twice(X: Points, derived: Table) -> tuple[Tree, Tree]:
     """Return the trees with the table in use and with the derived one."""
-    tree, before = Tree.of_points(X, n_threads=1), critical.critical_values(X.shape[1])
+    tree, before = grow_all(X), critical.critical_values(X.shape[1])
     with critical_table(derived):
         changed = (critical.critical_values(X.shape[1]) != before).any()
-        return tree, tree.regrow(1.0, n_threads=1) if changed else tree
+        return tree, _regrow(tree, 1.0) if changed else tree
+
+
+def grow_all(X: Points, strictness: float = 1.0) -> Tree:
+    """Return the tree of all points."""
+    return grow(Observed(X), np.zeros(X.shape[1]), strictness=strictness, n_threads=1).tree
+
+
+def _regrow(tree: Tree, strictness: float) -> Tree:
+    """Return the tree of the same leaves with another strictness."""
+    return replace(tree, strictness=strictness).regrown(1, n_threads=1)
 
 
 @contextmanager

@@ -44,10 +44,11 @@ def ours(X: Points, request: Request) -> Labels:
     return MeanShiftPP(n_jobs=request.threads).fit_predict(X)
 
 
-def ours_unjoined(X: Points, request: Request) -> Labels:
-    from meanshiftpp import MeanShiftPP
+def ours_at_choice(X: Points, request: Request) -> Labels:
+    from meanshiftpp import MeanShiftPP, select_bandwidth
 
-    return MeanShiftPP(join=False, n_jobs=request.threads).fit_predict(X)
+    bandwidth = select_bandwidth(X, n_threads=request.threads)
+    return MeanShiftPP(bandwidth, n_jobs=request.threads).fit_predict(X)
 
 
 def ours_at_bandwidth(X: Points, request: Request) -> Labels:
@@ -59,7 +60,9 @@ def ours_at_bandwidth(X: Points, request: Request) -> Labels:
 def ours_cut(X: Points, request: Request) -> Labels:
     from meanshiftpp import MeanShiftPP
 
-    return MeanShiftPP(n_jobs=request.threads).fit(X).cut(n_clusters=request.clusters)
+    model = MeanShiftPP(n_jobs=request.threads).fit(X).cut(n_clusters=request.clusters)
+    labels: Labels = model.labels_
+    return labels
 
 
 # -- peers without the number of clusters ----------------------------------------------------------
@@ -176,13 +179,15 @@ MODULES = {
     "genieclust": "genieclust",
 }
 OURS = Method("ours", "MeanShiftPP()", ours, "meanshiftpp", own=True)
-UNJOINED = Method("unjoined", "MeanShiftPP(join=False)", ours_unjoined, "meanshiftpp", own=True)
+CHOSEN = Method(
+    "chosen", "MeanShiftPP(select_bandwidth(X))", ours_at_choice, "meanshiftpp", own=True
+)
 CUT = Method("cut", "MeanShiftPP().cut(k)", ours_cut, "meanshiftpp", knows_count=True, own=True)
 PLSCAN = Method("plscan", "PLSCAN", plscan, "fast-hdbscan", rejects=True)
 GENIE = Method("genie", "Genie", genie, "genieclust", knows_count=True)
 _ALL = (
     OURS,
-    UNJOINED,
+    CHOSEN,
     PLSCAN,
     Method("fast-hdbscan", "fast_hdbscan", fast_hdbscan, "fast-hdbscan", rejects=True),
     Method("hdbscan", "scikit-learn HDBSCAN", hdbscan, "scikit-learn", rejects=True),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.common.synthetic import Data
 
 OURS, FLOOR = "meanshiftpp", "X.sum()"
-SWEEP, FITS, DEFAULT_SWEEP, AUTOMATIC = "sweep of 50", "50 fits", "sweep()", "join=False"
+SWEEP, FITS, DEFAULT_SWEEP, AUTOMATIC = "sweep of 50", "50 fits", "sweep()", "select_bandwidth"
 SWEPT = np.linspace(0.5, 4, 50)  # the bandwidths of SWEEP and FITS
 FEW_SWEEP, FEW_FITS, JOINED = "sweep of 3", "3 fits", "MeanShiftPP()"
 FEW_SWEPT = (0.5, 1.25, 3.125)  # the bandwidths of FEW_SWEEP and FEW_FITS: none divides another
@@ -93,9 +93,10 @@ def default_sweep(X: NDArray[Any], case: Case) -> None:
 
 def automatic(X: NDArray[Any], case: Case) -> NDArray[Any]:
     """Choose the bandwidth with `select_bandwidth`."""
-    from meanshiftpp import MeanShiftPP
+    from meanshiftpp import MeanShiftPP, select_bandwidth
 
-    return MeanShiftPP(join=False, n_jobs=case.threads).fit_predict(X)
+    bandwidth = select_bandwidth(X, n_threads=case.threads)
+    return MeanShiftPP(bandwidth, n_jobs=case.threads).fit_predict(X)
 
 
 def joined(X: NDArray[Any], case: Case) -> NDArray[Any]:

@@ -176,7 +176,7 @@ GOALS = (
     *(
         Goal(
             f"automatic-{case.data.d}d",
-            f"{case.data}, one Gaussian: MeanShiftPP(join=False)",
+            f"{case.data}, one Gaussian: MeanShiftPP(select_bandwidth(X))",
             5,
             "x MeanShiftPP(h)",
             f"fit_predict of both in turns in one process; h={case.bandwidth:g}, near the choice",

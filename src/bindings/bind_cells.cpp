@@ -1,9 +1,8 @@
-// Cells: merge_cells, coarsen_cells, hash_rows.
+// Cells: merge_cells, coarsen_cells.
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "kernel/cells/coarsen.hpp"
 #include "kernel/cells/merge.hpp"
-#include "kernel/cells/row_hash.hpp"
 
 using namespace mspp;
 
@@ -21,15 +20,8 @@ static nb::tuple coarsen_cells(const Matrix<i64>& cells, const Vector<u64>& coun
     return to_tuple(without_gil([&] { return coarsen(grid, factor, n_threads); }));
 }
 
-static nb::tuple hash_points(const AnyMatrix& points, u64 least, int n_threads) {
-    HashedRows found = without_gil([&] { return hash_rows(points_of(points), least, n_threads); });
-    const size_t n = found.rows.size();
-    return nb::make_tuple(to_numpy(std::move(found.rows), {n}), to_numpy(std::move(found.hashes), {n}));
-}
-
 void bind_cells(nb::module_& m) {
     m.def("merge_cells", &merge_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"));
     m.def("coarsen_cells", &coarsen_cells, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"),
           nb::arg("factor"), nb::arg("n_threads"));
-    m.def("hash_rows", &hash_points, nb::arg("points"), nb::arg("least"), nb::arg("n_threads"));
 }

@@ -14,11 +14,13 @@ NB_MODULE(_kernel, m) {
     m.attr("MAX_FEATURES") = mspp::kMaxFeatures;
     m.attr("MAX_KEY_AXES") = mspp::kMaxKeyAxes;
     m.attr("MAX_COLOUR_CELLS") = mspp::kMaxColourCells;
+    m.attr("MARGINAL_CELLS") = mspp::kMarginalCells;
     bind_base(m);
     bind_cells(m);
     bind_bin(m);
     bind_seek(m);
     bind_query(m);
+    bind_leaves(m);
     bind_tree(m);
     bind_image(m);
     bind_track(m);

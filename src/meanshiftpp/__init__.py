@@ -1,10 +1,10 @@
-"""MeanShift++: exact, extremely fast mode-seeking on a grid.
+"""Clusters of points with few features: significant ones, or the modes of MeanShift++ on a grid.
 
 Everything public is here and loaded when first used, so that importing the package costs no
 more than importing NumPy:
 
     from meanshiftpp import MeanShiftPP          # the scikit-learn estimator
-    from meanshiftpp import Grid, seek           # the two halves it is made of
+    from meanshiftpp import Grid, seek           # with a bandwidth: the two halves it is made of
 """
 
 from __future__ import annotations

@@ -26,6 +26,9 @@ MAX_EXACT: int  # float64 holds every integer up to this; keys of cells stay bel
 MAX_REACH: int  # the largest reach of a search: 64
 MAX_FEATURES: int  # the largest number of axes of points and cells: 2**20
 MAX_KEY_AXES: int  # cells of up to this many axes are numbered by a key: 10
+MARGINAL_CELLS: int  # the largest number of occupied cells of a marginal: 65,536
+LEAST_WINDOW: int  # rows of the lightest window of a tree: 8
+SMALL_PART: int  # parts of at most this share of all data have windows of their own: 16
 MAX_COLOUR_CELLS: int  # the largest number of colours of ColourCells: 20,000
 
 # Binning
@@ -83,16 +86,6 @@ def coarsen_cells(
     n_threads: int,
 ) -> tuple[Cells, Counts, Sums]:
     """Return the grid of cells `factor` times as wide; each sum is rounded once per merged cell."""
-
-def hash_rows(
-    points: NDArray[np.generic],
-    least: int,
-    n_threads: int,
-) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Hash the coordinates of each point, equally for equal values of any type.
-
-    Return the points whose hash is at least `least`, and their hashes.
-    """
 
 # The search
 
@@ -155,20 +148,98 @@ def window_counts(
 ) -> Counts:
     """Return the sum of the counts of the cells at most `reach` away from each query cell."""
 
+# Leaves
+
+def check_finite(points: NDArray[np.generic], n_threads: int) -> None:
+    """Raise for the first value that is not finite."""
+
+def marginals(
+    points: NDArray[np.generic],  # (n, d)
+    weights: NDArray[np.uint64] | None,  # (n,); points of weight 0 do not count
+    period: NDArray[np.float64],  # (d,), 0 for none
+    n_threads: int,
+) -> list[tuple[int, NDArray[np.int64], NDArray[np.uint64], float, float]]:
+    """Return for each axis the level, the occupied cells, their weights, and the range.
+
+    A cell is 2**level wide; a period has MARGINAL_CELLS cells.
+    """
+
+def build_leaves(
+    points: NDArray[np.generic],  # (n, d)
+    weights: NDArray[np.uint64] | None,  # (n,); points of weight 0 belong to no leaf
+    cell_size: NDArray[np.float64],  # (d,), as all arrays of the lattice
+    cells_per_period: NDArray[np.int64],  # 0 for none
+    low: NDArray[np.int64],
+    extent: NDArray[np.int64],
+    shift: NDArray[np.int64],
+    limit: int,  # the largest weight of a box that is not halved further
+    n_threads: int,
+) -> tuple[
+    NDArray[np.uint32],  # the points inside, along the Morton curve
+    NDArray[np.uint32],  # (m + 1,), where each leaf begins among them
+    NDArray[np.uint64],  # (m,), weights
+    NDArray[np.uint64],  # (m, d), sums of weights times coordinates
+    NDArray[np.uint64],  # (m, words), the first code in the box of each leaf
+    NDArray[np.uint16],  # (m,), the free bits of the codes in it
+    float,  # the sum of the squared weights of points with equal codes
+]:
+    """Divide points into the largest boxes of at most `limit` weight."""
+
+def find_leaves(
+    points: NDArray[np.generic],
+    cell_size: NDArray[np.float64],
+    cells_per_period: NDArray[np.int64],
+    low: NDArray[np.int64],
+    extent: NDArray[np.int64],
+    shift: NDArray[np.int64],
+    codes: NDArray[np.uint64],  # (m, words), rising
+    bits: NDArray[np.uint16],  # (m,)
+    n_threads: int,
+) -> NDArray[np.int32]:
+    """Return the leaf whose box holds each point, -1 for none."""
+
+def take_leaves(
+    rows: NDArray[np.uint32],  # as of build_leaves
+    first: NDArray[np.uint32],
+    values: NDArray[np.int32],  # (m,)
+    labels: NDArray[np.int32],  # OUT (n,); points of no leaf keep their value
+    n_threads: int,
+) -> None:
+    """Set labels[i] to values[leaf of point i]."""
+
 # The tree
 
 def grow_tree(
     points: NDArray[np.float64],  # (n, d), finite
     weights: NDArray[np.int64],  # (n,), positive
     period: NDArray[np.float64],  # (d,), 0 for none; values are from 0 to the period
-    strictness: float,
+    strictness: NDArray[np.float64],  # of each stage, falling
+    enough: int,  # the next stage follows if there are fewer clusters
+    rows: float,  # effective number of rows of all points, at most the sum of the weights
     critical: NDArray[np.float64],  # line, plane, slope, least
     n_threads: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, NDArray[np.generic]], int]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, NDArray[np.generic]], int, int]:
     """Grow the tree of significant clusters.
 
     Return the cluster of each point, log2 of the radius of the lightest window around it in units
-    of 2**-16, the splits as columns, and the mass of the lightest windows.
+    of 2**-16, the splits as columns, the mass of the lightest windows, and the number of masses
+    tried.
+    """
+
+def find_extents(
+    labels: NDArray[np.int64],  # (n,), below n_clusters
+    sizes: NDArray[np.float64],  # (n,)
+    radii: NDArray[np.float64],  # (n,), log2
+    n_clusters: int,
+    cluster: NDArray[np.int64],  # (k,), of each saddle: the cluster that ends there
+    other: NDArray[np.int64],  # (k,), the cluster across
+    level: NDArray[np.float64],  # (k,), log2 of the radius of the lightest windows
+    dimension: NDArray[np.float64],  # (k,)
+    depth: NDArray[np.float64],  # (k,), log2
+) -> NDArray[np.int64]:
+    """Return the cluster of each leaf without the flat background around bumps.
+
+    Background without a cluster has a number from n_clusters on.
     """
 
 # Images

@@ -17,8 +17,12 @@ import numpy as np
 
 from meanshiftpp.apps.samples import gaussians
 from meanshiftpp.apps.studio import samples
+from meanshiftpp.apps.studio.table_tree import READABLE
 from meanshiftpp.apps.studio.wire import jpeg
 from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL
+from meanshiftpp.core.tree.critical import critical_values
+from meanshiftpp.core.tree.growth import SECOND_LOOK
+from meanshiftpp.core.tree.tree import LOOSER, STAGES
 from meanshiftpp.images import picture, segmentation
 from meanshiftpp.images.colours import CLUSTER_BANDWIDTH
 from meanshiftpp.images.merge_table import table_text
@@ -26,7 +30,7 @@ from meanshiftpp.images.merge_table import table_text
 HERE = Path(__file__).parent
 SOURCES = ("kernel/bin/loops.cpp", "kernel/bin/dispatch.cpp", "web/web.cpp")
 STUDIO_PAGE = HERE.parent / "meanshiftpp/apps/studio/page"
-MAX_BYTES = 1_500_000
+MAX_BYTES = 2_200_000
 # No fused multiply-add, as in CMakeLists.txt; exceptions and vectors are those of WebAssembly.
 COMPILE = [
     *("-std=c++20", "-O2", "-msimd128", "-fwasm-exceptions", "-Wall", "-Wextra"),
@@ -78,6 +82,10 @@ def write_settings(path: Path) -> None:
         "piece_bandwidth": segmentation.PIECE_BANDWIDTH,
         "cluster_bandwidth": CLUSTER_BANDWIDTH,
         "merge_table": json.loads(table_text()),
+        "critical": [critical_values(d).tolist() for d in (1, 2, 3)],
+        "stages": (LOOSER ** np.arange(STAGES)).tolist(),
+        "second_look": SECOND_LOOK,
+        "readable": READABLE,
     }
     path.write_text(json.dumps(settings, separators=(",", ":")), "utf-8")
 

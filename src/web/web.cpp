@@ -12,6 +12,7 @@
 #include "kernel/image/colour.hpp"
 #include "kernel/image/hierarchy.hpp"
 #include "kernel/seek/seek.hpp"
+#include "significant.hpp"
 
 using namespace mspp;
 
@@ -135,6 +136,9 @@ class Picture {
 };
 
 Clustering last;  // of cluster_points
+TreeSettings tree_settings;
+std::unique_ptr<SignificantTree> last_tree;  // of grow_points
+Array<double> described;                     // a part of it
 
 }  // namespace
 
@@ -164,6 +168,55 @@ EMSCRIPTEN_KEEPALIVE int converged() { return last.modes.converged; }
 EMSCRIPTEN_KEEPALIVE const double* centers() { return last.centers.data(); }
 EMSCRIPTEN_KEEPALIVE const double* weights() { return last.weights.data(); }
 
+// IN critical (3, 4): the critical values of one, two and three features; stages (n,).
+EMSCRIPTEN_KEEPALIVE void configure_tree(const double* critical, const double* stages, int n,
+                                         double second_look) {
+    for (CriticalValues& each : tree_settings.critical) {
+        each = {critical[0], critical[1], critical[2], critical[3]};
+        critical += 4;
+    }
+    tree_settings.stages.assign(stages, stages + n);
+    tree_settings.second_look = second_look;
+}
+// IN points (n, d); OUT ids (n,), the leaf of each. The functions below change or describe the tree.
+EMSCRIPTEN_KEEPALIVE int grow_points(const double* points, int n, int d, i32* ids) {
+    return guarded([&] {
+        last_tree = grow_points(packed(points, Dtype::f64, n, d), tree_settings);
+        std::copy(last_tree->ids.begin(), last_tree->ids.end(), ids);
+    });
+}
+EMSCRIPTEN_KEEPALIVE int grow_more(int n_clusters) {
+    return guarded([&] { last_tree->grow_to(n_clusters); });
+}
+EMSCRIPTEN_KEEPALIVE int n_leaves() { return static_cast<int>(last_tree->sizes.size()); }
+EMSCRIPTEN_KEEPALIVE int n_splits() { return static_cast<int>(last_tree->tree.splits.size()); }
+// OUT cluster, size, log2 of the radius and host of each leaf, then its position in data units.
+EMSCRIPTEN_KEEPALIVE const double* leaves() {
+    described.clear();
+    const TreeLattice& lattice = last_tree->lattice();
+    const size_t d = last_tree->d();
+    for (size_t k = 0; k < last_tree->sizes.size(); ++k) {
+        described.push_back(static_cast<double>(last_tree->tree.labels[k]));
+        described.push_back(last_tree->sizes[k]);
+        described.push_back(static_cast<double>(last_tree->tree.radii[k]) * kLogUnit);
+        described.push_back(static_cast<double>(last_tree->hosts[k]));
+        for (size_t j = 0; j < d; ++j) described.push_back(lattice.value(last_tree->positions[k * d + j], j));
+    }
+    return described.data();
+}
+// OUT the length of 1 in the tree along each feature, 0 for a constant one.
+EMSCRIPTEN_KEEPALIVE const double* units() { return last_tree->lattice().units.data(); }
+// OUT cluster, parent, stage, joins, score and depth of each split.
+EMSCRIPTEN_KEEPALIVE const double* splits() {
+    described.clear();
+    for (const Split& split : last_tree->tree.splits) {
+        for (const i64 whole : {split.cluster, split.parent, split.stage, static_cast<i64>(split.joins)})
+            described.push_back(static_cast<double>(whole));
+        described.push_back(last_tree->score(split));
+        described.push_back(split.depth);
+    }
+    return described.data();
+}
 EMSCRIPTEN_KEEPALIVE Picture* open_picture(const uint8_t* rgba, int width, int height) {
     std::unique_ptr<Picture> picture;
     guarded([&] { picture = std::make_unique<Picture>(rgba, width, height); });

@@ -21,7 +21,7 @@ def test_weights_may_be_on_another_device_than_the_points():
         assert found.grid_ == expected.grid_
         assert same(found.labels_, expected.labels_)
         chosen = MeanShiftPP().fit(points, sample_weight=weight)
-        assert np.array_equal(chosen.bandwidth_, MeanShiftPP().fit(X, sample_weight=w).bandwidth_)
+        assert same(chosen.labels_, MeanShiftPP().fit(X, sample_weight=w).labels_)
         assert GridDensity(0.5).fit(points, sample_weight=weight).grid_.total == w.sum()
         found, expected_sweep = (sweep(x, sample_weight=y) for x, y in ((points, weight), (X, w)))
         assert np.array_equal(found.n_clusters, expected_sweep.n_clusters)
@@ -37,10 +37,17 @@ def test_significant_clusters_are_those_of_the_cpu(rows):
     assert same(b.labels_, a.labels_)
     assert same(b.probabilities_, a.probabilities_)
     assert np.array_equal(a.cluster_persistence_, b.cluster_persistence_)
-    assert np.array_equal(b.cut(n_clusters=2), a.cut(n_clusters=2))
+    assert a.tree_.splits == b.tree_.splits
+    assert same(b.cut(n_clusters=2).labels_, a.cut(n_clusters=2).labels_)
     assert a.explain(0) == b.explain(0)
-    c, d = (MeanShiftPP(0.5, join=True, cluster_all=False).fit(x) for x in (X, to_gpu(X)))
+    new = X * 1.7
+    assert same(b.predict(to_gpu(new)), a.predict(new))
+    c, d = (MeanShiftPP(cluster_all=False).fit(x) for x in (X, to_gpu(X)))
     assert same(d.labels_, c.labels_)
+    parts = MeanShiftPP()
+    for part in np.array_split(X, 3):
+        parts.partial_fit(to_gpu(part))
+    assert np.array_equal(parts.predict(X), a.labels_)
     assert np.array_equal(c.membership_vector(X[:50]), d.membership_vector(to_gpu(X[:50])))
 
 

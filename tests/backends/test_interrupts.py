@@ -13,7 +13,8 @@ import pytest
 CALLS = {
     "bin": ("ones(10**11, 3)", "Grid.from_points(data, 1.0, n_threads=N)"),
     "bin-wide": ("ones(10**10, 20)", "Grid.from_points(data, 1.0, n_threads=N)"),
-    "hash": ("ones(10**11, 3)", "_kernel.hash_rows(data, 2**64 - 1, N)"),
+    "finite": ("ones(10**11, 3)", "_kernel.check_finite(data, N)"),
+    "marginals": ("ones(10**11, 3)", "_kernel.marginals(data, None, np.zeros(3), N)"),
     "seek": ("Grid.from_points(rows(40_000, 48) / 4, 1.0)", "seek(data, n_threads=N)"),
     "seek-periodic": (
         "Grid.from_points(rows(40_000, 48) % 3, 1, periodic=3.0)",
@@ -26,7 +27,7 @@ CALLS = {
     "density-fit": ("ones(10**12, 3)", "GridDensity(n_jobs=N).fit(data)"),
     "tree": (
         "rows(900_000, 12)",
-        "_kernel.grow_tree(data, weights, np.zeros(12), 1.0, np.ones(4), N)",
+        "_kernel.grow_tree(data, weights, np.zeros(12), np.ones(1), 0, 9e5, np.ones(4), N)",
     ),
 }
 SCRIPT = """

@@ -41,10 +41,56 @@ def take(values=1, ids=4, labels=4):
     return arrays[2]
 
 
-def grow(points=4, weights=(1, 1, 1, 1), period=2, critical=4):
+def grow(points=4, weights=(1, 1, 1, 1), period=2, critical=4, stages=1, rows=4.0):
     weights = np.array(weights, np.int64)
-    sizes = np.zeros(period), np.ones(critical)
-    return _kernel.grow_tree(np.zeros((points, 2)), weights, sizes[0], 1.0, sizes[1], 1)
+    data, periods, values = np.zeros((points, 2)), np.zeros(period), np.ones(critical)
+    return _kernel.grow_tree(data, weights, periods, np.ones(stages), 0, rows, values, 1)
+
+
+def lattice(d=2, **changes):
+    arrays = {
+        "cell_size": np.ones(d),
+        "cells_per_period": np.zeros(d, np.int64),
+        "low": np.zeros(d, np.int64),
+        "extent": np.full(d, 8),
+        "shift": np.zeros(d, np.int64),
+    }
+    return arrays | changes
+
+
+def build(weights=None, **changes):
+    return _kernel.build_leaves(POINTS, weights, **lattice(**changes), limit=1, n_threads=1)
+
+
+def find_leaves(codes=(1, 1), bits=1, **changes):
+    codes, bits = np.zeros(codes, np.uint64), np.zeros(bits, np.uint16)
+    return _kernel.find_leaves(POINTS, **lattice(**changes), codes=codes, bits=bits, n_threads=1)
+
+
+def spread(rows=(0, 1), first=(0, 2), values=1, labels=4):
+    rows, first = np.array(rows, np.uint32), np.array(first, np.uint32)
+    labels = np.full(labels, -1, np.int32)
+    _kernel.take_leaves(rows, first, np.full(values, 7, np.int32), labels, 1)
+    return labels
+
+
+def extents(leaves=3, sizes=3, radii=3, n_clusters=2, saddles=1, levels=1, label=1, cluster=1):
+    whole = np.full(saddles, cluster)
+    return _kernel.find_extents(
+        np.full(leaves, label),
+        np.ones(sizes),
+        np.zeros(radii),
+        n_clusters,
+        whole,
+        np.zeros(saddles, np.int64),
+        np.zeros(levels),
+        np.ones(saddles),
+        np.ones(saddles),
+    )
+
+
+def marginals(weights=None, period=2):
+    return _kernel.marginals(POINTS, weights, np.zeros(period), 1)
 
 
 def table(features=(1, 5), thresholds=(1, 5), values=(1, 32), feature=0, limits=None):
@@ -69,10 +115,12 @@ def track(window=(1, 2, 3, 4), selected=None, mask=None):
 
 
 def test_arguments_that_fit_are_accepted():
-    for call in (bin_points, seek, find, grow, table, hierarchy, track):
+    for call in (bin_points, seek, find, grow, build, extents, marginals, table, hierarchy, track):
         call()
     coarsen(2)
     assert take().tolist() == [0, 0, 0, 0]
+    assert find_leaves().tolist() == [0, 0, 0, 0]
+    assert spread().tolist() == [7, 7, -1, -1]
     track(selected=(4, 3), mask=(6, 8))
     assert table().score(np.zeros((17, 38), np.float32)).tolist() == [0] * 17
 
@@ -108,8 +156,34 @@ def test_arguments_that_fit_are_accepted():
         (lambda: grow(weights=(1, 1, 1)), "has the wrong shape"),
         (lambda: grow(period=3), "has the wrong shape"),
         (lambda: grow(critical=3), "has the wrong shape"),
+        (lambda: grow(stages=0), "has the wrong shape"),
+        (lambda: grow(rows=0.0), "rows must be above 0 and at most the sum of weights"),
+        (lambda: grow(rows=4.5), "rows must be above 0 and at most the sum of weights"),
         (lambda: grow(weights=(1, 1, 1, 0)), "weights must be from 1 to 2^31"),
         (lambda: grow(weights=(1, 1, 1, 2**31 + 1)), "weights must be from 1 to 2^31"),
+        (lambda: marginals(period=3), "period must have one value per axis"),
+        (lambda: marginals(weights=np.ones(3, np.uint64)), "weights must have one value per point"),
+        (lambda: build(weights=np.ones(3, np.uint64)), "weights must have one value per point"),
+        (lambda: build(d=3), "a lattice must have one value per axis"),
+        (lambda: build(low=np.zeros(1, np.int64)), "a lattice must have one value per axis"),
+        (lambda: build(shift=np.full(2, -1)), "at most 30 bits"),
+        (lambda: build(shift=np.full(2, 63)), "at most 30 bits"),
+        (lambda: build(extent=np.zeros(2, np.int64)), "at most 30 bits"),
+        (lambda: build(extent=np.full(2, 2**31)), "at most 30 bits"),
+        (lambda: build(cells_per_period=np.full(2, 2**31)), "at most 30 bits"),
+        (lambda: find_leaves(codes=(1, 2)), "codes and bits have the wrong shape"),
+        (lambda: find_leaves(codes=(2, 1)), "codes and bits have the wrong shape"),
+        (lambda: find_leaves(extent=np.full(2, 2**31)), "at most 30 bits"),
+        (lambda: spread(values=2), "values must have one value per leaf"),
+        (lambda: spread(rows=(0, 4)), "rows and first do not fit the labels"),
+        (lambda: spread(first=(0, 3)), "rows and first do not fit the labels"),
+        (lambda: spread(first=(2, 0, 2), values=2), "rows and first do not fit the labels"),
+        (lambda: extents(sizes=2), "leaves or saddles have the wrong shape or labels"),
+        (lambda: extents(radii=4), "leaves or saddles have the wrong shape or labels"),
+        (lambda: extents(levels=2), "leaves or saddles have the wrong shape or labels"),
+        (lambda: extents(label=2), "leaves or saddles have the wrong shape or labels"),
+        (lambda: extents(label=-1), "leaves or saddles have the wrong shape or labels"),
+        (lambda: extents(cluster=2), "leaves or saddles have the wrong shape or labels"),
         (lambda: _kernel.convert_colours(POINTS, "lab", 255.0, 1), "three columns"),
         (lambda: _kernel.convert_colours(np.zeros((4, 3)), "xyz", 1.0, 1), "space must be rgb"),
         (lambda: table(features=(1, 4)), "five features, five thresholds and 32 values"),

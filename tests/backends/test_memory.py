@@ -14,7 +14,10 @@ CALLS = {
     "coarsen": "grid.coarsen(2, n_threads=4)",
     "density": "density.score_samples(points)",
     "segment": "segment(image, n_threads=4)",
-    "tree": "_kernel.grow_tree(points[:10_000], ones, np.zeros(3), 1.0, np.ones(4), 4)",
+    "marginals": "_kernel.marginals(points, None, np.zeros(3), 4)",
+    "tree": "_kernel.grow_tree("
+    "points[:10_000], ones, np.zeros(3), np.ones(1), 0, 1e4, np.ones(4), 4)",
+    "significant": "MeanShiftPP(n_jobs=4).fit(points)",
 }
 SCRIPT = """
 import resource, sys

@@ -12,7 +12,7 @@ from benchmarks.calibration.__main__ import FULL, main
 from benchmarks.calibration.cases import BLOBS, LATTICES, RINGS, SOLIDS, SURFACES, Case, Mixture
 from benchmarks.calibration.rates import Rate
 
-from meanshiftpp.core.tree import Tree, critical
+from meanshiftpp.core.tree import critical
 
 CURRENT = {1: (1.4, 1.4, 1.0, 2.0), 2: (1.5, 0.9, 1.0, 2.0), 3: (1.5, 0.9, 0.5, 2.0)}
 
@@ -101,9 +101,9 @@ def test_dear_cases_have_fewer_seeds():
 
 
 def test_a_null_is_whole_with_95_percent():
-    tree = Tree.of_points(np.random.default_rng(0).normal(size=(200, 2)))
+    tree = simulation.grow_all(np.random.default_rng(0).normal(size=(200, 2)))
     assert simulation.is_whole(tree)
-    weights = tree.sample.counts
+    weights = tree.sizes
     most = int(0.95 * weights.sum())
     for outside, whole in ((len(weights) - most, True), (len(weights) - most + 1, False)):
         labels = np.zeros(len(weights), np.int64)
@@ -118,16 +118,16 @@ def test_the_needed_strictness_keeps_a_null_whole():
     assert max(needed) > simulation.LOOSEST
     for seed, strictness in enumerate(needed):
         X = case.draw(simulation.DERIVE, seed)
-        assert simulation.is_whole(Tree.of_points(X, strictness=strictness))
+        assert simulation.is_whole(simulation.grow_all(X, strictness))
 
 
 def test_another_table_holds_only_within_its_context():
     X = Mixture(2, 2, 400).draw(simulation.REPORT, 0)
     before = dict(critical.CRITICAL)
     with simulation.critical_table({1: (99.0, 99.0, 1.0, 99.0)}):
-        assert Tree.of_points(X).n_clusters == 1
+        assert simulation.grow_all(X).n_clusters == 1
     assert before == critical.CRITICAL
-    assert Tree.of_points(X).n_clusters == 2
+    assert simulation.grow_all(X).n_clusters == 2
 
 
 # -- rates -----------------------------------------------------------------------------------------

@@ -186,7 +186,6 @@ LIMITED = {
 PARAMETER = {
     "seek": lambda X: seek(Grid.from_points(X, 0.4), max_iter=1),
     "estimator": lambda X: MeanShiftPP(0.4, max_iter=1).fit(X),
-    "estimator, automatic bandwidth": lambda X: MeanShiftPP(max_iter=1).fit(X),
     "partial_fit": lambda X: MeanShiftPP(0.4, max_iter=1).partial_fit(X),
     "sweep": lambda X: sweep(X, [0.4], max_iter=1),
 }

@@ -136,18 +136,6 @@ def test_estimator_keeps_the_bandwidth_and_bins_finer():
     assert_array_equal(chunked.cluster_centers_, model.cluster_centers_)
 
 
-def test_automatic_bandwidth_holds_for_all_chunks():
-    first, *others = np.array_split(np.random.default_rng(2).normal(size=(600, 2)), 3)
-    model = MeanShiftPP(resolution=3).partial_fit(first)
-    chosen = model.bandwidth_
-    for chunk in others:
-        model.partial_fit(chunk)
-        assert_array_equal(model.bandwidth_, chosen)
-    whole = MeanShiftPP(chosen, resolution=3, join=True).fit(np.vstack([first, *others]))
-    assert model.grid_ == whole.grid_
-    assert_array_equal(model.cluster_centers_, whole.cluster_centers_)
-
-
 @pytest.mark.parametrize("resolution", [0, -1, 65, 1.5, True, "4", None])
 def test_bad_resolution_raises(resolution):
     grid = Grid.from_points([[1.0]], 1.0)

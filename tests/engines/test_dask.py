@@ -1,4 +1,4 @@
-"""Dask: grid, modes and labels are bit-identical to those of one process."""
+"""Dask: grid or tree, clusters and labels are bit-identical to those of one process."""
 
 import importlib
 import inspect
@@ -16,12 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
-from tests.engines.dask_points import FRAME, X, assert_same
+from tests.engines.dask_points import FRAME, X, assert_same, assert_same_fit
 
 import meanshiftpp
 from meanshiftpp._support.checks import thread_count
 from meanshiftpp.core.recipe import Recipe
-from meanshiftpp.core.scale import SAMPLE_SIZE
+from meanshiftpp.core.tree import significant, tally
+from meanshiftpp.core.tree.significant import Significant
 from meanshiftpp.engines.dask import tasks
 from meanshiftpp.engines.dask.estimator import MeanShiftPP
 from meanshiftpp.engines.dask.tasks import task_threads
@@ -107,104 +108,183 @@ def test_series_raises():
         MeanShiftPP(bandwidth=1.0).fit(dd.from_pandas(FRAME, npartitions=2)["x"])
 
 
-@pytest.mark.parametrize("times", [1, 4])
-def test_automatic_bandwidth_is_that_of_one_process(times):
-    points = np.concatenate([X + k / 7 for k in range(times)])
-    points[5] = 1e6  # an outlier, which must not change the choice
-    assert (len(points) > SAMPLE_SIZE) == (times > 1)
-    frame = pd.DataFrame(points, columns=["x", "y", "z"])
-    for lazy in (da.from_array(points, chunks=(700, 2)), dd.from_pandas(frame, npartitions=3)):
-        assert_same(MeanShiftPP(join=False).fit(lazy), points, join=False)
-
-
-def test_automatic_bandwidth_uses_weights_as_one_process_does():
-    points = np.concatenate([X + k / 7 for k in range(6)])
-    weight = rng.integers(0, 3, len(points))
-    points[weight == 0] = 1e9  # points of zero weight have no influence
-    lazy = da.from_array(points, chunks=(1100, 3)), da.from_array(weight, chunks=1100)
-    model = MeanShiftPP(join=False).fit(lazy[0], sample_weight=lazy[1])
-    one = meanshiftpp.MeanShiftPP(join=False).fit(points, sample_weight=weight)
-    assert model.grid_ == one.grid_
-    np.testing.assert_array_equal(model.bandwidth_, one.bandwidth_)
-
-
-@pytest.mark.parametrize("join", [None, False])
-def test_automatic_bandwidth_leaves_bad_values_to_binning(join):
+@pytest.mark.parametrize("bandwidth", [None, 1.0])
+def test_bad_values_raise_with_their_place(bandwidth):
     points = X.copy()
     points[1500, 1] = np.nan
-    with pytest.raises(InvalidInputError, match=r"X.blocks\[2\], row 101, column 2 is NaN"):
-        MeanShiftPP(join=join).fit(da.from_array(points, chunks=(700, 3)))
+    with pytest.raises(
+        InvalidInputError, match=r"X.blocks\[2\], row 101, column 2 is NaN"
+    ) as caught:
+        MeanShiftPP(bandwidth).fit(da.from_array(points, chunks=(700, 3)))
+    assert (caught.value.row, caught.value.column) == (100, 1)
     with pytest.raises(InvalidInputError, match="at least one row"):
-        MeanShiftPP(join=join).fit(da.from_array(points[:0]))
+        MeanShiftPP(bandwidth).fit(da.from_array(points[:0]))
+    model = MeanShiftPP(bandwidth).fit(da.from_array(X, chunks=(700, 3)))
+    labels = model.predict(da.from_array(points, chunks=(700, 3)))
+    with pytest.raises(InvalidInputError, match=r"X.blocks\[2\], row 101, column 2 is NaN"):
+        labels.compute()
+    for weight, problem in [(-1.0, "must be finite and not negative"), (0, "at least one row")]:
+        weights = da.full(len(X), weight, chunks=700)
+        with pytest.raises(InvalidInputError, match=problem):
+            MeanShiftPP(bandwidth).fit(da.from_array(X, chunks=(700, 3)), sample_weight=weights)
 
 
-# -- joined clusters ------------------------------------------------------------------------------
+# -- significant clusters -------------------------------------------------------------------------
+
+SETS = {
+    "blobs": X,
+    "float64": X.astype(np.float64) * 7 - 3,
+    "units": X * np.float32([1, 1000, 0.01]),
+    "rounded": np.round(X, 1),
+    "whole": np.round(X * 3).astype(np.int32),
+    "clipped": np.clip(X, -1, 9),
+    "outliers": np.concatenate([X, np.float32([[1e6, 0, 0], [0, -1e6, 5]])]),
+    "rounded outliers": np.round(np.concatenate([X, X[:60] * np.logspace(1, 6, 60)[:, None]]), 1),
+    "repeated": X[rng.integers(0, 1000, len(X))],
+    "constant column": np.c_[X[:, 0], np.ones(len(X))],
+    "1 feature": X[:, :1],
+    "6 features": np.c_[X, X[::-1]],
+    "one row": X[:1],
+    "two rows": X[:2],
+    "equal rows": np.ones((40, 3)),
+    "zeros": np.zeros((3, 1)),
+}
+BLOCKS = [(1,), (5000, 0), (0, 700, 0, 1, 2000, 2299)]  # rows; the last block has the rest
+TREE_OPTIONS = [
+    {},
+    {"strictness": 0.4},
+    {"periodic": 12.5, "min_cluster_size": 300},
+    {"cluster_all": False},
+    {"cluster_all": False, "periodic": 11.0},
+]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_without_a_bandwidth_clusters_are_significant_as_in_one_process(weighted):
-    weight = rng.integers(0, 3, len(X)) if weighted else None
-    lazy = da.from_array(X, chunks=(700, 2))
-    lazy_weight = da.from_array(weight, chunks=700) if weighted else None
-    model = MeanShiftPP().fit(lazy, sample_weight=lazy_weight)
-    assert len(model.cluster_weights_) == 2
+def blocks_of(n, sizes):
+    """Return sizes of blocks that sum to n."""
+    ends = np.minimum(np.cumsum([0, *sizes]), n)
+    return (*np.diff(ends).tolist(), int(n - ends[-1]))
+
+
+@pytest.mark.parametrize("options", TREE_OPTIONS, ids=str)
+@pytest.mark.parametrize("name", SETS)
+def test_without_a_bandwidth_the_tree_is_that_of_one_process(name, options):
+    points = SETS[name]
+    weight = np.random.default_rng(2).integers(0, 3, len(points))
+    weight[0] = 1
+    with dask.config.set(scheduler="sync"):
+        for sizes, weights in zip(BLOCKS, (None, weight, weight), strict=True):
+            rows = blocks_of(len(points), sizes)
+            lazy = da.from_array(points, chunks=(rows, 1))
+            lazy_weight = None if weights is None else da.from_array(weights, chunks=(rows,))
+            model = MeanShiftPP(**options).fit(lazy, sample_weight=lazy_weight)
+            assert_same(model, points, weights, **options)
+
+
+@settings(max_examples=25)
+@given(cuts=st.lists(st.integers(0, 500), max_size=12), shuffled=st.booleans())
+def test_chunking_does_not_change_the_tree(cuts, shuffled):
+    points = X[::10]
+    order = np.random.default_rng(len(cuts)).permutation(len(points))
+    rows = tuple(int(n) for n in np.diff([0, *sorted(cuts), len(points)]))  # some of them 0
+    one = meanshiftpp.MeanShiftPP().fit(points)
+    with dask.config.set(scheduler="sync"):
+        lazy = da.from_array(points[order] if shuffled else points, chunks=(rows, 3))
+        model = MeanShiftPP().fit(lazy)
+        np.testing.assert_array_equal(model.cluster_centers_, one.cluster_centers_)
+        labels = model.labels_.compute()
+    np.testing.assert_array_equal(labels, one.labels_[order] if shuffled else one.labels_)
+
+
+@pytest.mark.parametrize("cells", [1 << 22, 900])
+@pytest.mark.parametrize("name", ["blobs", "units", "rounded", "outliers", "6 features"])
+def test_more_rows_than_a_tally_keeps_give_the_clusters_of_one_process(monkeypatch, name, cells):
+    monkeypatch.setattr(tally, "MAX_ROWS", 2000)
+    monkeypatch.setattr(significant, "MAX_ROWS", 2000)
+    monkeypatch.setattr(significant, "_BLOCK", 1500)
+    monkeypatch.setattr(tally, "MAX_CELLS", cells)
+    points = SETS[name]
+    points = points[np.argsort(np.abs(points[:, 0]))]  # the range grows
+    reads = []
+    monkeypatch.setattr(significant.Significant, "empty", counted(significant.Significant, reads))
+    with dask.config.set(scheduler="sync"):
+        model = MeanShiftPP().fit(da.from_array(points, chunks=(700, 2)))
+        assert None in reads
+        assert len(set(reads)) == (1 if cells > 900 else 2)
+        assert_same(model, points)
+
+
+def counted(recipe, reads):
+    empty = recipe.empty
+
+    def counting(self):
+        reads.append(self.levels)
+        return empty(self)
+
+    return counting
+
+
+def test_data_frame_without_a_bandwidth():
+    lazy = dd.from_pandas(FRAME, npartitions=4)
+    weight = pd.Series(np.arange(len(FRAME)) % 3)
+    assert_same(MeanShiftPP().fit(lazy))
+    model = MeanShiftPP().fit(lazy, sample_weight=dd.from_pandas(weight, npartitions=4))
+    assert_same(model, FRAME, weight)
+
+
+def test_real_weights_give_the_clusters_of_one_process():
+    weight = rng.random(len(X)) * np.where(np.arange(len(X)) < 700, 1, 100)
+    weight[:700] = np.round(weight[:700] * 3)  # the first block has whole weights
+    lazy = da.from_array(X, chunks=(700, 3))
+    model = MeanShiftPP().fit(lazy, sample_weight=da.from_array(weight, chunks=700))
     assert_same(model, X, weight)
 
 
-def test_one_blob_is_one_cluster_unless_modes_are_not_joined():
-    lazy = da.from_array(X[:3000], chunks=(700, 3))
-    assert len(MeanShiftPP().fit(lazy).cluster_weights_) == 1
-    assert len(MeanShiftPP(join=False).fit(lazy).cluster_weights_) > 1
+CUTS = [{"n_clusters": 1}, {"n_clusters": 3}, {"persistence": 0.9}, {"min_cluster_size": 2500}]
 
 
-def test_many_rows_give_nearly_the_clusters_of_one_process():
-    draws = np.random.default_rng(3)
-    points = draws.normal(size=(25_000, 3)) + 9 * draws.integers(0, 2, (25_000, 1))
-    assert len(points) > SAMPLE_SIZE
-    model = MeanShiftPP().fit(da.from_array(points, chunks=(1700, 3)))
-    one = meanshiftpp.MeanShiftPP().fit(points)
-    assert len(model.cluster_weights_) == len(one.cluster_weights_) == 2
-    assert (model.labels_.compute() == one.labels_).mean() > 0.999
+@pytest.mark.parametrize("cut", CUTS, ids=str)
+def test_cut_is_a_lazy_model_and_that_of_one_process(cut):
+    lazy = da.from_array(X, chunks=(700, 2))
+    model = MeanShiftPP(strictness=0.6).fit(lazy)
+    before = model.labels_
+    one = meanshiftpp.MeanShiftPP(strictness=0.6).fit(X).cut(**cut)
+    coarse = model.cut(**cut)
+    assert type(coarse) is MeanShiftPP
+    assert isinstance(coarse.labels_, da.Array)
+    assert coarse.labels_.chunks == (lazy.chunks[0],)
+    assert_same_fit(coarse, one)
+    np.testing.assert_array_equal(coarse.predict(lazy).compute(), one.labels_)
+    assert coarse.explain() == one.explain()
+    assert model.labels_ is before
+    assert_same(model, strictness=0.6)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"strictness": 0.4},
-        {"cluster_all": False, "min_cluster_size": 30},
-        {"resolution": 2, "periodic": (40.0, None, None)},
-    ],
-    ids=str,
-)
-def test_with_a_bandwidth_the_tree_of_the_grid_is_that_of_one_process(options):
-    options = {"bandwidth": 0.6, "join": True, **options}
-    model = MeanShiftPP(**options).fit(da.from_array(X, chunks=(700, 2)))
-    assert_same(model, **options)
+def test_methods_of_the_tree_are_those_of_one_process():
+    model = MeanShiftPP(cluster_all=False).fit(da.from_array(X, chunks=(700, 2)))
+    one = meanshiftpp.MeanShiftPP(cluster_all=False).fit(X)
+    assert model.explain(1) == one.explain(1)
+    assert model.condensed_tree_.nodes == one.condensed_tree_.nodes
+    np.testing.assert_array_equal(model.cluster_persistence_, one.cluster_persistence_)
+    for name in ("probabilities_", "outlier_scores_"):
+        lazy = getattr(model, name)
+        assert isinstance(lazy, da.Array)
+        np.testing.assert_array_equal(lazy.compute(), getattr(one, name))
+    with pytest.raises(InvalidInputError, match="needs significant clusters"):
+        MeanShiftPP(1.0).fit(da.from_array(X, chunks=1000)).cut(n_clusters=2)
+    with pytest.raises(InvalidInputError, match="and only one"):
+        model.cut()
 
 
-@pytest.mark.parametrize("cut", [{"n_clusters": 2}, {"n_clusters": 9}, {"persistence": 0.9}])
-def test_cut_is_lazy_and_that_of_one_process(cut):
-    model = MeanShiftPP(0.6, join=True).fit(da.from_array(X, chunks=(700, 2)))
-    labels = model.cut(**cut)
-    assert isinstance(labels, da.Array)
-    one = meanshiftpp.MeanShiftPP(0.6, join=True).fit(X)
-    np.testing.assert_array_equal(labels.compute(), one.cut(**cut))
-
-
-def test_stored_model_has_no_points_to_cut():
-    model = MeanShiftPP(0.6, join=True).fit(da.from_array(X, chunks=1000))
+def test_stored_model_can_be_cut_and_has_no_values_of_points():
+    lazy = da.from_array(X, chunks=1000)
+    model = MeanShiftPP().fit(lazy)
+    stored = pickle.loads(pickle.dumps(model))
+    coarse = stored.cut(n_clusters=1)
+    assert not hasattr(coarse, "labels_")
+    expected = model.cut(n_clusters=1).labels_.compute()
+    np.testing.assert_array_equal(coarse.predict(lazy).compute(), expected)
     with pytest.raises(AttributeError, match="call fit"):
-        pickle.loads(pickle.dumps(model)).cut(n_clusters=2)
-
-
-@pytest.mark.parametrize(
-    "points",
-    [X[:1], X[:2], np.ones((40, 3)), np.zeros((3, 1)), np.c_[X[:, 0], np.ones(len(X))]],
-    ids=["one row", "two rows", "equal", "zeros", "a constant column"],
-)
-def test_degenerate_data_gives_the_result_of_one_process(points):
-    assert_same(MeanShiftPP().fit(da.from_array(points, chunks=(700, 1))), points)
+        _ = stored.probabilities_
 
 
 @pytest.mark.parametrize("strictness", [0, -1.0, np.nan, np.inf, "high", None])
@@ -213,22 +293,13 @@ def test_bad_strictness_raises(strictness):
         MeanShiftPP(strictness=strictness).fit(da.from_array(X, chunks=1000))
 
 
-@pytest.mark.parametrize("bandwidth", [None, 0.6])
-def test_pickled_model_of_joined_clusters_predicts_the_same(bandwidth):
+def test_another_fit_replaces_the_attributes_of_the_first():
     lazy = da.from_array(X, chunks=1000)
-    model = MeanShiftPP(bandwidth, join=True).fit(lazy)
-    copy = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copy.predict(lazy).compute(), model.labels_.compute())
-    assert copy._modes.tree.splits == model._modes.tree.splits
-
-
-def test_model_of_a_release_without_join_predicts_the_same():
-    lazy = da.from_array(X, chunks=1000)
-    model = MeanShiftPP(1.0).fit(lazy)
-    state = model.__getstate__()
-    old = MeanShiftPP.__new__(MeanShiftPP)
-    old.__setstate__({name: state[name] for name in state if name not in ("join", "strictness")})
-    np.testing.assert_array_equal(old.predict(lazy).compute(), model.labels_.compute())
+    model = MeanShiftPP().fit(lazy)
+    assert not hasattr(model, "grid_")
+    model.set_params(bandwidth=1.0).fit(lazy)
+    assert not hasattr(model, "tree_")
+    assert_same(model, bandwidth=1.0)
 
 
 OPTIONS = [
@@ -248,8 +319,9 @@ def test_every_option_gives_the_result_of_one_process(options, bandwidth):
     one = meanshiftpp.MeanShiftPP(bandwidth, **options).fit(X)
     for points in (lazy, frame):
         model = MeanShiftPP(bandwidth, **options).fit(points)
-        assert_same(model, bandwidth=bandwidth, **options)
-        np.testing.assert_array_equal(model.bandwidth_, one.bandwidth_)
+        assert_same_fit(model, one)
+        if bandwidth is not None:
+            np.testing.assert_array_equal(model.bandwidth_, one.bandwidth_)
         np.testing.assert_array_equal(model.predict(points).compute(), one.predict(X))
     model = MeanShiftPP(bandwidth, **options).fit(lazy)
     np.testing.assert_array_equal(model.predict(da.from_array(new, 90)).compute(), one.predict(new))
@@ -275,7 +347,8 @@ def test_whole_weights_are_exact(cluster_all):
     assert_same(model, points, weight, **options)
 
 
-def test_labels_and_predictions_are_lazy():
+@pytest.mark.parametrize("bandwidth", [None, 1.0])
+def test_labels_and_predictions_are_lazy(bandwidth):
     computed = []
 
     def block(rows, block_id=None):
@@ -283,14 +356,14 @@ def test_labels_and_predictions_are_lazy():
         return rows
 
     lazy = da.from_array(X, chunks=(1000, 3)).map_blocks(block, dtype=X.dtype, meta=X[:0])
-    model = MeanShiftPP(bandwidth=1.0, min_cluster_size=30).fit(lazy)
+    model = MeanShiftPP(bandwidth, min_cluster_size=30).fit(lazy)
     assert len(computed) == 5  # each block once
     computed.clear()
     labels = model.predict(lazy)
     assert labels.chunks == model.labels_.chunks == (lazy.chunks[0],)
     assert labels.dtype == model.labels_.dtype == np.int32
     assert not computed
-    one = meanshiftpp.MeanShiftPP(bandwidth=1.0, min_cluster_size=30).fit(X)
+    one = meanshiftpp.MeanShiftPP(bandwidth, min_cluster_size=30).fit(X)
     np.testing.assert_array_equal(labels.compute(), one.predict(X))
     np.testing.assert_array_equal(model.predict(X), one.predict(X))  # data in memory is not lazy
 
@@ -304,8 +377,9 @@ def test_methods_for_points_in_memory_compute_no_collection():
     assert model.membership_vector(X[:5]).shape == (5, len(model.cluster_weights_))
 
 
-def test_pickled_model_predicts_and_has_no_labels():
-    model = MeanShiftPP(bandwidth=1.0).fit(da.from_array(X, chunks=1000))
+@pytest.mark.parametrize("bandwidth", [None, 1.0])
+def test_pickled_model_predicts_and_has_no_labels(bandwidth):
+    model = MeanShiftPP(bandwidth).fit(da.from_array(X, chunks=1000))
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict(X), model.labels_.compute())
     assert not hasattr(copy, "labels_")
@@ -362,17 +436,16 @@ def test_missing_dask_raises_with_the_install_command(monkeypatch):
 
 def test_tasks_import_neither_scikit_learn_nor_pandas(tmp_path):
     """Workers import only the modules of their tasks, which takes a tenth of the time."""
-    model = MeanShiftPP(bandwidth=1.0).fit(da.from_array(X, chunks=1000))
-    recipe, source = Recipe(1.0), ("blocks", ())
-    options = {"n_jobs": None, "source": source}
-    checked = recipe.checked(3)
-    starts = np.array([0, len(X)])
+    options = {"n_jobs": None, "source": ("blocks", ()), "block_id": (0, 0)}
+    model, tree = (MeanShiftPP(h).fit(da.from_array(X, chunks=1000)) for h in (1.0, None))
+    recipes = Recipe(1.0).checked(3), Significant().checked(3)
+    totals = [tasks.bin_block(X, recipe=recipe, **options) for recipe in recipes]
     calls = [
-        partial(tasks.boxed, X, task=tasks.bin_block, block_id=(0, 0), recipe=checked, **options),
-        partial(tasks.boxed, X, task=tasks.sample_block, block_id=(0, 0), starts=starts),
-        partial(tasks.combined, tasks.add, [np.array([[model.grid_]], object)]),
-        partial(
-            tasks.label_block, X, modes=model._modes, recipe=recipe, block_id=(0, 0), **options
+        *(partial(tasks.bin_block, X, recipe=recipe, **options) for recipe in recipes),
+        *(partial(tasks.added, [total, total]) for total in totals),
+        *(
+            partial(tasks.label_block, X, label=each._modes.label, **options)
+            for each in (model, tree)
         ),
     ]
     (tmp_path / "calls").write_bytes(pickle.dumps(calls))

@@ -81,7 +81,7 @@ def test_error_of_a_labelling_task_keeps_its_class_and_attributes(client):
     "options",
     [
         {"bandwidth": 0.7, "resolution": 2, "periodic": [21.0, None]},
-        {"bandwidth": 0.5, "join": True},
+        {"strictness": 0.5, "cluster_all": False},
         {},
     ],
     ids=str,

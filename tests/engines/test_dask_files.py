@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from tests.engines.dask_points import assert_same_fit
 
 from meanshiftpp import Grid, MeanShiftPP
 from meanshiftpp.errors import InvalidInputError
@@ -36,18 +37,17 @@ def write(folder, *tables: pd.DataFrame):
 
 @pytest.mark.parametrize("kind", ["float32", "float64", "int32", "int64", "uint32"])
 @pytest.mark.parametrize("options", [{}, {"split_row_groups": True}], ids=["files", "row groups"])
-def test_grid_of_files_is_that_of_one_process(tmp_path, monkeypatch, kind, options):
+@pytest.mark.parametrize("bandwidth", [None, 50.0])
+def test_fit_of_files_is_that_of_one_process(tmp_path, monkeypatch, kind, options, bandwidth):
     tables = [table(seed, kind).abs() for seed in range(3)]
     frame = dd.read_parquet(write(tmp_path, *tables), **options)
     scan = find_scan(frame)
     assert scan is not None
     assert len(scan.tasks) == frame.npartitions
     monkeypatch.setattr(estimator.tasks, "bin_block", None)  # Dask's own blocks are not binned
-    model = DaskMeanShiftPP(bandwidth=50.0).fit(frame)
+    model = DaskMeanShiftPP(bandwidth).fit(frame)
     points = np.concatenate([each.to_numpy() for each in tables])
-    expected = MeanShiftPP(bandwidth=50.0).fit(points)
-    assert model.grid_ == expected.grid_
-    assert np.array_equal(model.labels_.compute(), expected.labels_)
+    assert_same_fit(model, MeanShiftPP(bandwidth).fit(points))
 
 
 def test_only_the_columns_of_the_frame_are_read(tmp_path):
@@ -103,13 +103,14 @@ def test_file_of_another_type_is_left_to_dask(tmp_path):
     assert grid == Grid.from_points(frame.compute().to_numpy(), 50.0)
 
 
-def test_error_states_the_place_in_the_frame(tmp_path):
+@pytest.mark.parametrize("bandwidth", [None, 50.0])
+def test_error_states_the_place_in_the_frame(tmp_path, bandwidth):
     bad = table(1)
     bad.loc[7, "y"] = np.nan
     frame = dd.read_parquet(write(tmp_path, table(0), bad))
     assert find_scan(frame) is not None
     with pytest.raises(InvalidInputError, match=r"X.partitions\[1\], row 8, column 'y' is NaN"):
-        DaskMeanShiftPP(bandwidth=50.0).fit(frame)
+        DaskMeanShiftPP(bandwidth).fit(frame)
 
 
 def test_defect_of_a_task_is_not_hidden_by_a_second_read(tmp_path, monkeypatch):

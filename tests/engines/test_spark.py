@@ -1,4 +1,4 @@
-"""Spark: grid, modes and labels are bit-identical to those of one process."""
+"""Spark: grid or tree, clusters and labels are bit-identical to those of one process."""
 
 import doctest
 import importlib
@@ -15,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.engines.spark_data import NAMES, NEEDS_SPARK, X, rng, table
 
 import meanshiftpp
-from meanshiftpp.core.scale import SAMPLE_SIZE
 from meanshiftpp.errors import GridMismatchError, InvalidInputError, MissingExtraError
 
 pytestmark = NEEDS_SPARK
@@ -79,19 +78,23 @@ def test_every_option_gives_the_result_of_one_process(session, spark, options, b
     df = session.createDataFrame(table(row=np.arange(len(X)))).repartition(3)
     model = spark.fit(df, NAMES, bandwidth, **options)
     one = meanshiftpp.MeanShiftPP(bandwidth, **options).fit(X)
-    assert model.grid == one.grid_
+    if bandwidth is not None:
+        assert model.grid == one.grid_
+    else:
+        assert model.tree.splits == one.tree_.splits
     np.testing.assert_array_equal(model.clusterCenters(), one.cluster_centers_)
     np.testing.assert_array_equal(model.clusterWeights(), one.cluster_weights_)
     labelled = model.transform(df).toArrow().sort_by("row")
     np.testing.assert_array_equal(labelled["label"], one.labels_)
 
 
-def test_new_rows_are_labelled_as_in_one_process(session, spark):
+@pytest.mark.parametrize("bandwidth", [None, 1.0])
+def test_new_rows_are_labelled_as_in_one_process(session, spark, bandwidth):
     options = {"resolution": 2, "periodic": [12.5, None, 40.0], "cluster_all": False}
     new = np.random.default_rng(1).uniform(-30, 30, (500, 3))
     new[:, 2] = np.round(new[:, 2])
-    model = spark.fit(session.createDataFrame(table()), NAMES, 1.0, **options)
-    one = meanshiftpp.MeanShiftPP(1.0, **options).fit(X)
+    model = spark.fit(session.createDataFrame(table()), NAMES, bandwidth, **options)
+    one = meanshiftpp.MeanShiftPP(bandwidth, **options).fit(X)
     labelled = model.transform(session.createDataFrame(table(new))).toArrow()
     expected = one.predict(new)
     np.testing.assert_array_equal(labelled["label"], expected)
@@ -162,38 +165,15 @@ def test_bad_parameter_for_vectors_keeps_its_attributes(session, spark):
     assert (caught.value.parameter, caught.value.got) == ("resolution", 0)
 
 
-def test_weights_and_the_automatic_bandwidth(session, spark):
+def test_weights_of_grids(session, spark):
     weight = rng.integers(0, 4, len(X))
     df = session.createDataFrame(table(w=weight))
     model = spark.fit(df, NAMES, 1.0, weight="w")
     assert model.grid == meanshiftpp.Grid.from_points(X, 1.0, sample_weight=weight)
-    bandwidth = meanshiftpp.select_bandwidth(X)
-    expected = meanshiftpp.Grid.from_points(X, bandwidth)
-    assert spark.fit(df, NAMES, join=False).grid == expected
-
-
-def test_automatic_bandwidth_of_many_rows_uses_a_sample(session, spark):
-    many = np.concatenate([X + np.float32([k / 7, k / 7, k]) for k in range(5)])
-    many[7] = 1e6  # an outlier, which must not change the choice
-    assert len(many) > SAMPLE_SIZE
-    df = session.createDataFrame(table(many)).repartition(3)
-    bandwidth = spark.fit(df, NAMES, join=False).grid.bandwidth
-    np.testing.assert_allclose(bandwidth, meanshiftpp.select_bandwidth(many), rtol=0.2)
-
-
-def test_automatic_bandwidth_uses_the_weights(session, spark):
-    far = X + np.float32([1 << 20, 0, 0])  # sums of squares would lose the spread here
-    heavy_left = np.where(X[:, 0] < 5, 3.5, 0.25)
-    some = rng.integers(0, 3, len(X))
-    for points, weight in [(X, heavy_left), (X, some), (far, heavy_left)]:
-        df = session.createDataFrame(table(points, w=weight)).repartition(3)
-        expected = meanshiftpp.select_bandwidth(points, sample_weight=weight)
-        assert expected.tolist() != meanshiftpp.select_bandwidth(points).tolist()
-        model = spark.fit(df, NAMES, weight="w", join=False)
-        np.testing.assert_array_equal(model.grid.bandwidth, expected)
     weightless = session.createDataFrame(table(w=np.zeros(len(X))))
-    with pytest.raises(InvalidInputError, match="at least one row of positive weight"):
-        spark.fit(weightless, NAMES, weight="w")
+    for bandwidth in (1.0, None):
+        with pytest.raises(InvalidInputError, match="at least one row of positive weight"):
+            spark.fit(weightless, NAMES, bandwidth, weight="w")
 
 
 @pytest.mark.parametrize(
@@ -257,37 +237,28 @@ def test_vectors_of_several_lengths_raise(session, spark):
         spark.MeanShiftPP().fit(df)
 
 
-def test_vectors_have_an_automatic_bandwidth(session, spark):
-    from pyspark.ml.feature import VectorAssembler
-
-    df = session.createDataFrame(table())
-    vectors = VectorAssembler(inputCols=NAMES, outputCol="features").transform(df)
-    assert spark.MeanShiftPP().fit(vectors).grid == spark.fit(df, NAMES).grid
-    options = {"resolution": 2, "periodic": [12.5, None, 40.0]}
-    model = spark.MeanShiftPP(**options).fit(vectors)
-    assert model.grid == meanshiftpp.MeanShiftPP(**options).fit(X).grid_
-
-
-@pytest.mark.parametrize("fan_in", [16, 2])  # grids are added on the driver, or in tasks
+@pytest.mark.parametrize("bandwidth", [{}, {"bandwidth": 1.0}], ids=str)
+@pytest.mark.parametrize("fan_in", [16, 2])  # results are added on the driver, or in tasks
 def test_vectors_of_several_lengths_in_several_partitions_raise(
-    session, spark, monkeypatch, fan_in
+    session, spark, monkeypatch, fan_in, bandwidth
 ):
     monkeypatch.setattr(spark, "FAN_IN", fan_in)
     vector = "if(id = 3, array(1D), array(1D, 2D)) as features"
     df = session.range(0, 4, 1, 4).selectExpr(vector)
     message = r"partition [0-3] has (1 feature|2 features), but (1|2) were expected"
     with pytest.raises(GridMismatchError, match=message):
-        spark.MeanShiftPP(bandwidth=1.0).fit(df)
+        spark.MeanShiftPP(**bandwidth).fit(df)
 
 
-def test_vectors_of_several_lengths_in_several_batches_raise(session, spark):
+@pytest.mark.parametrize("bandwidth", [{}, {"bandwidth": 1.0}], ids=str)
+def test_vectors_of_several_lengths_in_several_batches_raise(session, spark, bandwidth):
     from meanshiftpp.engines.spark import tasks
 
     first_batch = -(-tasks.ROWS // 10_000) * 10_000  # rows, in batches of Spark's size
     vector = f"if(id < {first_batch}, array(1D, 2D), array(1D)) as features"
     df = session.range(0, first_batch + 10, 1, 1).selectExpr(vector)
     with pytest.raises(GridMismatchError, match="partition 0 has 1 feature, but 2 were expected"):
-        spark.MeanShiftPP(bandwidth=1.0).fit(df)
+        spark.MeanShiftPP(**bandwidth).fit(df)
 
 
 @pytest.mark.parametrize("fan_in", [16, 3])

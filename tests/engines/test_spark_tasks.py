@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from meanshiftpp import Grid, seek
+from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.recipe import Recipe
+from meanshiftpp.core.tree.significant import Significant
 from meanshiftpp.engines.spark import tasks
 from meanshiftpp.engines.spark.files import Column
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
@@ -19,6 +21,7 @@ NAMES = ("x", "y")
 X = np.random.default_rng(0).normal(size=(1000, 2))
 WEIGHT = np.arange(1000) % 3
 RECIPE = Recipe(bandwidth=0.5)
+TREE = Significant()
 
 
 @pytest.fixture(autouse=True)
@@ -41,15 +44,15 @@ def run(task, data, rows=100):
     return list(task(iter(data.to_batches(max_chunksize=rows))))
 
 
-def grid_of(results):
+def total_of(results):
     (row,) = [row for result in results for row in result.to_pylist()]
     assert (row["part"], row["error"]) == (7, None)
-    return pickle.loads(row["grid"])
+    return pickle.loads(row["total"])
 
 
 def error_of(results):
     (row,) = [row for result in results for row in result.to_pylist()]
-    assert (row["part"], row["grid"]) == (7, None)
+    assert (row["part"], row["total"]) == (7, None)
     return pickle.loads(row["error"])
 
 
@@ -59,26 +62,46 @@ def error_of(results):
 @pytest.mark.parametrize("rows", [1, 100, 1000])
 def test_the_grid_of_a_partition_is_that_of_its_points(rows):
     task = tasks.bin_task(RECIPE, NAMES)
-    assert grid_of(run(task, table(), rows)) == Grid.from_points(X, 0.5)
-    assert grid_of(run(task, vectors(X.tolist()), rows)) == Grid.from_points(X, 0.5)
+    assert total_of(run(task, table(), rows)) == Grid.from_points(X, 0.5)
+    assert total_of(run(task, vectors(X.tolist()), rows)) == Grid.from_points(X, 0.5)
 
 
 def test_a_column_of_weights_is_not_a_feature():
-    found = grid_of(run(tasks.bin_task(RECIPE, NAMES), table(**{tasks.WEIGHT: WEIGHT})))
+    found = total_of(run(tasks.bin_task(RECIPE, NAMES), table(**{tasks.WEIGHT: WEIGHT})))
     assert found == Grid.from_points(X, 0.5, sample_weight=WEIGHT)
 
 
+@pytest.mark.parametrize("rows", [100, 1000])
+def test_the_tally_of_a_partition_has_the_tree_of_its_points(rows):
+    task = tasks.bin_task(TREE, NAMES)
+    for data, weight in [
+        (table(), None),
+        (vectors(X.tolist()), None),
+        (table(**{tasks.WEIGHT: WEIGHT}), WEIGHT),
+    ]:
+        assert_tree_of(total_of(run(task, data, rows)), weight)
+
+
+def assert_tree_of(tally, weight=None):
+    recipe = TREE.checked(2)
+    clusters, expected = recipe.search(tally), recipe.fit(X, weight)
+    assert clusters.tree.splits == expected.clusters.tree.splits
+    np.testing.assert_array_equal(clusters.label(X), expected.labels)
+
+
+@pytest.mark.parametrize("recipe", [RECIPE, TREE], ids=["grid", "tally"])
 @pytest.mark.parametrize("empty", [table(X[:0]), vectors([])])
-def test_a_partition_without_rows_has_no_grid(empty):
+def test_a_partition_without_rows_has_no_result(empty, recipe):
     batches = [pa.RecordBatch.from_pylist([], empty.schema)]
-    assert list(tasks.bin_task(RECIPE, NAMES)(iter(batches))) == []
-    assert list(tasks.bin_task(RECIPE, NAMES)(iter([]))) == []
+    assert list(tasks.bin_task(recipe, NAMES)(iter(batches))) == []
+    assert list(tasks.bin_task(recipe, NAMES)(iter([]))) == []
 
 
-def test_a_bad_value_is_a_row_with_its_place():
+@pytest.mark.parametrize("recipe", [RECIPE, TREE], ids=["grid", "tally"])
+def test_a_bad_value_is_a_row_with_its_place(recipe):
     bad = X.copy()
     bad[612, 1] = np.nan
-    error = error_of(run(tasks.bin_task(RECIPE, NAMES), table(bad)))
+    error = error_of(run(tasks.bin_task(recipe, NAMES), table(bad)))
     assert isinstance(error, InvalidInputError)
     assert str(error).startswith("partition 7, row 613, column 'y' is NaN")
 
@@ -120,7 +143,7 @@ def bin_file(path, n_parts=1, columns=COLUMNS, size=None):
 
 @pytest.mark.parametrize("n_parts", [1, 3, 40])
 def test_parts_of_a_file_have_all_its_rows_once(file, n_parts):
-    grids = [grid_of(result) for result in bin_file(file, n_parts) if result]
+    grids = [total_of(result) for result in bin_file(file, n_parts) if result]
     assert sum(grids, Grid.empty(0.5, 2)) == Grid.from_points(X, 0.5)
 
 
@@ -160,24 +183,43 @@ def test_a_changed_or_damaged_file_is_left_to_spark(file):
 
 def test_grids_of_partitions_are_added():
     halves = [Grid.from_points(half, 0.5) for half in (X[:300], X[300:])]
-    batches = [tasks._row(part, grid, None) for part, grid in zip((7, 9), halves)]
-    assert grid_of(list(tasks.add_task(iter(batches)))) == Grid.from_points(X, 0.5)
+    batches = [tasks._row(part, grid) for part, grid in zip((7, 9), halves)]
+    assert total_of(list(tasks.add_task(iter(batches)))) == Grid.from_points(X, 0.5)
     assert list(tasks.add_task(iter([]))) == []
+
+
+def test_tallies_of_partitions_are_added():
+    recipe = TREE.checked(2)
+    halves = [recipe.bin(Chunk(half)) for half in (X[:300], X[300:])]
+    batches = [tasks._row(part, half) for part, half in zip((7, 9), halves)]
+    assert_tree_of(total_of(list(tasks.add_task(iter(batches)))))
+    other = TREE.checked(1).bin(Chunk(X[:, :1]))
+    rows = [tasks._row(7, halves[0]), tasks._row(9, other)]
+    error = error_of(list(tasks.add_task(iter(rows))))
+    assert str(error) == "partition 9 has 1 feature, but 2 were expected"
+
+
+def test_a_result_that_is_too_large_for_spark_is_an_error(monkeypatch):
+    monkeypatch.setattr(tasks, "MAX_BYTES", 10_000)
+    error = error_of(run(tasks.bin_task(TREE, NAMES), table()))
+    assert isinstance(error, InvalidInputError)
+    assert "but Spark's values have at most 10,000; set a bandwidth" in str(error)
+    assert len(total_of(run(tasks.bin_task(TREE, NAMES), table(X[:100])))) == 100
 
 
 def test_the_error_of_the_lowest_partition_is_kept():
     grid, other = Grid.from_points(X, 0.5), Grid.from_points(X, 0.25)
-    errors = [tasks._row(part, None, InvalidInputError(f"of {part}")) for part in (9, 3, 5)]
-    rows = [tasks._row(7, grid, None), *errors, tasks._row(8, grid, None)]
+    errors = [tasks._row(part, error=InvalidInputError(f"of {part}")) for part in (9, 3, 5)]
+    rows = [tasks._row(7, grid), *errors, tasks._row(8, grid)]
     assert str(error_of(list(tasks.add_task(iter(rows))))) == "of 3"
-    rows = [tasks._row(7, grid, None), tasks._row(8, other, None)]
+    rows = [tasks._row(7, grid), tasks._row(8, other)]
     assert isinstance(error_of(list(tasks.add_task(iter(rows)))), GridMismatchError)
 
 
 @pytest.mark.parametrize("rows", [1, 400, 1000])
 def test_rows_get_the_labels_of_their_points(rows):
     modes = seek(Grid.from_points(X, 0.5))
-    task = tasks.label_task(modes, RECIPE, NAMES)
+    task = tasks.label_task(modes.label, NAMES)
     structs = [batch.to_struct_array() for batch in table().to_batches(max_chunksize=rows)]
     lists = [batch.column(0) for batch in vectors(X.tolist()).to_batches(max_chunksize=rows)]
     for arrays in (structs, lists):
@@ -186,6 +228,6 @@ def test_rows_get_the_labels_of_their_points(rows):
 
 
 def test_a_bad_row_to_label_raises_with_its_place():
-    task = tasks.label_task(seek(Grid.from_points(X[:, :1], 0.5)), RECIPE, ("x",))
+    task = tasks.label_task(seek(Grid.from_points(X[:, :1], 0.5)).label, ("x",))
     with pytest.raises(InvalidInputError, match="partition 7, row 2, column 'x' is NaN"):
         list(task(iter([pa.array([1.0, np.nan])])))

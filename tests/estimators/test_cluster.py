@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from meanshiftpp import Grid, MeanShiftPP, select_bandwidth
+from meanshiftpp import Grid, MeanShiftPP
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
 
 
@@ -145,7 +145,9 @@ def test_whole_weight_counts_as_repetitions(blobs):
     for bandwidth in (0.8, None):
         weighted = MeanShiftPP(bandwidth).fit(blobs, sample_weight=weight)
         repeated = MeanShiftPP(bandwidth).fit(np.repeat(blobs, weight, axis=0))
-        assert_same(weighted, repeated)
+        if bandwidth:
+            assert_same(weighted, repeated)
+        assert np.array_equal(weighted.cluster_centers_, repeated.cluster_centers_)
         assert np.array_equal(weighted.labels_[weight > 0], repeated.predict(blobs[weight > 0]))
 
 
@@ -223,13 +225,12 @@ def test_weighted_chunks_equal_one_fit(blobs):
     assert_same(chunked, whole)
 
 
-def test_first_chunk_with_points_determines_the_bandwidth(blobs):
+def test_a_chunk_without_points_fits_nothing(blobs):
     model = MeanShiftPP().partial_fit(blobs[:0])
     with pytest.raises(NotFittedError):
         model.predict(blobs)
     model.partial_fit(blobs[:100]).partial_fit(blobs[100:])
-    assert np.array_equal(model.bandwidth_, MeanShiftPP().fit(blobs[:100]).bandwidth_)
-    assert model.grid_.total == len(blobs)
+    assert np.array_equal(model.cluster_weights_, MeanShiftPP().fit(blobs).cluster_weights_)
 
 
 def test_empty_chunk_changes_nothing(blobs):
@@ -277,41 +278,26 @@ def test_failed_first_fit_leaves_the_model_unfitted():
     assert not hasattr(model, "n_features_in_")
 
 
-# -- the automatic bandwidth ----------------------------------------------------------------------
+# -- without a bandwidth ---------------------------------------------------------------------------
 
 
-def test_bandwidth_without_joining_is_that_of_select_bandwidth(blobs):
-    weight = np.random.default_rng(0).integers(0, 4, len(blobs))
-    unjoined = MeanShiftPP(join=False)
-    model = clone(unjoined).fit(blobs)
-    weighted = clone(unjoined).fit(blobs, sample_weight=weight)
-    repeated = clone(unjoined).fit(np.repeat(blobs, weight, axis=0))
-    assert np.array_equal(model.bandwidth_, select_bandwidth(blobs))
-    assert np.array_equal(weighted.bandwidth_, repeated.bandwidth_)
-    assert not np.array_equal(weighted.bandwidth_, model.bandwidth_)
-
-
-@pytest.mark.parametrize("join", [True, False])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_automatic_clusters_do_not_depend_on_where_a_period_begins(seed, join):
+def test_automatic_clusters_do_not_depend_on_where_a_period_begins(seed):
     rng = np.random.default_rng(seed)
     hours = np.concatenate([rng.normal(center, 1.0, 250) for center in (3, 12, 22)])
     place = np.concatenate([rng.normal(center, 1.0, 250) for center in (0, 3, 6)])
     models = [
-        MeanShiftPP(periodic=[24, None], join=join).fit(np.c_[(hours + start) % 24, place])
+        MeanShiftPP(periodic=[24, None]).fit(np.c_[(hours + start) % 24, place])
         for start in (0, 6, 12)
     ]
     assert [(model.cluster_weights_ > 100).sum() for model in models] == [3, 3, 3]
-    for model in models[1:]:
-        assert model.bandwidth_ == pytest.approx(models[0].bandwidth_)
 
 
-@pytest.mark.parametrize("join", [True, False])
-def test_automatic_bandwidth_is_at_most_a_third_of_the_period(join):
+def test_values_of_many_periods_are_clustered():
     X = np.random.default_rng(0).normal(20, 30, 400).cumsum()[:, None]
-    model = MeanShiftPP(periodic=360, join=join).fit(X)
-    assert model.bandwidth_ <= 120
+    model = MeanShiftPP(periodic=360).fit(X)
     assert model.cluster_weights_.sum() == len(X)
+    assert np.array_equal(model.labels_, MeanShiftPP(periodic=360).fit(X % 360).labels_)
 
 
 def test_automatic_bandwidth_finds_the_separate_species():

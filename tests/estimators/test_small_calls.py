@@ -12,7 +12,9 @@ from meanshiftpp import MeanShiftPP
 X = np.random.default_rng(0).normal(size=(40, 2))
 
 
-@pytest.mark.parametrize("bad", [{"bandwidth": -1.0}, {"tol": -1}, {"max_iter": 0}, {"join": 3}])
+@pytest.mark.parametrize(
+    "bad", [{"bandwidth": -1.0}, {"tol": -1}, {"max_iter": 0}, {"cluster_all": 3}]
+)
 def test_changed_parameters_are_checked_again(bad):
     model = MeanShiftPP(1.0).fit(X).fit(X)
     with pytest.raises(InvalidParameterError):
@@ -20,9 +22,9 @@ def test_changed_parameters_are_checked_again(bad):
 
 
 def test_equal_parameters_of_another_type_are_checked_again():
-    model = MeanShiftPP(1.0, join=True).fit(X)
+    model = MeanShiftPP(1.0, cluster_all=True).fit(X)
     with pytest.raises(InvalidParameterError):
-        model.set_params(join=1).fit(X)
+        model.set_params(cluster_all=1).fit(X)
 
 
 def test_parameters_of_a_failed_check_are_checked_again():

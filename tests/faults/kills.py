@@ -31,6 +31,7 @@ from meanshiftpp.io.tables import formats
 ROWS = 20_000
 OLD = b"the output of an earlier run"
 KILLS_BEFORE_END = 4  # of one output, at most
+Options = tuple[str, ...]  # with a bandwidth, or without
 
 
 @dataclass
@@ -71,9 +72,9 @@ def kill_after(child: int, seconds: float) -> bool:
     return finish(child) == -signal.SIGKILL
 
 
-def command(source: Path, output: Path, checkpoint: Path | None) -> list[str]:
+def command(source: Path, output: Path, checkpoint: Path | None, options: Options) -> list[str]:
     """Return the arguments of a run that reads many chunks and saves after each."""
-    arguments = ["cluster", str(source), "-b", "0.5", "--stream", "-o", str(output)]
+    arguments = ["cluster", str(source), *options, "--stream", "-o", str(output)]
     if checkpoint is not None:
         arguments += ["--checkpoint", str(checkpoint), "--checkpoint-every", "0"]
     return arguments
@@ -93,20 +94,27 @@ def kill_runs(count: int, seed: int = 0) -> Result:
         while result.killed < count and not result.failures:
             number = next(numbers)
             suffix = (".npy", ".csv", ".parquet")[number % 3]
-            _kill_and_resume(folder, source, suffix, number % 2 == 0, chance, result)
+            options = ("-b", "0.5") if number % 4 < 2 else ()
+            _kill_and_resume(folder, source, suffix, number % 2 == 0, options, chance, result)
     return result
 
 
 def _kill_and_resume(
-    folder: Path, source: Path, suffix: str, resumes: bool, chance: random.Random, result: Result
+    folder: Path,
+    source: Path,
+    suffix: str,
+    resumes: bool,
+    options: Options,
+    chance: random.Random,
+    result: Result,
 ) -> None:
     """Kill a few runs, let the last one finish, and check every output."""
-    expected, seconds = _undisturbed(folder, source, suffix, resumes)
+    expected, seconds = _undisturbed(folder, source, suffix, resumes, options)
     work = folder / "work"
     work.mkdir()
     output, checkpoint = work / f"out{suffix}", work / "checkpoint" if resumes else None
     output.write_bytes(OLD)
-    arguments = command(source, output, checkpoint)
+    arguments = command(source, output, checkpoint, options)
     for _ in range(chance.randint(1, KILLS_BEFORE_END)):
         if kill_after(start(arguments), chance.uniform(0, seconds)):
             result.killed += 1
@@ -126,17 +134,21 @@ def _kill_and_resume(
     work.rmdir()
 
 
-_EXPECTED: dict[tuple[str, bool], tuple[bytes, float]] = {}
+_EXPECTED: dict[tuple[str, bool, Options], tuple[bytes, float]] = {}
 
 
-def _undisturbed(folder: Path, source: Path, suffix: str, resumes: bool) -> tuple[bytes, float]:
+def _undisturbed(
+    folder: Path, source: Path, suffix: str, resumes: bool, options: Options
+) -> tuple[bytes, float]:
     """Return the output of a run that is not killed, and its seconds."""
-    if (suffix, resumes) not in _EXPECTED:
+    key = suffix, resumes, options
+    if key not in _EXPECTED:
         output = folder / f"expected{suffix}"
         begin = time.monotonic()
-        assert finish(start(command(source, output, folder / "c" if resumes else None))) == 0
-        _EXPECTED[suffix, resumes] = output.read_bytes(), time.monotonic() - begin
-    return _EXPECTED[suffix, resumes]
+        checkpoint = folder / "c" if resumes else None
+        assert finish(start(command(source, output, checkpoint, options))) == 0
+        _EXPECTED[key] = output.read_bytes(), time.monotonic() - begin
+    return _EXPECTED[key]
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def test_a_fit_by_another_thread_does_not_mix_with_a_cut():
 
     def results(model: MeanShiftPP) -> list[bytes]:
         table = model.describe(parts[1])
-        values = model.cut(persistence=0.5), model.probabilities_, table["size"]
+        values = model.cut(persistence=0.5).labels_, model.probabilities_, table["size"]
         return [*(value.tobytes() for value in values), model.explain().encode()]
 
     expected = [set(pair) for pair in zip(*map(results, models), strict=True)]

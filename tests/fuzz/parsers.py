@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import typer
@@ -32,8 +33,11 @@ from meanshiftpp.apps.studio.image_view import ImageView
 from meanshiftpp.apps.studio.server import Studio
 from meanshiftpp.apps.studio.session import Job, Session, Source
 from meanshiftpp.apps.studio.table_view import TableView
+from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.gridfile import columns_of
-from meanshiftpp.core.tree import Tree, treefile
+from meanshiftpp.core.tree import Clusters, treefile
+from meanshiftpp.core.tree import tally as tally_module
+from meanshiftpp.core.tree.significant import Significant
 from meanshiftpp.errors import MeanShiftPPError
 from meanshiftpp.io.checkpoint import Checkpoint
 
@@ -109,19 +113,51 @@ def _checkpoints() -> list[bytes]:
 def _run_checkpoint(data: bytes, folder: Path) -> None:
     path = folder / "checkpoint"
     path.write_bytes(data)
-    _use_grid(Checkpoint.resume(path, _Source(), _START).grid + _START)
+    _use_grid(Checkpoint.resume(path, _Source(), _START).total + _START)
+
+
+_RECIPE = Significant([None, 40.0]).checked(2)
+
+
+def _tallies() -> list[bytes]:
+    points, weights = _points(), np.arange(len(_points())) / 7
+    rows = [Chunk(points), Chunk(points, np.ones(len(points), np.int64)), Chunk(points, weights)]
+    tallies = [*map(_RECIPE.bin, rows), _RECIPE.empty()]
+    with patch.object(tally_module, "MAX_ROWS", 20):  # so that rows become cells
+        tallies += map(_RECIPE.bin, rows)
+    return [
+        _saved(lambda path, tally=tally: Checkpoint(tally, 4, 6).save(path, _Source()))
+        for tally in tallies
+    ]
+
+
+def _run_tally(data: bytes, folder: Path) -> None:
+    path = folder / "checkpoint"
+    path.write_bytes(data)
+    tally = Checkpoint.resume(path, _Source(), _RECIPE.empty()).total
+    with suppress(MeanShiftPPError), np.errstate(all="ignore"):
+        _RECIPE.search(tally + _RECIPE.bin(Chunk(_points())), n_threads=1)
 
 
 def _trees() -> list[bytes]:
-    return [treefile.to_bytes(Tree.of_points(_points(), periodic=[None, 40.0], n_threads=1))]
+    points = _points()
+    tree = _RECIPE.fit(points, n_threads=1).clusters.tree
+    clipped = Significant().checked(2).fit(np.clip(points, -1, 2), n_threads=1).clusters.tree
+    return [treefile.to_bytes(each) for each in (tree, clipped, tree.cut(4, n_threads=1))]
 
 
 def _run_tree(data: bytes, folder: Path) -> None:
     tree = treefile.from_bytes(data)
     treefile.from_bytes(treefile.to_bytes(tree))
     repr(tree)
-    with np.errstate(all="ignore"):
-        tree.cut(2, n_threads=1)
+    n_features = len(tree.leaves.lattice.units)
+    with suppress(MeanShiftPPError), np.errstate(all="ignore"):
+        for each in (tree, tree.cut(2, n_threads=1), tree.cut(min_size=9, n_threads=1)):
+            for cluster_all in (True, False):
+                clusters = Clusters.of_tree(each, cluster_all=cluster_all)
+                clusters.label(np.ones((3, n_features)) * [[0.0], [1.0], [1e9]], n_threads=1)
+                clusters.strengths()
+                assert clusters.centers.shape == (len(clusters), n_features)
 
 
 # -- options -----------------------------------------------------------------------------------
@@ -285,6 +321,7 @@ def _run_upload(data: bytes, folder: Path) -> None:
 TARGETS = {
     "grid_file": Target(_grid_files, mutate_npz, _run_grid),
     "checkpoint_file": Target(_checkpoints, mutate_npz, _run_checkpoint),
+    "tally_file": Target(_tallies, mutate_npz, _run_tally),
     "tree_file": Target(_trees, mutate_npz, _run_tree),
     "option": Target(_option_texts, mutate_text, _run_option),
     "message": Target(_messages, mutate_json, _run_message),

@@ -1,8 +1,6 @@
-// bin/ against the oracle, with ==: every strategy, instruction set and number of threads; the laws of
-// cells/row_hash.
+// bin/ against the oracle, with ==: every strategy, instruction set and number of threads.
 #include "check.hpp"
 #include "kernel/bin/bin.hpp"
-#include "kernel/cells/row_hash.hpp"
 #include "laws.hpp"
 #include "oracle.hpp"
 
@@ -196,11 +194,6 @@ TEST(binning_bytes_can_be_interrupted) {
     });
 }
 
-TEST(hashing_can_be_interrupted) {
-    const oracle::Cloud cloud = oracle::make_cloud(1, 300'000, 2, 5.0);
-    check_polls(3, [&](int threads) { hash_rows(cloud.points(), 0, threads); });
-}
-
 TEST(callers_take_labels_from_one_assignment) {
     const oracle::Cloud cloud = oracle::make_cloud(2, 100'000, 2);
     std::vector<i32> ids(static_cast<size_t>(cloud.n()));
@@ -213,9 +206,4 @@ TEST(callers_take_labels_from_one_assignment) {
         binned.assignment.take(numbers.data(), ids.data(), labels.data());
         return labels;
     });
-}
-
-TEST(callers_hash_the_same_points) {
-    const oracle::Cloud cloud = oracle::make_cloud(4, 150'000, 3);
-    each_caller([&] { return hash_rows(cloud.points(), u64{1} << 62, kThreads).rows; });
 }

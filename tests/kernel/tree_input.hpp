@@ -1,7 +1,9 @@
 // Random input for the tests of tree/, and the distances that their oracles share.
 #pragma once
 
-#include "kernel/tree/cloud.hpp"
+#include <numeric>
+
+#include "kernel/tree/leaves.hpp"
 #include "oracle.hpp"
 
 namespace tree_input {
@@ -49,18 +51,27 @@ inline mspp::Cloud sorted(const Input& input) {
                             input.period.data());
 }
 
-inline std::vector<u32> all_points(const mspp::Cloud& cloud) {
-    std::vector<u32> part(static_cast<size_t>(cloud.size()));
+inline Array<u32> all_points(const mspp::Cloud& cloud) {
+    Array<u32> part(static_cast<size_t>(cloud.size()));
     std::iota(part.begin(), part.end(), 0u);
     return part;
 }
 
-// The squared distance of a leaf from x.
-inline double squared_gap(const Leaves& leaves, i64 k, const double* x, const std::vector<double>& period) {
+inline Leaves make_leaves(const mspp::Cloud& cloud, i64 limit) {
+    return join_leaves(leaves_of_points(cloud, all_points(cloud)), limit);
+}
+
+// The difference of two coordinates, the shorter way round a circle.
+inline double gap_between(double a, double b, double period) {
+    const double gap = std::abs(a - b);
+    return period > 0 ? std::min(gap, period - gap) : gap;
+}
+
+// The squared distance of two leaves.
+inline double squared_gap(const Leaves& leaves, i64 a, i64 b, const std::vector<i32>& period) {
     double squared = 0;
     for (int j = 0; j < leaves.d; ++j) {
-        double gap = std::abs(leaves.position(k)[j] - x[j]);
-        if (period[j] > 0) gap = std::min(gap, period[j] - gap);
+        const double gap = gap_between(leaves.at(a, j), leaves.at(b, j), period[j]);
         squared += gap * gap;
     }
     return squared;

@@ -46,7 +46,7 @@ def models() -> dict[str, Any]:
         "weighted grid": ms.Grid.from_points(POINTS, BANDWIDTH, sample_weight=weight),
         "modes": ms.seek(grid),
         "estimator": ms.MeanShiftPP(bandwidth=BANDWIDTH, resolution=2).fit(POINTS),
-        "joined estimator": ms.MeanShiftPP().fit(POINTS),
+        "significant estimator": ms.MeanShiftPP().fit(POINTS),
         "density": ms.GridDensity(BANDWIDTH, resolution=0).fit(POINTS),
     }
 
@@ -70,7 +70,7 @@ def write(folder: Path) -> None:
     half = Checkpoint(ms.Grid.from_points(POINTS[:READ], BANDWIDTH), READ, READ)
     half.save(folder / "half.checkpoint", source)
     source.paths[0].unlink()
-    tree = Tree.of_points(POINTS)
+    tree = ms.MeanShiftPP().fit(POINTS).tree_
     (folder / "points.tree").write_bytes(treefile.to_bytes(tree))
     objects = models()
     (folder / "models.pickle").write_bytes(pickle.dumps(objects, protocol=4))

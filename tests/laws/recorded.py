@@ -97,8 +97,7 @@ def estimates() -> Iterator[tuple[str, str]]:
         "periodic": {"bandwidth": 1.0, "periodic": [50, None]},
         "noise": {"bandwidth": 0.5, "min_cluster_size": 20},
         "far": {"bandwidth": 0.5, "cluster_all": False},
-        "automatic": {"join": False},
-        "joined": {},
+        "significant": {},
     }.items():
         model = ms.MeanShiftPP(**options).fit(X)
         yield f"estimator {name}", digest(model.labels_, model.predict(new), model.cluster_centers_)

@@ -53,5 +53,5 @@ def test_a_run_continues_from_an_old_checkpoint(tmp_path):
     start = Grid.from_points(POINTS[:0], BANDWIDTH)
     half = Checkpoint.resume(saved, source, start)
     assert (half.position, half.rows) == (READ, READ)
-    assert half.grid == Grid.from_points(POINTS[:READ], BANDWIDTH)
+    assert half.total == Grid.from_points(POINTS[:READ], BANDWIDTH)
     assert build_grid(source, BANDWIDTH, checkpoint=saved) == Grid.from_points(POINTS, BANDWIDTH)

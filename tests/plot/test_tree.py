@@ -12,6 +12,7 @@ from sklearn.datasets import make_blobs
 from meanshiftpp import MeanShiftPP
 from meanshiftpp.plot import PALETTE, clusters
 from meanshiftpp.plot.axes import size_in_inches
+from meanshiftpp.plot.style import GREY
 
 
 def test_bars_are_the_nodes():
@@ -45,7 +46,56 @@ def test_widths_are_rows_or_weights(weight, name):
     X = np.random.default_rng(0).normal([[0.0]] * 500 + [[20.0]] * 500)
     weights = None if weight is None else np.full(len(X), weight)
     tree = MeanShiftPP().fit(X, sample_weight=weights).condensed_tree_
-    assert tree.plot().get_xlabel() == f"{name} {'of' if name == 'rows' else 'in'} the sample"
+    assert tree.plot().get_xlabel() == name
+
+
+def test_a_cut_tree_is_not_called_significant():
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    tree = MeanShiftPP().fit(X).cut(n_clusters=3).condensed_tree_
+    assert tree.plot().get_title(loc="left") == "3 clusters"
+
+
+@pytest.fixture(scope="module")
+def many() -> MeanShiftPP:
+    """A model of 200 clusters of different sizes."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(60, 900, 200)
+    places = 20.0 * np.stack(np.divmod(np.arange(200), 15), axis=1)
+    X = np.repeat(places, sizes, axis=0) + rng.normal(size=(sizes.sum(), 2))
+    model = MeanShiftPP().fit(X)
+    model.X = X
+    return model
+
+
+def test_bars_of_hundreds_of_clusters_keep_their_colour(many):
+    tree = many.condensed_tree_
+    ax = tree.plot()
+    across, up = size_in_inches(ax)
+    top = max(bar.get_y() + bar.get_height() for bar in ax.patches) + 1
+    for bar in ax.patches:  # the edges have the colour of the paper
+        inches = min(across * bar.get_width() / len(many.X), up * bar.get_height() / top)
+        assert bar.get_linewidth() <= max(72 * inches / 4, 1e-9) * 1.001
+    assert len(ax.texts) < 40  # only wide bars have a label
+
+
+def test_parts_of_a_tree_begin_at_a_higher_density(many):
+    nodes = many.condensed_tree_.nodes
+    assert len(nodes) == 2 * len(many.cluster_weights_) - 1 > 300
+    for node in nodes[1:]:
+        assert node.lambda_val >= nodes[node.parent].lambda_val
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_hundreds_of_significant_clusters_have_colours_and_few_rings(many, d):
+    X = np.c_[many.X, np.zeros(len(many.X))][:, :d]
+    figure = clusters(X, many.labels_, tree=many.condensed_tree_)
+    panel = figure.axes[0 if d == 2 else 1]
+    *_, dots, rings = panel.collections
+    assert len(rings.get_offsets()) == 20
+    assert len(dots.get_offsets()) == len(many.cluster_weights_) - 20
+    grey = to_rgb(GREY)
+    assert grey not in {tuple(colour[:3]) for colour in dots.get_facecolors() / 0.6}
+    assert len(panel.texts) == (20 if d == 2 else 0)  # small panels have no numbers
 
 
 def test_axes_can_be_given():

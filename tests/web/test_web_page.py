@@ -18,7 +18,7 @@ def test_axe_finds_nothing_serious(page, scheme):
 
 
 def test_parts_of_the_installed_studio_are_hidden(page):
-    for part in ("#tab-video", "#table .tree", "[data-export=svg]", "[for=n-colours]"):
+    for part in ("#tab-video", "[data-export=svg]", "[for=n-colours]"):
         assert not page.locator(part).is_visible()
     page.click("#tab-image")
     page.keyboard.press("ArrowRight")

@@ -18,5 +18,6 @@ inline constexpr int kMaxReach = 64;                    // cells from the centre
 inline constexpr int kMaxFeatures = 1 << 20;            // axes of a grid: products with them fit 64 bits
 inline constexpr int kMaxKeyAxes = 10;                  // cells of up to this many axes are numbered
 inline constexpr int64_t kMaxColourCells = 20000;       // of a tracker: their ids have 16 bits
+inline constexpr int64_t kMarginalCells = 1 << 16;      // of one feature: its finest cells are as many
 
 }  // namespace mspp

@@ -1,88 +1,97 @@
-// Links between centres: each to the denser centres in its window, and bridges between components without
-// any.
+// Links between leaves: each to the denser leaves in its window, and bridges between components without any.
+//
+// A link is short if it is at most as long as a ball of mass K / 2 is wide; its level is that of its sparser
+// end. Longer links reach up to the border of the window, at a higher level. Most short links are inside a
+// basin, the leaves that lead to one local peak along their densest short links, and change nothing; those
+// that cross from one basin to another are kept.
 #pragma once
 
-#include "kernel/tree/peaks.hpp"
 #include "kernel/tree/windows.hpp"
 
 namespace mspp {
 
 struct Link {
-    i64 level;  // log2 radius, in units of 2^-16
+    i32 level;  // log2 radius, in units of 2^-16
     u32 sparse, dense;
 };
 
-// The links of all centres to denser ones.
-//
-// A link is short if it is at most as long as a ball of mass K / 2 is wide; its level is that of its sparser
-// end. Longer links reach up to the border of the window, at a higher level. `shift` is the width of that
-// ball as a logarithm, relative to the root mean square radius of mass K.
 class Links {
   public:
-    Links(const Boxes& boxes, const std::vector<double>& period, const Windows& windows,
-          const std::vector<u32>& rank, i64 shift, int n_threads)
-        : boxes_(boxes),
-          centres_(boxes.leaves()),
-          period_(period),
+    // IN shift: the width of a ball of mass K / 2 as a logarithm, relative to the radius of mass K.
+    Links(const Surroundings& all, const Windows& windows, i64 shift, int n_threads)
+        : all_(all),
           windows_(windows),
-          rank_(rank),
           shift_(shift),
           stretch_(exp2_units(2 * shift)),
-          short_(boxes.blocks().size()),
-          place_(rank.size()) {
-        const i64 blocks = static_cast<i64>(boxes.blocks().size());
-        const int team = team_size(blocks, 64, n_threads);
-        parallel(team, [&](int t) {
-            Candidates candidates(boxes, period);
-            const Range range = part(blocks, t, team);
-            for (i64 k = range.begin; k < range.end; ++k) find_short(k, candidates);
+          n_threads_(n_threads),
+          basin_(windows.radius.size()),
+          places_(windows.radius.size()) {
+        rank_leaves();
+        find_basins();
+        find_crossing();
+    }
+
+    u32 size() const { return static_cast<u32>(rank_.size()); }
+    i64 shift() const { return shift_; }
+    const Surroundings& all() const { return all_; }
+    const Windows& windows() const { return windows_; }
+    const Array<u32>& order() const { return order_; }      // densest first
+    const Array<u32>& basin() const { return basin_; }      // of each leaf; numbered from the densest
+    const std::vector<u32>& tops() const { return tops_; }  // the densest leaf of each basin
+
+    // The denser leaves in other basins that a leaf has a short link to, one for each basin.
+    std::span<const u32> crossing(u32 i) const {
+        const auto [begin, end] = places_[i];
+        const std::vector<u32>& list = crossing_[i / kChunk];
+        return {list.data() + begin, list.data() + end};
+    }
+
+    // The longer links between different owners, each leaf's shortest to each basin. IN owner: of each leaf.
+    std::vector<Link> long_links(const Array<u32>& owner) const {
+        std::vector<std::vector<Link>> found(static_cast<size_t>(chunks()));
+        each_chunk([&](i64 chunk, Range range) {
+            for (i64 i = range.begin; i < range.end; ++i) add_long(static_cast<u32>(i), owner, found[chunk]);
         });
-    }
-
-    const Boxes& boxes() const { return boxes_; }
-
-    // Calls visit(dense) for the short links of a centre, beginning with the densest.
-    template <class Visit>
-    void each_short(u32 i, Visit&& visit) const {
-        const auto [block, begin, end] = place_[i];
-        for (u32 k = begin; k < end; ++k) visit(short_[block][k]);
-    }
-
-    // All longer links between different basins.
-    std::vector<Link> long_links(const std::vector<u32>& basin) const {
         std::vector<Link> links;
-        Candidates candidates(boxes_, period_);
-        Nearby nearby;
-        for (const Range block : boxes_.blocks()) {
-            candidates.find_nearby(centres_, block, largest(block, windows_.reach), nearby);
-            for (i64 i = block.begin; i < block.end; ++i) {
-                const double limit = short_limit(windows_.square[i]);
-                for (const auto [other, squared] : nearby.of(i - block.begin))
-                    if (basin[i] != basin[other] && squared <= windows_.reach[i] && rank_[other] < rank_[i] &&
-                        squared > limit)
-                        links.push_back({level(squared, static_cast<u32>(i)), static_cast<u32>(i), other});
-            }
+        for (const auto& some : found) links.insert(links.end(), some.begin(), some.end());
+        return links;
+    }
+
+    // The shortest link out of every component but one. IN root: the component of each leaf.
+    std::vector<Link> shortest_out(const std::vector<u32>& root, u32 largest) const {
+        struct Best {
+            float squared = std::numeric_limits<float>::infinity();
+            u32 from = 0, to = 0;
+        };
+        std::vector<Best> best(tops_.size());
+        const Boxes& boxes = all_.boxes();
+        const Boxes::Common common = boxes.common(root);
+        for (u32 i = 0; i < size(); ++i) {
+            if (root[i] == largest) continue;
+            Best& shortest = best[root[i]];
+            auto consider = [&](u32 k) {
+                const float squared = boxes.squared_distance(i, k);
+                if (squared < shortest.squared) shortest = {squared, i, k};
+            };
+            if (std::isinf(shortest.squared)) consider(first_outside(root, i));
+            auto hit = [&](i64 group) {
+                const Range found = boxes.range(group);
+                for (u32 k = static_cast<u32>(found.begin); k < found.end; ++k)
+                    if (root[k] != root[i]) consider(k);
+            };
+            boxes.visit(Boxes::Query(boxes, {i, i + 1}), shortest.squared, hit,
+                        [&](size_t layer, i64 box) { return common[layer][box] == root[i]; });
+        }
+        std::vector<Link> links;
+        for (auto [squared, sparse, dense] : best) {
+            if (std::isinf(squared)) continue;
+            if (rank_[sparse] < rank_[dense]) std::swap(sparse, dense);
+            links.push_back({level(squared, sparse), sparse, dense});
         }
         return links;
     }
 
-    // Adds the shortest link out of every component but the largest, until all centres are connected.
-    void add_bridges(Peaks peaks, std::vector<Link>& links) const {
-        for (const Link& link : links) peaks.link(link.sparse, link.dense, 0);
-        while (true) {
-            const std::vector<u32> root = roots(peaks);
-            std::vector<i64> size(root.size());
-            for (u32 r : root) ++size[r];
-            const u32 largest = static_cast<u32>(std::max_element(size.begin(), size.end()) - size.begin());
-            if (size[largest] == static_cast<i64>(root.size())) return;
-            for (const Link& bridge : shortest_out(root, largest)) {
-                links.push_back(bridge);
-                peaks.link(bridge.sparse, bridge.dense, 0);
-            }
-        }
-    }
-
-    // Sorts links as `Peaks` needs them: by level, then densest first.
+    // Sorts links by level, then densest first.
     void sort(std::vector<Link>& links) const {
         std::sort(links.begin(), links.end(), [&](const Link& a, const Link& b) {
             if (a.level != b.level) return a.level < b.level;
@@ -91,101 +100,103 @@ class Links {
         });
     }
 
-    double squared_distance(u32 a, u32 b) const { return mspp::squared_distance(centres_, period_, a, b); }
-
   private:
+    static constexpr i64 kChunk = 4096;
     struct Place {
-        u32 block, begin, end;
+        u32 begin, end;
     };
 
-    // The greatest squared length of a short link, from the mean square of a window. A longer link is long:
-    // both sides compare with this one number, so rounding makes no link both or neither.
-    double short_limit(double square) const { return square / stretch_; }
-
-    // Finds the short links of a block of centres, among the leaves near its windows if they reach far
-    // enough.
-    void find_short(i64 b, Candidates& candidates) {
-        const Range block = boxes_.blocks()[b];
-        const double limit = short_limit(largest(block, windows_.square));
-        const bool known = !windows_.near.empty() && static_cast<float>(windows_.near[b].r2) >= limit;
-        Nearby found;
-        if (!known) candidates.find_nearby(centres_, block, limit, found);
-        const Nearby& nearby = known ? windows_.near[b] : found;
-        for (i64 i = block.begin; i < block.end; ++i)
-            store_short(b, static_cast<u32>(i), nearby.of(i - block.begin));
+    i64 chunks() const { return (i64{size()} + kChunk - 1) / kChunk; }
+    // Calls fn(chunk, range of leaves) for all chunks, on all threads.
+    template <class Fn>
+    void each_chunk(Fn&& fn) const {
+        std::atomic<i64> next{0};
+        parallel(team_size(chunks(), 2, n_threads_), [&](int) {
+            for (i64 chunk; (chunk = next.fetch_add(1)) < chunks();) {
+                poll();
+                fn(chunk, Range{chunk * kChunk, std::min<i64>(size(), (chunk + 1) * kChunk)});
+            }
+        });
     }
 
-    // Stores the denser ones of the centres nearby that are a short link away; the densest first.
-    void store_short(i64 b, u32 i, std::span<const Nearby::Near> nearby) {
-        std::vector<u32>& found = short_[b];
-        const u32 begin = static_cast<u32>(found.size()), own = rank_[i];
-        const double limit = short_limit(windows_.square[i]);
-        found.resize(begin + nearby.size());
-        u32* out = found.data() + begin;
-        size_t near = 0, count = 0;
-        for (const auto [leaf, squared] : nearby) {  // without a branch: most of them are too far
-            out[near] = leaf;
-            near += squared <= limit;
+    void rank_leaves() {
+        const size_t n = windows_.radius.size();
+        Array<Keyed> sorted(n);
+        for (u32 i = 0; i < n; ++i) sorted[i] = {static_cast<u64>(windows_.radius[i]), i};
+        sort_by_key(sorted, 22);  // a radius is below 2^32 units, its logarithm below 2^21
+        order_.resize(n), rank_.resize(n);
+        for (u32 k = 0; k < n; ++k) rank_[order_[k] = sorted[k].item] = k;
+    }
+
+    // The leaves that a short link could lead to; a link that is not short is long.
+    std::span<const u32> short_list(i64 i) const {
+        const std::span<const u32> list = all_.lists()[i];
+        const double limit = windows_.square[i] / stretch_;
+        const auto end = std::partition_point(
+            list.begin(), list.end(), [&](u32 k) { return all_.boxes().squared_distance(i, k) <= limit; });
+        return {list.begin(), end};
+    }
+
+    // Each leaf is in the basin of its densest short neighbour.
+    void find_basins() {
+        Array<u32> densest(size());
+        each_chunk([&](i64, Range range) {
+            for (i64 i = range.begin; i < range.end; ++i) {
+                u32 best = rank_[i];
+                const std::span<const u32> list = short_list(i);
+                for (const u32 k : list) best = std::min(best, rank_[k]);
+                densest[i] = order_[best];
+                places_[i] = {0, static_cast<u32>(list.size())};
+            }
+        });
+        for (const u32 i : order_) {
+            if (densest[i] == i) {
+                basin_[i] = static_cast<u32>(tops_.size());
+                tops_.push_back(i);
+            } else {
+                basin_[i] = basin_[densest[i]];
+            }
         }
-        for (size_t k = 0; k < near; ++k) {
-            const u32 other = out[k];
-            out[count] = other;
-            count += rank_[other] < own;
+    }
+
+    void find_crossing() {
+        crossing_.resize(static_cast<size_t>(chunks()));
+        each_chunk([&](i64 chunk, Range range) {
+            std::vector<u32>& out = crossing_[chunk];
+            for (i64 i = range.begin; i < range.end; ++i) {
+                const u32 begin = static_cast<u32>(out.size());
+                for (const u32 k : all_.lists()[i].first(places_[i].end))
+                    if (basin_[k] != basin_[i] && rank_[k] < rank_[i] && is_new(out, begin, k))
+                        out.push_back(k);
+                places_[i] = {begin, static_cast<u32>(out.size())};
+            }
+        });
+    }
+    // Whether no leaf from `begin` on is in the same basin as k.
+    bool is_new(const std::vector<u32>& leaves, u32 begin, u32 k) const {
+        return std::none_of(leaves.begin() + begin, leaves.end(),
+                            [&](u32 other) { return basin_[other] == basin_[k]; });
+    }
+
+    void add_long(u32 i, const Array<u32>& owner, std::vector<Link>& links) const {
+        const double limit = windows_.square[i] / stretch_;
+        const size_t begin = links.size();
+        for (const u32 k : all_.lists()[i]) {
+            if (owner[k] == owner[i] || rank_[k] >= rank_[i]) continue;
+            const float squared = all_.boxes().squared_distance(i, k);
+            if (squared > windows_.reach[i]) break;
+            const bool known = std::any_of(links.begin() + static_cast<i64>(begin), links.end(),
+                                           [&](const Link& l) { return basin_[l.dense] == basin_[k]; });
+            if (squared > limit && !known) links.push_back({level(squared, i), i, k});
         }
-        found.resize(begin + count);
-        const auto densest = std::min_element(found.begin() + begin, found.end(),
-                                              [&](u32 a, u32 b) { return rank_[a] < rank_[b]; });
-        if (count > 0) std::swap(found[begin], *densest);
-        place_[i] = {static_cast<u32>(b), begin, begin + static_cast<u32>(count)};
     }
 
-    i64 level(double squared, u32 sparse) const {
-        return std::max(windows_.radius[sparse], log2_units(std::max(squared, 1.0)) / 2 + shift_);
+    i32 level(float squared, u32 sparse) const {
+        return std::max(windows_.radius[sparse],
+                        static_cast<i32>(log2_units(std::max(squared, 1.0f)) / 2 + shift_));
     }
 
-    static std::vector<u32> roots(Peaks& peaks) {
-        std::vector<u32> root(peaks.size());
-        for (u32 i = 0; i < root.size(); ++i) root[i] = peaks.find(i);
-        return root;
-    }
-
-    // For every component but one, the shortest link to a centre outside.
-    std::vector<Link> shortest_out(const std::vector<u32>& root, u32 largest) const {
-        struct Best {
-            double squared = std::numeric_limits<double>::infinity();
-            u32 from = 0, to = 0;
-        };
-        std::vector<Best> best(root.size());
-        const Boxes::Common common = boxes_.common(root);
-        const u32 n = static_cast<u32>(root.size());
-        for (u32 i = 0; i < n; ++i) {
-            if (root[i] == largest) continue;
-            Best& shortest = best[root[i]];
-            auto consider = [&](u32 k) {
-                const double squared = squared_distance(i, k);
-                if (squared < shortest.squared) shortest = {squared, i, k};
-            };
-            if (std::isinf(shortest.squared)) consider(first_outside(root, i));
-            auto hit = [&](i64 group) {
-                const Range found = boxes_.range(group);
-                for (u32 k = static_cast<u32>(found.begin); k < found.end; ++k)
-                    if (root[k] != root[i]) consider(k);
-            };
-            const double* x = centres_.position(i);
-            boxes_.visit(x, x, shortest.squared, hit,
-                         [&](size_t layer, i64 box) { return common[layer][box] == root[i]; });
-        }
-        std::vector<Link> links;
-        for (u32 r = 0; r < n; ++r) {
-            if (std::isinf(best[r].squared)) continue;
-            auto [squared, sparse, dense] = best[r];
-            if (rank_[sparse] < rank_[dense]) std::swap(sparse, dense);
-            links.push_back({level(squared, sparse), sparse, dense});
-        }
-        return links;
-    }
-
-    // A centre of another component, near on the curve. IN i: the first centre of its component.
+    // A leaf of another component, near on the curve. IN i: the first leaf of its component.
     static u32 first_outside(const std::vector<u32>& root, u32 i) {
         if (i > 0) return i - 1;
         u32 other = 1;
@@ -193,15 +204,15 @@ class Links {
         return other;
     }
 
-    const Boxes& boxes_;
-    const Leaves& centres_;
-    const std::vector<double>& period_;
+    const Surroundings& all_;
     const Windows& windows_;
-    const std::vector<u32>& rank_;
     i64 shift_;
     double stretch_;
-    std::vector<std::vector<u32>> short_;  // of each block of centres
-    std::vector<Place> place_;             // of the links of each centre
+    int n_threads_;
+    Array<u32> order_, rank_, basin_;
+    std::vector<u32> tops_;
+    std::vector<std::vector<u32>> crossing_;  // of each chunk
+    std::vector<Place> places_;               // of each leaf: at first, of its short list
 };
 
 }  // namespace mspp

@@ -162,7 +162,7 @@ def divide_periods(
     return cell_size, cells_per_period
 
 
-def has_periods(cells_per_period: NDArray[np.int64]) -> bool:
+def has_periods(cells_per_period: NDArray[Any]) -> bool:
     """Return whether any feature is periodic, faster than `any` of so short an array."""
     return any(cells_per_period.tolist())
 

@@ -18,6 +18,7 @@ from meanshiftpp.backends.protocol import (
     Integers,
     Labels,
     Merged,
+    Periods,
     Points,
     Sums,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "find_cells",
     "merge_cells",
     "nearest_modes",
+    "nearest_points",
     "seek_modes",
     "window_counts",
 ]
@@ -74,7 +76,7 @@ def seek_modes(
     return FoundModes(labels, at, fractions, weights.astype(np.float64), n_iter, converged)
 
 
-def nearest_modes(positions: Floats, modes: Floats, cells_per_period: Integers) -> Labels:
+def nearest_modes(positions: Floats, modes: Floats, cells_per_period: Periods) -> Labels:
     """Return the nearest mode of each position; both in cells, and within the period."""
     from scipy.spatial import KDTree  # slow to import, and seldom needed
 
@@ -97,9 +99,18 @@ def nearest_modes(positions: Floats, modes: Floats, cells_per_period: Integers) 
     return nearest
 
 
-def _first_nearest(
-    positions: Floats, modes: Floats, cells_per_period: Integers
-) -> NDArray[np.intp]:
+def nearest_points(positions: Floats, points: Floats, k: int, period: Floats) -> NDArray[np.intp]:
+    """Return the k nearest points of each position, nearest first; a period of 0 means none."""
+    from scipy.spatial import KDTree  # slow to import, and seldom needed
+
+    wraps = period > 0
+    inside = np.where(wraps, points % np.where(wraps, period, 1.0), points)
+    found = KDTree(inside, boxsize=period if wraps.any() else None).query(positions, k=k)[1]
+    nearest: NDArray[np.intp] = np.reshape(found, (len(positions), k))
+    return nearest
+
+
+def _first_nearest(positions: Floats, modes: Floats, cells_per_period: Periods) -> NDArray[np.intp]:
     """Compare each position with each mode; of equal distances the first counts."""
     squares = np.zeros((len(positions), len(modes)))
     for j, length in enumerate(cells_per_period):

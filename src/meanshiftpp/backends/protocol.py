@@ -21,6 +21,7 @@ Sums = NDArray[np.uint64]
 Labels = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Periods = NDArray[np.int64] | NDArray[np.float64]
 
 
 class Assignment(Protocol):
@@ -123,7 +124,7 @@ class Backend(Protocol):
     ) -> Counts:
         """Return the sum of the counts within reach of each query cell."""
 
-    def nearest_modes(self, positions: Floats, modes: Floats, cells_per_period: Integers) -> Labels:
+    def nearest_modes(self, positions: Floats, modes: Floats, cells_per_period: Periods) -> Labels:
         """Return the nearest mode of each position, the first of equals; both in cells."""
 
 

@@ -382,7 +382,7 @@ class Grid(Cells):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Grid:
         """Read a grid from a file and validate it."""
-        fields, _ = gridfile.read(path)
+        fields = gridfile.read(path)
         return cls(**fields)
 
     def with_rows(self, rows: Rows, unit: float, whole: bool) -> Grid:

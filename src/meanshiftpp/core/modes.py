@@ -82,6 +82,21 @@ class Modes:
         """A third of the window's width: at a resolution of 1, the size of a cell."""
         return self.grid.bandwidth * cells_per_bandwidth(self.resolution)
 
+    @property
+    def cell_size(self) -> NDArray[np.float64]:
+        """The size of a cell along each feature."""
+        return self.grid.bandwidth
+
+    @property
+    def periods(self) -> list[float | None]:
+        """Period of each feature in data units, None for a feature without one."""
+        return self.grid.periods
+
+    @property
+    def total(self) -> float:
+        """Weight of all points together, noise included."""
+        return self.grid.total
+
     def __len__(self) -> int:
         return len(self.weights)
 

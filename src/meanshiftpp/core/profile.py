@@ -1,13 +1,13 @@
 """The profile of each cluster: its share, and the centre, mean and spread of each feature.
 
-The points of a stream are not in memory, so its profile comes from the grid. Means are exact there
-too, because a grid keeps the sum of positions in each cell. The spread within a cell is that of a
-density that rises or falls evenly across the cell and has the same mean.
+The points of a stream are not in memory, so its profile comes from the tally or the grid. Means of
+a grid are exact, because it keeps the sum of positions in each cell. The spread within a cell is
+that of a density that rises or falls evenly across the cell and has the same mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +18,12 @@ from meanshiftpp._support.columns import unique_names
 from meanshiftpp._support.devices import to_host
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.scale import power_of_two
+from meanshiftpp.core.tree.clusters import Clusters
+from meanshiftpp.core.tree.tally import Tally
 
-__all__ = ["Profile", "profile_of_grid", "profile_of_points"]
+__all__ = ["Profile", "profile_of_grid", "profile_of_points", "profile_of_tally"]
+
+_LEAST = float(np.finfo(np.float64).tiny)  # divides by a weight of zero
 
 
 class Profile(NamedTuple):
@@ -71,7 +75,7 @@ class Profile(NamedTuple):
 
 
 def profile_of_points(
-    modes: Modes,
+    modes: Modes | Clusters,
     points: NDArray[Any],
     labels: NDArray[np.int32],
     weights: NDArray[Any] | None = None,
@@ -79,33 +83,63 @@ def profile_of_points(
     extremes: bool = False,
 ) -> Profile:
     """Return the profile of labelled points; with `extremes`, also their lows and highs."""
-    k, centers, periods = len(modes), to_host(modes.centers), modes.grid.periods
-    units = power_of_two(modes.grid.bandwidth)
-    inside = np.flatnonzero(labels >= 0)
-    rows: Any = slice(None) if len(inside) == len(labels) else inside
-    label = labels[rows]
-    weight = np.ones(len(labels)) if weights is None else np.asarray(weights, np.float64)
-    sums: NDArray[np.float64] = np.bincount(label, weight[rows], k).astype(np.float64)
-    divisor = np.where(sums > 0, sums, 1)
-    means, spreads = centers.copy(), np.zeros_like(centers)
-    lows, highs = np.full_like(centers, np.inf), np.full_like(centers, -np.inf)
-    for j in range(points.shape[1]):
-        offset = points[rows, j] - centers[label, j]
-        if periods[j]:
-            offset -= np.rint(offset / periods[j]) * periods[j]
-        mean = np.bincount(label, weight[rows] * offset, k) / divisor
-        deviation = (offset - mean[label]) / units[j]  # so that no square overflows or vanishes
-        spreads[:, j] = np.sqrt(np.bincount(label, weight[rows] * deviation**2, k) / divisor)
-        means[:, j] += mean
-        if extremes:
-            np.minimum.at(lows[:, j], label, offset)
-            np.maximum.at(highs[:, j], label, offset)
-    empty = np.bincount(label, minlength=k) == 0
-    means[empty] = spreads[empty] = lows[empty] = highs[empty] = np.nan
-    total = weight.sum()
+    return profile_of_parts(modes, [(points, labels, weights)], extremes=extremes)
+
+
+def profile_of_tally(clusters: Clusters, tally: Tally, *, n_threads: int | None = None) -> Profile:
+    """Return the profile of the rows or the cells of a tally."""
+    return profile_of_parts(
+        clusters,
+        (
+            (part.points, clusters.label(part.points, n_threads=n_threads), part.masses())
+            for part in tally.parts
+        ),
+    )
+
+
+def profile_of_parts(
+    modes: Modes | Clusters,
+    parts: Iterable[tuple[NDArray[Any], NDArray[np.int32], NDArray[Any] | None]],
+    *,
+    extremes: bool = False,
+) -> Profile:
+    """Return the profile of points, labels and weights that come in parts."""
+    centers, periods = to_host(modes.centers), modes.periods
+    k, d = centers.shape
+    units = power_of_two(modes.cell_size)
+    sums, counts, total = np.zeros(k), np.zeros(k, np.int64), 0.0
+    means, squares = np.zeros((k, d)), np.zeros((k, d))
+    lows, highs = np.full((k, d), np.inf), np.full((k, d), -np.inf)
+    for points, labels, weights in parts:
+        inside = np.flatnonzero(labels >= 0)
+        rows: Any = slice(None) if len(inside) == len(labels) else inside
+        label = labels[rows]
+        weight = np.ones(len(labels)) if weights is None else np.asarray(weights, np.float64)
+        total += float(weight.sum())
+        weight = weight[rows]
+        added: NDArray[np.float64] = np.bincount(label, weight, k).astype(np.float64)
+        divisor, both = np.where(added > 0, added, 1), np.maximum(sums + added, _LEAST)
+        for j in range(d):
+            offset = points[rows, j] - centers[label, j]
+            if periods[j]:
+                offset -= np.rint(offset / periods[j]) * periods[j]
+            mean = np.bincount(label, weight * offset, k) / divisor
+            deviation = (offset - mean[label]) / units[j]  # so that no square overflows or vanishes
+            between = np.where(sums > 0, mean - means[:, j], 0) / units[j]
+            squares[:, j] += np.bincount(label, weight * deviation**2, k)
+            squares[:, j] += between**2 * sums * (added / both)
+            means[:, j] += (mean - means[:, j]) * (added / both)
+            if extremes:
+                np.minimum.at(lows[:, j], label, offset)
+                np.maximum.at(highs[:, j], label, offset)
+        sums += added
+        counts += np.bincount(label, minlength=k)
+    spreads = np.sqrt(squares / np.where(sums > 0, sums, 1)[:, None]) * units
+    means += centers
+    means[counts == 0] = spreads[counts == 0] = lows[counts == 0] = highs[counts == 0] = np.nan
     shares = sums / (total if total > 0 else 1)
     limits = (centers + lows, centers + highs) if extremes else ()
-    return Profile(sums, shares, centers, means, spreads * units, *limits)
+    return Profile(sums, shares, centers, means, spreads, *limits)
 
 
 def profile_of_grid(modes: Modes) -> Profile:

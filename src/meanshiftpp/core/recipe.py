@@ -1,4 +1,4 @@
-"""The recipe of a clustering: bandwidth -> cells -> grid -> modes -> labels, written out once.
+"""The recipe of a clustering with a bandwidth: cells -> grid -> modes -> labels, written out once.
 
 The estimator, Dask, Spark, the command line, the studio, images and video hold a `Recipe`. They
 differ in how chunks reach `bin` and where `search` runs.
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,6 @@ from meanshiftpp._support.checks import (
     as_bandwidth,
     as_not_negative,
     as_points,
-    as_positive,
     as_resolution,
     as_weights,
     as_whole,
@@ -43,9 +42,6 @@ from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes, find_modes
 from meanshiftpp.core.window import cells_per_bandwidth, fine_cell_size, window_width
 from meanshiftpp.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from meanshiftpp.core.tree import Tree
 
 __all__ = ["DEFAULT_MAX_ITER", "DEFAULT_TOL", "Recipe", "fine_bandwidth", "seek"]
 
@@ -116,14 +112,7 @@ class Recipe:
     min_weight : float
         Clusters lighter than this are noise, of label -1.
     cluster_all : bool
-        Whether a point far from every occupied cell gets the label of the nearest mode, or -1. If
-        false, joined modes that are sparser than the saddles around them get -1 too.
-    join : bool
-        Whether modes are joined across every valley that noise could have made.
-    strictness : float
-        Factor of the least depth of a valley, for `join`.
-    tree : Tree
-        The tree to join by; without one, it is grown from the grid.
+        Whether a point far from every occupied cell gets the label of the nearest mode, or -1.
     """
 
     bandwidth: float | ArrayLike | None = None
@@ -133,9 +122,6 @@ class Recipe:
     max_iter: int = DEFAULT_MAX_ITER
     min_weight: float = 0.0
     cluster_all: bool = True
-    join: bool = False
-    strictness: float = 1.0
-    tree: Tree | None = None
 
     def checked(self, n_features: int) -> CheckedRecipe:
         """Validate all parameters for `n_features` features; nothing else validates them."""
@@ -152,38 +138,23 @@ class Recipe:
             max_iter=search.max_iter,
             min_weight=search.min_weight,
             cluster_all=bool(self.cluster_all),
-            join=bool(self.join),
-            strictness=as_positive(self.strictness, "strictness"),
-            tree=self.tree,
             cell_size=cell_size,
             cells_per_period=cells_per_period,
         )
 
     def search(self, grid: Grid, *, n_threads: int | None = None) -> Modes:
-        """Search a grid for its modes, join them if wanted, and drop those that are too light.
+        """Search a grid for its modes, and drop those that are too light.
 
         A search that reaches `max_iter` warns with scikit-learn's ``ConvergenceWarning``.
         """
         search = self._search()
         modes = search.modes(grid, n_threads=n_threads)
         report_convergence([modes], self)
-        modes = self.joined(modes, n_threads=n_threads)
         return modes.keep(search.min_weight) if search.min_weight > 0 else modes
 
     def search_quietly(self, grid: Grid, *, n_threads: int | None = None) -> Modes:
         """Search a grid for all its modes, without a warning; the caller checks `converged`."""
         return self._search().modes(grid, n_threads=n_threads)
-
-    def joined(self, modes: Modes, *, n_threads: int | None = None) -> Modes:
-        """Join modes by the tree, or by that of their grid; a recipe without `join` keeps them."""
-        if not self.join:
-            return modes
-        from meanshiftpp.core.tree import Tree, join_modes  # `Grid` and `seek` do without it
-
-        tree = self.tree or Tree.of_grid(
-            modes.grid, strictness=self.strictness, n_threads=n_threads
-        )
-        return join_modes(tree, modes, noise=not self.cluster_all, n_threads=n_threads)
 
     def label(
         self, modes: Modes, X: ArrayLike, *, n_threads: int | None = None
@@ -224,13 +195,11 @@ class CheckedRecipe(Recipe):
         X: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
-        cells: NDArray[np.int32] | None = None,
         n_threads: int | None = None,
     ) -> tuple[Modes, NDArray[np.int32]]:
         """Bin, search and label points in memory; labelling reuses the cells found while binning.
 
-        Points of zero weight belong to no cell; they are labelled like new points. OUT `cells`:
-        the index of each point's cell in the grid, -1 for none.
+        Points of zero weight belong to no cell; they are labelled like new points.
         """
         points, n_threads = as_points(X), thread_count(n_threads)
         weights = None if sample_weight is None else as_weights(sample_weight, points)
@@ -238,9 +207,6 @@ class CheckedRecipe(Recipe):
             labels: NDArray[np.int32] = module_of(points).empty(len(points), np.int32)
             grid, assignment = self._binned(points, weights, n_threads, labels)
             modes = self.search(grid, n_threads=n_threads)
-            if cells is not None:
-                every = module_of(points).arange(len(grid), dtype=np.int32)
-                assignment.take(every, labels, cells)
             assignment.take(modes.cell_labels, labels, labels)
             if weights:
                 weightless = module_of(points).flatnonzero(weights.counts == 0)

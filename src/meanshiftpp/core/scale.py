@@ -225,6 +225,16 @@ def scale_of_grid(grid: Grid) -> Scale:
     return Scale(grid.total, scale.mean, scale.spread)
 
 
+def observed_rows(weight: Any, whole: bool) -> float:
+    """Return the number of rows that weights are worth.
+
+    A whole weight is that many rows. Real weights are worth as many rows as equal weights of the
+    same relative error: the square of their sum by the sum of their squares (Kish 1965).
+    """
+    total = float(weight.sum())
+    return total if whole or total == 0 else total**2 / float((weight**2).sum())
+
+
 def normal_reference(d: int, n: float) -> float:
     """Return the cell size, in standard deviations, of the best histogram of a normal density.
 

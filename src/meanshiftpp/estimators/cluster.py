@@ -1,13 +1,12 @@
 """MeanShift++ as a scikit-learn estimator.
 
-The work is in `core`: `fit` follows a `Recipe`, `partial_fit` adds the grid of another chunk,
-`predict` looks labels up. This module fulfils scikit-learn's contract: declared parameter
-constraints, fitted names that end in an underscore, tables as input, and an automatic bandwidth.
+The work is in `core`: with a bandwidth, `fit` follows a `Recipe` (grid -> modes -> labels); without
+one, `Significant` (tally -> tree -> labels). This module fulfils scikit-learn's contract: declared
+parameter constraints, fitted names that end in an underscore, tables as input.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -16,16 +15,19 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp._kernel import MAX_REACH
-from meanshiftpp._support.checks import Periodic, Weights, as_not_negative, as_whole, has_periods
-from meanshiftpp._support.devices import module_of, on_gpu, to_host
+from meanshiftpp._support.checks import (
+    Periodic,
+    has_periods,
+)
+from meanshiftpp._support.devices import module_of, to_device_of
 from meanshiftpp._support.warnings import warn_user
-from meanshiftpp.bandwidth.choice import bandwidth_of_points
-from meanshiftpp.bandwidth.significant import complete_recipe, within_periods
 from meanshiftpp.core.chunk import Chunk
-from meanshiftpp.core.labels import number_by_size
+from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, min_weight_for
-from meanshiftpp.core.tree import JoinedModes, Tree
+from meanshiftpp.core.tree.clusters import Clusters
+from meanshiftpp.core.tree.significant import Significant
+from meanshiftpp.core.tree.tally import Tally
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.estimators.base import (
     CONSTRAINTS,
@@ -44,25 +46,27 @@ if TYPE_CHECKING:
 
 __all__ = ["MeanShiftPP"]
 
+# Fitted attributes of a fit with a bandwidth, and of one without.
+_OF_SEARCH, _OF_TREE = ("bandwidth_", "grid_"), ("tree_", "_ids", "_tally")
+
 
 class _MissingError(InvalidInputError, AttributeError):
     """An attribute or a method that this kind of fit does not have; `hasattr` returns False."""
 
 
 class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
-    """Cluster by mode seeking on a grid, without choosing the number of clusters.
+    """Cluster without choosing the number of clusters.
 
-    Without parameters, the clusters are the significant ones: parts of the data separated by
-    valleys deeper than chance produces, at any scale. With a bandwidth, every mode is a cluster, as
-    in the paper.
+    Without a bandwidth, the clusters are the significant ones: parts of the data separated by
+    valleys of the density that are deeper than chance produces, at any scale. Every row counts.
+    With a bandwidth, every mode is a cluster: MeanShift++ as in the paper.
 
     Parameters
     ----------
     bandwidth : float or array-like of shape (n_features,), default=None
         A third of the window's width, one for all features or one for each: a point moves to the
-        mean of the points in the window around its cell. ``None`` takes the largest bandwidth
-        whose basins follow the significant clusters; with ``join=False``, that of
-        `select_bandwidth`.
+        mean of the points in the window around its cell. ``None`` finds the significant clusters
+        instead, and `resolution`, `tol` and `max_iter` have no effect.
     resolution : int, default=1
         Cells from the centre of the window to its border. 1 is the paper's. At r, a cell is
         3 / (2 r + 1) bandwidths and the window 2 r + 1 cells wide: still three bandwidths, but
@@ -77,18 +81,16 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
     max_iter : int, default=10_000
         Largest number of steps. A search that needs more ends with a ``ConvergenceWarning``.
     cluster_all : bool, default=True
-        Whether `predict` gives a point without occupied cells in its window the label of the
-        nearest mode. If false, it gets -1; joined clusters then also leave out their sparse
-        surroundings, which are less dense than every valley around them.
+        Whether every point gets a label. If false, points that are far from all others get -1:
+        with a bandwidth, those without occupied cells in their window; without one, those in
+        surroundings less dense than every valley around their cluster.
     min_cluster_size : float, default=1
-        Clusters of smaller weight (fewer points, without weights) are noise: they get the label
-        -1 and have no centre. The default keeps clusters of any weight.
-    join : bool, default=None
-        Whether modes are joined across every valley that noise could have made. ``None`` joins
-        only without a bandwidth.
+        The least weight of a cluster (number of points, without weights). With a bandwidth, smaller
+        clusters are noise, of label -1. Without one, they join their neighbour across the densest
+        saddle.
     strictness : float, default=1.0
-        Factor of the least depth of a valley that divides clusters: below 1 there are more
-        clusters, and more false ones; above 1 fewer of both.
+        Multiplies the required depth of a valley that divides significant clusters: below 1 there
+        are more clusters, and more false ones; above 1 fewer of both.
     n_jobs : int, default=None
         Number of threads. ``None`` uses all cores this process may use (``OMP_NUM_THREADS``
         lowers that). The result does not depend on it. Negative numbers count from the end, as in
@@ -100,18 +102,20 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         Label of each point of `fit`, or of the last chunk of `partial_fit`: 0 is the heaviest
         cluster, -1 is noise.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        The modes. A cluster of joined modes is where its heaviest mode is if that has three
-        quarters of its weight; otherwise where its rows are densest, seen through a window that
-        holds half of them, unless they form a curve.
+        With a bandwidth, the modes. Without one, the mean of the densest part of each cluster, or
+        the densest place of a ring or a crescent.
     cluster_weights_ : ndarray of shape (n_clusters,)
         Weight of each cluster: its number of points, without weights.
     n_iter_ : int
-        Number of steps of the search.
+        Number of steps of the search; without a bandwidth, number of scales of the tree.
     bandwidth_ : ndarray of shape (n_features,), float64
-        The bandwidth of each feature: a third of the window's width.
+        The bandwidth of each feature: a third of the window's width. Only with a bandwidth.
     grid_ : Grid
         The grid of the data; the points themselves are not stored. Its cells are smaller than
-        `bandwidth_` if `resolution` is more than 1.
+        `bandwidth_` if `resolution` is more than 1. Only with a bandwidth.
+    tree_ : Tree
+        The tree of significant clusters, with the leaves that label points. Only without a
+        bandwidth.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -119,13 +123,14 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
 
     See Also
     --------
-    Grid : the same in two steps, for data that arrives in parts: add up grids, then `seek`.
+    Grid : a search in two steps, for data that arrives in parts: add up grids, then `seek`.
 
     Notes
     -----
-    This is Algorithm 2 of Jang and Jiang, *MeanShift++: Extremely Fast Mode-Seeking With
-    Applications to Segmentation and Object Tracking* (CVPR 2021). An integer weight counts
-    exactly as that many equal points. Points are binned in the type they have, without a copy.
+    A fit with a bandwidth is Algorithm 2 of Jang and Jiang, *MeanShift++: Extremely Fast
+    Mode-Seeking With Applications to Segmentation and Object Tracking* (CVPR 2021). An integer
+    weight counts exactly as that many equal points. Points are binned in the type they have,
+    without a copy.
 
     Examples
     --------
@@ -147,7 +152,6 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cluster_all": ["boolean"],
         "min_cluster_size": [Interval(Real, 1, None, closed="left")],
-        "join": ["boolean", None],
         "strictness": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -161,7 +165,6 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         max_iter: int = DEFAULT_MAX_ITER,
         cluster_all: bool = True,
         min_cluster_size: float = 1,
-        join: bool | None = None,
         strictness: float = 1.0,
         n_jobs: int | None = None,
     ) -> None:
@@ -172,7 +175,6 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         self.max_iter = max_iter
         self.cluster_all = cluster_all
         self.min_cluster_size = min_cluster_size
-        self.join = join
         self.strictness = strictness
         self.n_jobs = n_jobs
 
@@ -187,8 +189,7 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         y : ignored
             For scikit-learn's pipelines.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights, not negative. An automatic bandwidth takes them as numbers of points, so
-            scale up weights that sum to 1.
+            Weights, not negative. A whole number counts as that many points.
 
         Returns
         -------
@@ -197,20 +198,22 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         """
         X = checked_points(self, X, reset=True)
         weight = checked_weight(sample_weight, X)
-        recipe = self._complete(X, weight).checked(X.shape[1])
-        cells = module_of(X).empty(len(X), np.int32) if recipe.join else None
         n_threads = threads_of(self.n_jobs)
-        modes, labels = recipe.fit(X, weight, cells=cells, n_threads=n_threads)
-        rows = recipe.tree.find(X, n_threads=n_threads) if recipe.tree else None
-        return self._store(modes, labels, recipe.bandwidth, cells, rows)
+        recipe = self._recipe().checked(X.shape[1])
+        if isinstance(recipe, Significant):
+            clusters, ids, labels = recipe.fit(X, weight, n_threads=n_threads)
+            return self._store_tree(clusters, to_device_of(X, labels), _ids=ids)
+        modes, labels = recipe.fit(X, weight, n_threads=n_threads)
+        return self._store(modes, labels, recipe.bandwidth)
 
     @parameters_checked
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Add a chunk of points and find the modes of all seen so far.
+        """Add a chunk of points and find the clusters of all seen so far.
 
-        With a bandwidth, the modes after the last chunk are exactly those of one `fit` to all
-        chunks, in any order. Without one, the first chunk with points determines it. A chunk
-        without points, or with points of zero weight only, changes nothing.
+        The clusters after the last chunk are exactly those of one `fit` to all chunks, in any
+        order. Without a bandwidth, the rows are kept until there are 2**24, and then their cells;
+        each call grows the tree of all of them, so use few, large chunks. A chunk without points,
+        or with points of zero weight only, changes nothing.
 
         Parameters
         ----------
@@ -226,7 +229,8 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         self : MeanShiftPP
             The estimator; `labels_` are those of this chunk.
         """
-        started = hasattr(self, "grid_")
+        recipe = self._recipe()
+        started = self._has_started(recipe)
         X = checked_points(self, X, reset=not started, ensure_min_samples=0)
         if len(X) == 0:
             self.labels_ = module_of(X).empty(0, np.int32)
@@ -235,14 +239,32 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         if weight is not None and not weight.counts.any():
             self.labels_ = self.predict(X) if started else module_of(X).full(len(X), -1, np.int32)
             return self
-        keep_bandwidth = started and self.bandwidth is None
-        recipe = self._recipe(self.bandwidth_) if keep_bandwidth else self._complete(X, weight)
-        recipe = replace(recipe, tree=None).checked(X.shape[1])  # the tree of all chunks so far
-        n_threads = threads_of(self.n_jobs)
-        grid = recipe.bin(Chunk(X, weight), n_threads=n_threads)
-        modes = recipe.search(self.grid_ + grid if started else grid, n_threads=n_threads)
-        labels = recipe.label(modes, X, n_threads=n_threads)
-        return self._store(modes, labels, recipe.bandwidth)
+        n_threads, checked = threads_of(self.n_jobs), recipe.checked(X.shape[1])
+        chunk = Chunk(X, weight)
+        if isinstance(checked, Significant):
+            part = checked.bin(chunk, n_threads=n_threads)
+            tally: Tally = self._tally + part if started else part
+            clusters = checked.search(tally, n_threads=n_threads)
+            labels = checked.label(clusters, X, n_threads=n_threads)
+            return self._store_tree(clusters, labels, _tally=tally)
+        binned = checked.bin(chunk, n_threads=n_threads)
+        grid: Grid = self.grid_ + binned if started else binned
+        modes = checked.search(grid, n_threads=n_threads)
+        labels = checked.label(modes, X, n_threads=n_threads)
+        return self._store(modes, labels, checked.bandwidth)
+
+    def _has_started(self, recipe: Recipe | Significant) -> bool:
+        """Return whether there is a fit to continue; one that kept no rows cannot be continued."""
+        if isinstance(recipe, Recipe):
+            return hasattr(self, "grid_")
+        if hasattr(self, "tree_") and not hasattr(self, "_tally"):
+            warn_user(
+                UserWarning(
+                    "partial_fit begins anew: the fit before kept the leaves of its rows, not the "
+                    "rows; use partial_fit for all chunks, or pass a bandwidth"
+                )
+            )
+        return hasattr(self, "_tally")
 
     def fit_predict(
         self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
@@ -268,11 +290,12 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
 
     @columns_named
     def predict(self, X: Any) -> NDArray[np.int32]:
-        """Label points by the basin they lie in.
+        """Label points by the basin or the leaf they lie in.
 
-        A point in an occupied cell gets that cell's label. A point in an empty cell gets the label
-        of the heaviest occupied cell in its window. If there is none, the point gets the label of
-        the nearest mode, or -1 if `cluster_all` is false.
+        With a bandwidth, a point in an occupied cell gets that cell's label. A point in an empty
+        cell gets the label of the heaviest occupied cell in its window. If there is none, the point
+        gets the label of the nearest mode, or -1 if `cluster_all` is false. Without a bandwidth, a
+        point gets the label of its leaf, or of the nearest one.
 
         Parameters
         ----------
@@ -284,30 +307,32 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         labels : ndarray of shape (n_samples,), int32
             The labels.
         """
-        check_is_fitted(self, "grid_")
+        check_is_fitted(self, "cluster_centers_")
         points = checked_points(self, X, reset=False)
-        return self._modes.label(
-            points, cluster_all=self.cluster_all, n_threads=threads_of(self.n_jobs)
-        )
+        n_threads = threads_of(self.n_jobs)
+        found: Modes | Clusters = self._modes
+        if isinstance(found, Clusters):
+            return found.label(points, n_threads=n_threads)
+        return found.label(points, cluster_all=self.cluster_all, n_threads=n_threads)
 
-    # -- the tree of joined clusters ----------------------------------------------------------
+    # -- the tree of significant clusters -----------------------------------------------------
 
     @property
     def condensed_tree_(self) -> CondensedTree:
-        """The splits of joined clusters: `to_pandas`, `plot`."""
-        return CondensedTree(self._joined("condensed_tree_"))
+        """The splits of significant clusters: `to_pandas`, `plot`."""
+        return CondensedTree(self._clusters("condensed_tree_"))
 
     @property
     def cluster_persistence_(self) -> NDArray[np.float64]:
         """For each cluster, the part of its peak that stands above the saddle, from 0 to 1."""
-        return CondensedTree(self._joined("cluster_persistence_")).persistence()
+        return CondensedTree(self._clusters("cluster_persistence_")).persistence()
 
     @property
     def probabilities_(self) -> NDArray[np.float64]:
         """How dense the surroundings of each point of `fit` are: 1 at the peak of its cluster."""
         fitted = self._snapshot()
-        modes = fitted._joined("probabilities_")
-        return fitted._of_cells(modes.strengths(threads_of(fitted.n_jobs)), 0.0)
+        clusters = fitted._clusters("probabilities_")
+        return fitted._of_leaves(clusters.strengths(), 0)
 
     @property
     def outlier_scores_(self) -> NDArray[np.float64]:
@@ -328,63 +353,48 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
             For each valley its depth, z against the critical value, and the scale. If there is
             none, the best candidates and the strictness that would accept them.
         """
-        modes = self._joined("explain")
-        if not len(modes):
-            raise InvalidInputError("explain needs a cluster, got a fit in which all is noise")
-        every = label is None
-        labels = range(len(modes)) if every else [as_whole(label, "label", 0, len(modes) - 1)]
-        tree, n_threads = CondensedTree(modes), threads_of(self.n_jobs)
-        return "\n".join(tree.explain(label, n_threads) for label in labels)
+        tree = CondensedTree(self._clusters("explain"))
+        return tree.explain(label, threads_of(self.n_jobs))
 
     def cut(
-        self, n_clusters: int | None = None, persistence: float | None = None
-    ) -> NDArray[np.int32]:
-        """Label the points of `fit` by another cut of the tree; the estimator does not change.
+        self,
+        n_clusters: int | None = None,
+        persistence: float | None = None,
+        min_cluster_size: float | None = None,
+    ) -> Self:
+        """Return a model of coarser or finer clusters; this one does not change.
+
+        All cuts come from one tree, so they are nested: a cut undoes splits or adds looser ones,
+        and moves no other border.
 
         Parameters
         ----------
         n_clusters : int, default=None
-            The number of clusters: the strictness is changed until there are as many. Every point
-            then belongs to a cluster. If the data has fewer peaks, a warning states how many
-            clusters there are.
+            The number of clusters. The least significant splits are undone; if there are too few
+            clusters, they are divided at looser and looser valleys. If the data has fewer peaks, a
+            warning states how many clusters there are.
         persistence : float, default=None
             The least persistence of a cluster, from 0 to 1; those below it join their neighbour.
+        min_cluster_size : float, default=None
+            The least weight of a cluster; the smallest joins its neighbour across the densest
+            saddle, until all are large enough.
 
         Returns
         -------
-        labels : ndarray of shape (n_samples,), int32
-            The labels, 0 for the largest cluster; a NumPy array.
+        model : MeanShiftPP
+            A fitted model; its `labels_` are those of the points of `fit`.
         """
         fitted = self._snapshot()
-        modes = fitted._joined("cut")
-        if (n_clusters is None) == (persistence is None):
-            raise InvalidInputError("cut needs either n_clusters or persistence, and not both")
-        if n_clusters is not None:
-            tree = fitted._cut_tree(as_whole(n_clusters, "n_clusters", 1))
-        elif as_not_negative(persistence, "persistence") <= 1:
-            tree = modes.tree.cut(persistence=persistence)
-        else:
-            expected = "a number from 0 to 1"
-            raise InvalidInputError.for_parameter("persistence", expected, persistence)
-        return fitted._labels_of(tree)
+        n_threads = threads_of(self.n_jobs)
+        clusters = fitted._clusters("cut").cut(
+            n_clusters, persistence, min_cluster_size, n_threads=n_threads
+        )
+        return fitted._recut(clusters)
 
-    def _cut_tree(self, n_clusters: int) -> Tree:
-        tree = self._joined("cut").tree.cut(n_clusters, n_threads=threads_of(self.n_jobs))
-        if tree.n_clusters < n_clusters:
-            warn_user(UserWarning(f"expected {n_clusters} clusters, found {tree.n_clusters} peaks"))
-        return tree
-
-    def _labels_of(self, tree: Tree) -> NDArray[np.int32]:
-        """Return the labels of the points by a cut of the tree.
-
-        A cut that only joins clusters joins their labels; any other labels each point by itself.
-        """
-        modes = self._joined("cut")
-        if (clusters := modes.joined_further(tree)) is not None:
-            return number_by_size(np.append(clusters, -1)[to_host(self.labels_)]).labels
-        if self._rows is not None:
-            return number_by_size(tree.labels[self._rows]).labels
-        return number_by_size(self._of_cells(tree.label_cells(modes.grid), -1)).labels
+    def _recut(self, clusters: Clusters) -> Self:
+        """Store another cut of the tree in this copy."""
+        labels = to_device_of(self.labels_, self._of_leaves(clusters.leaf_labels, -1))
+        return self._store_tree(clusters, labels, _ids=self._ids)
 
     @columns_named
     def membership_vector(self, X: Any) -> NDArray[np.float64]:
@@ -398,73 +408,70 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         Returns
         -------
         shares : ndarray of shape (n_samples, n_clusters)
-            They sum to 1, or are all 0 for a point without clusters in its window. The array takes
-            8 bytes for each point and cluster, in Fortran order: pass many points in parts.
+            They sum to 1, or are all 0 for a point without clusters around it. The array takes 8
+            bytes for each point and cluster, in Fortran order: pass many points in parts.
         """
-        check_is_fitted(self, "grid_")
+        check_is_fitted(self, "cluster_centers_")
         points = checked_points(self, X, reset=False)
-        return self._modes.shares(points, n_threads=threads_of(self.n_jobs))
+        found: Modes | Clusters = self._modes
+        if isinstance(found, Clusters):
+            return found.shares(points)
+        return found.shares(points, n_threads=threads_of(self.n_jobs))
 
-    def _joined(self, name: str) -> JoinedModes:
-        check_is_fitted(self, "grid_")
-        if not isinstance(self._modes, JoinedModes):
-            raise _MissingError(f"{name} needs joined clusters; fit with join=True")
+    def _clusters(self, name: str) -> Clusters:
+        check_is_fitted(self, "cluster_centers_")
+        if not isinstance(self._modes, Clusters):
+            raise _MissingError(f"{name} needs significant clusters; fit without a bandwidth")
         return self._modes
 
-    def _of_cells(self, values: NDArray[Any], none: float) -> NDArray[Any]:
-        """Return the value of each point's cell; `none` for points outside of all cells."""
-        if self._cells is None:
+    def _of_leaves(self, values: NDArray[Any], none: float) -> NDArray[Any]:
+        """Return the value of each point's leaf, or `none`."""
+        if not hasattr(self, "_ids"):
             raise _MissingError("the points of a partial_fit are not stored; use fit")
-        xp = module_of(values)
-        cells = self._cells if on_gpu(values) else to_host(self._cells)
-        of_points: NDArray[Any] = xp.append(values, xp.asarray(none, values.dtype))[cells]
+        of_points: NDArray[Any] = np.append(values, values.dtype.type(none))[self._ids]
         return of_points
 
-    def _recipe(self, bandwidth: Any) -> Recipe:
+    def _recipe(self) -> Recipe | Significant:
+        if self.bandwidth is None:
+            return Significant(
+                self.periodic,
+                strictness=self.strictness,
+                min_weight=min_weight_for(self.min_cluster_size),
+                cluster_all=self.cluster_all,
+            )
         return Recipe(
-            bandwidth,
+            self.bandwidth,
             resolution=self.resolution,
             periodic=self.periodic,
             tol=self.tol,
             max_iter=self.max_iter,
             min_weight=min_weight_for(self.min_cluster_size),
             cluster_all=self.cluster_all,
-            join=self.bandwidth is None if self.join is None else self.join,
-            strictness=self.strictness,
         )
 
-    def _complete(self, X: NDArray[Any], weight: Weights | None) -> Recipe:
-        """Return the recipe of the parameters, with a bandwidth for `X`."""
-        recipe, n_threads = self._recipe(self.bandwidth), threads_of(self.n_jobs)
-        if self.bandwidth is None and not recipe.join:
-            bandwidth = bandwidth_of_points(X, weight, self.periodic, n_threads)
-            return replace(recipe, bandwidth=within_periods(bandwidth, self.periodic))
-        total = weight.total if weight else len(X)
-        return complete_recipe(recipe, X, total, weight, n_threads=n_threads)
-
-    def _store(
-        self,
-        modes: Modes,
-        labels: NDArray[np.int32],
-        bandwidth: Any,
-        cells: NDArray[np.int32] | None = None,
-        rows: NDArray[np.int64] | None = None,
-    ) -> Self:
-        """Store all fitted attributes at once, so a failed fit leaves the previous one intact."""
+    def _store(self, modes: Modes, labels: Any, bandwidth: Any) -> Self:
         if has_periods(modes.grid.cells_per_period):
             bandwidth = np.where(modes.grid.cells_per_period > 0, modes.bandwidth, bandwidth)
-        fitted = {
-            "_modes": modes,
-            "_cells": cells,
-            "_rows": rows,
+        fitted = {"n_iter_": modes.n_iter, "grid_": modes.grid, "bandwidth_": bandwidth}
+        return self._replace_fit(modes, labels, fitted, _OF_TREE)
+
+    def _store_tree(self, clusters: Clusters, labels: Any, **kept: Any) -> Self:
+        fitted = {"n_iter_": clusters.tree.n_levels, "tree_": clusters.tree, **kept}
+        return self._replace_fit(clusters, labels, fitted, _OF_SEARCH)
+
+    def _replace_fit(
+        self, found: Modes | Clusters, labels: Any, fitted: dict[str, Any], gone: tuple[str, ...]
+    ) -> Self:
+        """Store all fitted attributes at once, so a failed fit leaves the previous one intact."""
+        fitted |= {
+            "_modes": found,
             "labels_": labels,
-            "cluster_centers_": modes.centers,
-            "cluster_weights_": modes.weights,
-            "n_iter_": modes.n_iter,
-            "grid_": modes.grid,
-            "bandwidth_": bandwidth,
+            "cluster_centers_": found.centers,
+            "cluster_weights_": found.weights,
         }
         replaced = self._snapshot()  # freeing an old value between the new ones runs other threads
         self.__dict__.update(fitted)
+        for name in (*gone, *(set(_OF_TREE) - set(fitted))):
+            self.__dict__.pop(name, None)
         del replaced
         return self

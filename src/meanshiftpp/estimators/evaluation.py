@@ -6,14 +6,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp._support.checks import Weights
 from meanshiftpp._support.devices import to_host
 from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.profile import profile_of_points
-from meanshiftpp.core.sample import observed_rows
+from meanshiftpp.core.scale import observed_rows
 from meanshiftpp.estimators.base import (
     Estimator,
     checked_points,
@@ -28,16 +28,26 @@ if TYPE_CHECKING:
 _FRAMES = ("pandas", "polars")
 
 
+def _has_bandwidth(estimator: Any) -> bool:
+    """Return True, or raise: a score compares bandwidths."""
+    if estimator.bandwidth is None:
+        raise AttributeError("score compares bandwidths; set a bandwidth")
+    return True
+
+
 class Evaluation(Estimator):
     """The methods of `MeanShiftPP` that evaluate a fit."""
 
     n_jobs: int | None
-    _modes: Modes
+    _modes: Any
     predict: Any
 
+    @available_if(_has_bandwidth)  # type: ignore[untyped-decorator]
     @columns_named
     def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean log density at points, by the windows of the fitted grid.
+
+        Only models with a bandwidth have a score.
 
         For points that were not in `fit`, a higher score means a bandwidth that describes the data
         better, so `GridSearchCV` and `cross_val_score` can compare bandwidths. The score of the
@@ -126,7 +136,7 @@ def _log_laplace(grid: Grid, points: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def _table(
-    modes: Modes,
+    modes: Any,
     X: Any,
     points: NDArray[Any],
     labels: NDArray[np.int32],

@@ -1,8 +1,8 @@
-"""Checkpoints: the grid so far and the position in the data, to continue an interrupted run.
+"""Checkpoints: the grid or the tally so far and the position in the data, to continue a run.
 
-Sums of grids are exact, so a run that was interrupted at any point ends with the same bits as one
-that was not. A checkpoint also identifies its run: resuming with other data, another bandwidth or
-another unit of positions is an error.
+Sums of grids and of tallies are exact, so a run that was interrupted at any point ends with the
+same bits as one that was not. A checkpoint also identifies its run: resuming with other data,
+another bandwidth or period, or another unit of positions is an error.
 """
 
 from __future__ import annotations
@@ -10,48 +10,57 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from meanshiftpp._support.files import check_regular, exists
-from meanshiftpp.core import gridfile
+from meanshiftpp.core import archive, gridfile
 from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.tree import tallyfile
+from meanshiftpp.core.tree.tally import Tally
 from meanshiftpp.errors import GridFileError, GridMismatchError
 from meanshiftpp.io.sources import Source, format_names
 
+Total = TypeVar("Total", bound=Grid | Tally)
+
 
 @dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(Generic[Total]):
     """The progress of a run.
 
     Attributes
     ----------
-    grid : Grid
-        The grid of all points so far.
+    total : Grid or Tally
+        The sum of all points so far.
     position : int
         The start of the next chunk.
     rows : int
         The number of rows read so far.
     """
 
-    grid: Grid
+    total: Total
     position: int = 0
     rows: int = 0
 
     def save(self, path: str | os.PathLike[str], source: Source) -> None:
         """Write the checkpoint atomically."""
         check_regular(path, "write")
-        note = _describe(source) | {"position": self.position, "rows": self.rows}
-        gridfile.write(path, vars(self.grid), json.dumps(note))
+        note = json.dumps(_describe(source) | {"position": self.position, "rows": self.rows})
+        if isinstance(self.total, Tally):
+            tallyfile.write(path, self.total, note)
+        else:
+            gridfile.write(path, vars(self.total), note)
 
     @classmethod
-    def resume(cls, path: str | os.PathLike[str], source: Source, start: Grid) -> Checkpoint:
-        """Read a checkpoint of `source`; return one with the grid `start` if there is no file."""
+    def resume(
+        cls, path: str | os.PathLike[str], source: Source, start: Total
+    ) -> Checkpoint[Total]:
+        """Read a checkpoint of `source`; start from the empty `start` without a file."""
         check_regular(path, "write")  # before the long computation, and reading would wait
         if not exists(path):
             return cls(start)
-        fields, text = gridfile.read(path, "checkpoint")
+        total, text = _read(path)
         try:
             note: dict[str, Any] = json.loads(text or "none")
             position, rows = int(note["position"]), int(note["rows"])
@@ -61,8 +70,7 @@ class Checkpoint:
         except (ValueError, TypeError, KeyError, OverflowError):
             problem = "is not a checkpoint and was left unchanged; name another file"
             raise GridFileError.for_file(path, problem) from None
-        grid = Grid(**fields)
-        difference = _data_difference(columns, files, source) or _grid_difference(grid, start)
+        difference = _data_difference(columns, files, source) or _sum_difference(total, start)
         if unit != source.unit:
             difference = difference or f"its position counts {unit}, not {source.unit}"
         if rows_used != _rows_used(source):
@@ -72,7 +80,18 @@ class Checkpoint:
                 f"the checkpoint {str(path)!r} is of another run: {difference}; "
                 "name another file, or remove it to start from the beginning"
             )
-        return cls(grid, position, rows)
+        return cls(total, position, rows)
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[Any, str | None]:
+    """Read and validate the grid or the tally of a file, and its note."""
+    arrays = archive.read(path, "checkpoint")
+    note = str(arrays["note"]) if "note" in arrays else None
+    if archive.is_of(arrays, gridfile.FORMAT):
+        return Grid(**gridfile.fields_of(arrays, path)), note
+    if archive.is_of(arrays, tallyfile.FORMAT):
+        return tallyfile.tally_of(arrays, path), note
+    raise archive.foreign(path, "checkpoint")
 
 
 def _describe(source: Source) -> dict[str, Any]:
@@ -104,6 +123,17 @@ def _data_difference(
         if changed != changed_now:
             return f"{name!r} has been modified since"
     return None
+
+
+def _sum_difference(total: Grid | Tally, start: Grid | Tally) -> str | None:
+    """Return how the grid or the tally of a checkpoint differs from that of this run, or None."""
+    if isinstance(total, Grid) and isinstance(start, Grid):
+        return _grid_difference(total, start)
+    if isinstance(total, Tally) and isinstance(start, Tally):
+        then, now = total.period.tolist(), start.period.tolist()
+        return None if then == now else f"it has the periods {then}, not {now}"
+    names = ("a", "no") if isinstance(total, Grid) else ("no", "a")
+    return "it has {} bandwidth, and this run has {}".format(*names)
 
 
 def _grid_difference(grid: Grid, start: Grid) -> str | None:

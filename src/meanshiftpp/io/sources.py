@@ -261,35 +261,18 @@ class Source(ABC):
     def warn_of_no_data(self) -> None:  # noqa: B027 - only maps have such values
         """Warn of a value that may be "no data" although the file does not declare it."""
 
-    def sample(self, size: int) -> tuple[NDArray[Any], float]:
-        """Return about `size` points, evenly spaced over the data, and the number of all points."""
-        return self.sample_weighted(size)[:2]
-
-    def sample_weighted(self, size: int) -> tuple[NDArray[Any], float, NDArray[Any] | None]:
-        """Return a sample of the points, the weight of all, and the weights of the sample."""
-        step, taken, seen, rows, weight, parts = 1, 0, 0, 0, 0.0, []
+    def sample(self, size: int) -> NDArray[Any]:
+        """Return about `size` points, evenly spaced over the data."""
+        step, taken, seen, parts = 1, 0, 0, []
         for chunk in self._chunks_to_sample(size):
-            part = chunk.points if chunk.weight is None else _joined(chunk)
-            parts.append(np.array(part[-seen % step :: step]))  # every step-th of all
-            seen, rows = seen + len(chunk), rows + chunk.size
-            weight += len(chunk) if chunk.weight is None else float(np.sum(chunk.weight))
-            taken += len(parts[-1])
+            parts.append(np.array(chunk.points[-seen % step :: step]))  # every step-th of all
+            seen, taken = seen + len(chunk), taken + len(parts[-1])
             if taken > 2 * size:
                 step, parts = 2 * step, [np.concatenate([part for part in parts if len(part)])[::2]]
                 taken = len(parts[0])
         if not taken:
             raise self.no_points()
-        if weight == 0:
-            raise self.no_weight()
-        sampled = np.concatenate([part for part in parts if len(part)])
-        total = weight
-        if not self._sample_reads_all(size):
-            total = self.rows or 0
-            if self.weight is not None or not self._uses_all_rows:
-                total *= weight / rows
-        if self.weight is None:
-            return sampled, total, None
-        return sampled[:, :-1], total, sampled[:, -1]
+        return np.concatenate([part for part in parts if len(part)])
 
     def _sample_reads_all(self, size: int) -> bool:
         return self.rows is None or self.rows <= 4 * size
@@ -369,11 +352,6 @@ def label_column_name(names: Sequence[str]) -> str:
         number += 1
         name = f"label_{number}"
     return name
-
-
-def _joined(chunk: Chunk) -> NDArray[Any]:
-    """Return the points of a chunk with their weights as the last column."""
-    return np.column_stack([chunk.points, np.asarray(chunk.weight)])
 
 
 def no_rows(

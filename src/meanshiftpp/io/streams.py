@@ -1,8 +1,8 @@
 """Cluster files of any size in two passes over chunks, in memory that does not grow with the file.
 
-The first pass, in this module, adds the grids of all chunks; the second, in `label_files`, labels
-each chunk and writes it. Reading, labelling and writing run in separate threads and overlap. Grid
-and labels are the same as those of all points at once.
+The first pass, in this module, adds the grids of all chunks, or their tallies if there is no
+bandwidth; the second, in `label_files`, labels each chunk and writes it. Reading, labelling and
+writing run in separate threads and overlap. The labels are the same as those of all points at once.
 
     source = open_points("stars.parquet")                 # or a folder, .npy, .tif, .laz, ...
     modes = seek(build_grid(source, bandwidth=0.5))
@@ -24,9 +24,10 @@ from meanshiftpp._support.checks import Periodic, as_not_negative
 from meanshiftpp._support.files import check_readable, exists, is_folder, known_suffix, suffix_of
 from meanshiftpp.core.accumulate import GridSum
 from meanshiftpp.core.grid import Grid
+from meanshiftpp.core.tree.tally import Tally, TallySum
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io import arrays
-from meanshiftpp.io.checkpoint import Checkpoint
+from meanshiftpp.io.checkpoint import Checkpoint, Total
 from meanshiftpp.io.clouds import source as clouds
 from meanshiftpp.io.maps import rasters
 from meanshiftpp.io.rows import Missing, check_missing
@@ -175,16 +176,18 @@ def build_grid(
 
 def add_points(
     source: Source,
-    start: Grid,
+    start: Total,
     *,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = CHECKPOINT_SECONDS,
     n_threads: int | None = None,
     progress: Progress | None = None,
-) -> Grid:
-    """Add all points of a source to an empty grid; the options are those of `build_grid`."""
+) -> Total:
+    """Add all points of a source to an empty grid or tally, with the options of `build_grid`."""
     done = Checkpoint(start) if checkpoint is None else Checkpoint.resume(checkpoint, source, start)
-    total, position, rows = GridSum(done.grid), done.position, done.rows
+    position, rows = done.position, done.rows
+    total = TallySum(done.total) if isinstance(done.total, Tally) else GridSum(done.total)
+    so_far: Callable[[], Any] = total.tally if isinstance(total, TallySum) else total.grid
     report = progress or (lambda rows: None)
     report(rows)
     saved = monotonic()
@@ -195,14 +198,14 @@ def add_points(
             position, rows = chunk.end, rows + chunk.size
             report(chunk.size)
             if checkpoint is not None and monotonic() - saved >= every:
-                Checkpoint(total.grid(), position, rows).save(checkpoint, source)
+                Checkpoint(so_far(), position, rows).save(checkpoint, source)
                 saved = monotonic()
-    grid = total.grid()
+    result: Total = so_far()
     if checkpoint is not None and position != done.position:
-        Checkpoint(grid, position, rows).save(checkpoint, source)
-    if not len(grid):
+        Checkpoint(result, position, rows).save(checkpoint, source)
+    if not len(result):
         raise source.no_points() if source.weight is None else source.no_weight()
-    return grid
+    return result
 
 
 def _as_paths(paths: Any) -> list[str | os.PathLike[str]]:

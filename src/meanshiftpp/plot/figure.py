@@ -3,8 +3,9 @@
 Two features make a plane, more make a triangle of planes with a histogram of each feature, one
 makes a histogram. Up to 100,000 points are drawn one by one, more as a density. Mode seeking finds
 every bump of the density, and a thousand clusters in a thousand colours are unreadable: up to 400
-clusters of 0.5% of the points, or of a tenth of the largest cluster, have a colour. The others are
-grey and share a row of the size panel.
+clusters of 0.5% of the points, or of a tenth of the largest cluster, have a colour, and so do
+significant clusters of any size. The others are grey and share a row of the size panel. Of more
+than 60 coloured clusters, the 20 largest are numbered.
 
 Figures do not use pyplot: no global state, no window, nothing to close.
 """
@@ -36,7 +37,7 @@ BELOW = 0.55  # for the numbers and the name of the lowest axis
 TITLE_LEFT = 0.62
 PANEL_SIZE = 2.2  # width and height of a panel in the triangle, with the gap to the next
 GAP = 0.15
-TREE_WIDTH, TREE_LEFT = 5.2, 0.85  # of the tree and its margin; the rest is its panel
+TREE_WIDTH, TREE_LEFT, TREE_RIGHT = 5.4, 0.85, 0.35  # of the tree and its margins
 
 
 def clusters(
@@ -73,8 +74,8 @@ def clusters(
     title, subtitle : str, default=None
         Two lines above the picture. If features are left out, the second line adds how many.
     tree : CondensedTree, default=None
-        The tree of joined clusters, `MeanShiftPP.condensed_tree_`, which is drawn to the right. For
-        a tree without a split, the second line adds "no significant valley".
+        The tree of significant clusters, `MeanShiftPP.condensed_tree_`, which is drawn to the
+        right. For a tree without a split, the second line adds "no significant valley".
     noise : float, default=None
         The size of the noise; None counts the points with label -1.
     weighted : bool, default=False
@@ -106,6 +107,7 @@ def clusters(
         expected = "the condensed_tree_ of a fit, or None"
         raise InvalidInputError.for_parameter("tree", expected, tree)
     sizes: dict[str, Any] = {"noise": noise, "is_weighted": weighted}
+    sizes["significant"] = tree is not None
     scene = build_scene(points, numbers, modes, weights, columns, **sizes)
     layouts = {1: _line_figure, 2: _plane_figure}
     with matplotlib.rc_context({**STYLE, "font.family": font_families()}):
@@ -197,7 +199,7 @@ def _add_tree(figure: Any, scene: Scene, tree: CondensedTree) -> None:
         panel.set_position((box.x0 * width / wider, box.y0, box.width * width / wider, box.height))
     figure.set_figwidth(wider)
     low, high = BELOW / height, 1 - 0.82 / height
-    across = TREE_WIDTH - TREE_LEFT - GAP
+    across = TREE_WIDTH - TREE_LEFT - TREE_RIGHT
     panel = figure.add_axes(((width + TREE_LEFT) / wider, low, across / wider, high - low))
     draw_tree(tree, panel, list(scene.colours), weighted=scene.is_weighted)
     panel.set_title("tree of the clusters", loc="left", size=9, color=SOFT, pad=3)

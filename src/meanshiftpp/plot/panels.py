@@ -13,7 +13,8 @@ from meanshiftpp.plot.scene import Scene
 from meanshiftpp.plot.style import GREY, INK, LINE, PAPER, SOFT
 
 MAX_DOTS = 100_000  # more points than this are drawn as a density
-MAX_NUMBERED = 60  # numbers on more modes than this would hide the points
+MAX_MARKED = 60  # rings on more modes than this would hide the points
+N_LARGEST = 20  # of more clusters, these have a ring; the others have a dot
 FULL_WIDTH = 6.6  # inches: dots and rings shrink in a narrower panel
 DENSITY_DPI = 100
 SIZE_LABEL = 0.75  # inches to the right of a bar for its number
@@ -81,36 +82,54 @@ def _blend(
 
 
 def draw_modes(panel: Any, scene: Scene, j: int, i: int) -> None:
-    """Mark the modes of coloured clusters: a ring that grows with the size, and the label."""
+    """Mark the modes of coloured clusters: a ring that grows with the size, and the label.
+
+    If there are many, the smaller ones are marked by dots.
+    """
     k = scene.n_coloured
+    marked = k if k <= MAX_MARKED else N_LARGEST
     scale = size_in_inches(panel)[0] / FULL_WIDTH
-    share = scene.sizes[:k] / scene.sizes.sum()
-    numbered = scale > 0.5 and k <= MAX_NUMBERED
+    share = scene.sizes[:marked] / scene.sizes.sum()
+    numbered = scale > 0.5
     panel.scatter(
-        scene.centers[:k, j],
-        scene.centers[:k, i],
+        scene.centers[marked:k, j],
+        scene.centers[marked:k, i],
+        s=8 * scale,
+        c=scene.colours[marked:k] * 0.6,
+        linewidths=0,
+        zorder=4,
+    )
+    panel.scatter(
+        scene.centers[:marked, j],
+        scene.centers[:marked, i],
         s=scale * ((105 if numbered else 45) + 420 * share),
         facecolors=PAPER,
-        edgecolors=scene.colours[:k] * 0.8,
+        edgecolors=scene.colours[:marked] * 0.8,
         linewidths=1.5,
         zorder=4,
     )
-    for label in range(k if numbered else 0):
+    for label in range(marked if numbered else 0):
         at = scene.centers[label, [j, i]]
         panel.annotate(str(label), at, ha="center", va="center_baseline", size=6.5, zorder=5)
 
 
 def draw_histogram(panel: Any, scene: Scene, j: int, max_bins: int) -> None:
-    """Stack the clusters' histograms of feature j, the grey ones at the bottom."""
+    """Stack the clusters' histograms of feature j, the grey ones at the bottom.
+
+    Of many clusters that may lie above each other, only the largest have a colour.
+    """
+    many = scene.n_coloured > MAX_MARKED and scene.X.shape[1] > 1
+    k = N_LARGEST if many else scene.n_coloured
     bins = int(np.clip(3 * len(scene.X) ** (1 / 3), 10, max_bins))
     edges = np.linspace(*scene.limits[j], bins + 1)
-    groups = np.minimum(scene.labels, scene.n_coloured)
+    groups = np.minimum(scene.labels, k)
+    counts = np.histogram2d(groups, scene.X[:, j], (np.arange(k + 2), edges))[0]
     base = np.zeros(bins)
-    for group in [scene.n_coloured, *range(scene.n_coloured)]:
-        count = np.histogram(scene.X[groups == group, j], edges)[0]
-        colour = scene.colours[group] if group < scene.n_coloured else GREY
-        panel.stairs(base + count, edges, baseline=base, fill=True, color=colour, alpha=0.85)
-        base = base + count
+    for group in [k, *range(k)]:
+        colour = scene.colours[group] if group < k else GREY
+        top = base + counts[group]
+        panel.stairs(top, edges, baseline=base, fill=True, color=colour, alpha=0.85)
+        base = top
     panel.set(xlim=(edges[0], edges[-1]), ylim=(0, base.max() * 1.08), yticks=[])
     panel.spines["left"].set_visible(False)
     set_ticks(panel, scene.limits[j])

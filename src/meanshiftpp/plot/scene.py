@@ -94,8 +94,12 @@ def build_scene(
     *,
     noise: float | None = None,
     is_weighted: bool = False,
+    significant: bool = False,
 ) -> Scene:
-    """Prepare the arguments of `clusters`, whose points and centers are checked, for drawing."""
+    """Prepare the arguments of `clusters`, whose points and centers are checked, for drawing.
+
+    All `significant` clusters have a colour, up to the limit.
+    """
     names = checked_columns(columns, X.shape[1])
     k = max(int(labels.max()) + 1, 0) if centers is None else len(centers)
     if weights is not None:
@@ -110,7 +114,7 @@ def build_scene(
     drawn = most_separating_features(X, centers, sizes)
     points, centers = np.asarray(X[:, drawn], float), centers[:, drawn]
     limits = [axis_limits(x) for x in points.T]
-    n_coloured = _count_coloured(sizes, len(X))
+    n_coloured = min(k, MAX_COLOURED) if significant else _count_coloured(sizes, len(X))
     return Scene(
         X=points,
         labels=labels,

@@ -11,6 +11,8 @@ export async function loadKernel() {
   if (!text.ok) throw new Error(`settings.json: ${text.status}`);
   [module, settings] = [loaded, await text.json()];
   module._configure(settings.tol, settings.max_iter);
+  const [critical, stages] = [Float64Array.from(settings.critical.flat()), Float64Array.from(settings.stages)];
+  withCopies([critical, stages], (pointers) => module._configure_tree(...pointers, stages.length, settings.second_look));
   const { features, thresholds, values, bias } = settings.merge_table;
   const tables = [Uint8Array.from(features.flat()), Float32Array.from(thresholds.flat()), Int16Array.from(values.flat())];
   withCopies(tables, (pointers) => check(module._load_table(features.length, ...pointers, bias)));
@@ -65,6 +67,33 @@ export function clusterPoints(points, d, bandwidth) {
       centers: doubles(module._centers(), k * d), weights: doubles(module._weights(), k),
     };
   });
+}
+
+/** Grow the tree of n points of d features, as `MeanShiftPP().fit` does; return the leaf of each point. */
+export function growPoints(points, d, store) {
+  return withCopies([points], ([data]) => {
+    const ids = labelsOf(points.length / d, (out) => module._grow_points(data, points.length / d, d, out));
+    store(grownTree(d));
+    return ids;
+  });
+}
+
+/** Grow the last tree in looser stages until it has at least n clusters. */
+export function growMore(n, d) {
+  check(module._grow_more(n));
+  return grownTree(d);
+}
+
+function grownTree(d) {
+  const m = module._n_leaves(), k = module._n_splits(), width = 4 + d;
+  const leaves = doubles(module._leaves(), m * width), table = doubles(module._splits(), 6 * k), units = doubles(module._units(), d);
+  const column = (j) => Float64Array.from({ length: m }, (_, i) => leaves[i * width + j]);
+  const splits = Array.from({ length: k }, (_, i) => {
+    const [cluster, parent, stage, joins, score, depth] = table.subarray(6 * i);
+    return { index: i, cluster, parent, stage, joins, score, depth };
+  });
+  const positions = Float64Array.from({ length: m * d }, (_, i) => leaves[Math.floor(i / d) * width + 4 + (i % d)]);
+  return { clusters: column(0), sizes: column(1), radii: column(2), hosts: column(3), positions, units, splits };
 }
 
 /** A picture in the kernel's memory; labels are those of `segment`. */

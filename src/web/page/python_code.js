@@ -24,11 +24,13 @@ export const pythonCall = {
     };
   },
   /** Only the command line leaves out identifiers and constants, so it always names the columns. */
-  cluster(name, columns, isEvery, bandwidth) {
-    const selection = isEvery ? "" : `, ${list(columns.map(quoted))}`, sizes = bandwidth.map(float);
+  cluster(name, columns, isEvery, bandwidth, nClusters) {
+    const selection = isEvery ? "" : `, ${list(columns.map(quoted))}`, sizes = bandwidth?.map(float);
+    const labels = sizes ? `MeanShiftPP(${list(sizes)}).fit_predict(points)` : nClusters ? `MeanShiftPP().fit(points).cut(${nClusters}).labels_` : "MeanShiftPP().fit_predict(points)";
+    const option = sizes ? ` -b ${sizes.join(",")}` : nClusters ? ` --n-clusters ${nClusters}` : "";
     return {
-      python: `from meanshiftpp import MeanShiftPP\nfrom meanshiftpp.stream import open_points\n\npoints = open_points(${quoted(name)}${selection}).read()\nlabels = MeanShiftPP(${list(sizes)}).fit_predict(points)`,
-      cli: `meanshiftpp cluster ${shell(name)} --columns ${shell(columns.map(inCsv).join(","))} -b ${sizes.join(",")} -o labels.csv`,
+      python: `from meanshiftpp import MeanShiftPP\nfrom meanshiftpp.stream import open_points\n\npoints = open_points(${quoted(name)}${selection}).read()\nlabels = ${labels}`,
+      cli: `meanshiftpp cluster ${shell(name)} --columns ${shell(columns.map(inCsv).join(","))}${option} -o labels.csv`,
     };
   },
 };

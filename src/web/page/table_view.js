@@ -1,16 +1,15 @@
-// The table view of the web page, as the studio's table_view.py without significant clusters: the first
-// bandwidth is the one that persists longest in the sweep.
+// The table view of the web page, as the studio's table_view.py.
 
+import { Cuts } from "./cuts.js";
 import { clusterPoints } from "./kernel.js";
 import { narrow } from "./image_view.js";
 import { pythonCall } from "./python_code.js";
 import { sweep } from "./sweep.js";
 import { readTable } from "./table_files.js";
 
-const MAX_DOTS = 100_000, RASTER = [960, 720], MAX_MODES = 300, DIGITS = 4;
+const MAX_DOTS = 100_000, RASTER = [960, 720], MAX_MODES = 300, MAX_LOOSER = 200_000; // points whose tree is grown beyond significance
 
 let plotNumber = 0;
-const rounded = (value) => Number(value.toPrecision(DIGITS));
 
 /** Return the first two columns that are features; identifiers and constants come last. */
 function defaultAxes({ columns, rows, values }) {
@@ -54,6 +53,8 @@ function raster(points, n, { low, high }) {
 }
 
 export class TableView {
+  constructor({ readable }) { this.readable = readable; }
+
   async open(file) {
     this.table = await readTable(file);
     [this.name, this.plot] = [file.name, null];
@@ -68,6 +69,9 @@ export class TableView {
     const { plot } = this;
     if (request.plot !== plot.number) yield plot.message;
     yield this.clusters(plot, request);
+    if (!plot.cuts.drawn) yield plot.cuts.picture();
+    plot.cuts.grow();
+    if (!plot.cuts.drawn) yield plot.cuts.picture();
   }
 
   makePlot(columns, key) {
@@ -79,24 +83,30 @@ export class TableView {
     if (bad >= 0) throw new Error(`Row ${Math.floor(bad / d) + 1}, column '${columns[bad % d]}' must be a finite number but is missing or infinite; remove the row or choose another column.`);
     const swept = sweep(points, n, d), limits = axisLimits(points, n, d);
     const drawn = n <= MAX_DOTS || d === 3 ? dots(points, n, d, limits) : raster(points, n, limits);
-    const auto = swept.step.map((side) => rounded(side * swept.multiples[swept.best])), number = ++plotNumber;
-    const message = { type: "points", view: "table", plot: number, columns, rows: n, drawn: drawn.rows.length, raster: RASTER, ...limits, ...swept, auto, ...drawn.arrays };
-    return { key, number, columns, points, n, d, limits, auto, rows: drawn.rows, message };
+    const cuts = new Cuts(points, d, this.readable, n <= MAX_LOOSER), number = ++plotNumber;
+    const message = { type: "points", view: "table", plot: number, columns, rows: n, drawn: drawn.rows.length, raster: RASTER, ...limits, ...swept, ...drawn.arrays };
+    return { key, number, columns, points, n, d, limits, cuts, rows: drawn.rows, message };
   }
 
-  clusters({ points, d, limits: { low, high }, auto, rows, columns }, request) {
-    const bandwidth = request.bandwidth ?? auto, found = clusterPoints(points, d, bandwidth);
+  find({ points, d, cuts }, { bandwidth, n_clusters: n }) {
+    return bandwidth ? clusterPoints(points, d, bandwidth) : cuts.cut(n ?? cuts.readable);
+  }
+
+  clusters(plot, request) {
+    const { d, limits: { low, high }, cuts, rows, columns } = plot, found = this.find(plot, request), bandwidth = request.bandwidth ?? null;
+    const about = bandwidth
+      ? { cells: found.cells, iterations: found.iterations, converged: found.converged }
+      : { cut: found.cut, significant: cuts.significant, leaves: cuts.tree.sizes.length, branches: found.branches };
     const k = Math.min(found.n, MAX_MODES), centers = Float32Array.from(found.centers.subarray(0, k * d), (value, i) => (value - low[i % d]) / (high[i % d] - low[i % d]));
     return {
-      type: "clusters", view: "table", request: request.id, bandwidth, joined: false, strictness: 1, numbers: [],
-      n: found.n, cells: found.cells, iterations: found.iterations, converged: found.converged,
-      code: pythonCall.cluster(this.name, columns, columns.join() === this.table.columns.join(), bandwidth),
+      type: "clusters", view: "table", request: request.id, bandwidth, n: found.n, ...about,
+      code: pythonCall.cluster(this.name, columns, columns.join() === this.table.columns.join(), bandwidth, found.cut === cuts.significant ? null : found.cut),
       labels: narrow(rows.map((row) => found.labels[row]), found.n), centers, weights: Float32Array.from(found.weights.subarray(0, k)),
     };
   }
 
-  export({ columns, bandwidth }) {
-    const { points, n, d, auto } = this.plot, { labels } = clusterPoints(points, d, bandwidth ?? auto);
+  export(request) {
+    const { points, n, d, columns } = this.plot, { labels } = this.find(this.plot, request);
     const quoted = (name) => (/[",\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
     const lines = [[...columns.map(quoted), "label"].join()];
     for (let i = 0; i < n; i++) lines.push([...points.subarray(i * d, i * d + d), labels[i]].join());

@@ -135,12 +135,12 @@ function shownPicture(look) {
 // -- the parts of the page that need the installed studio
 
 function adaptPage() {
-  const unavailable = ["#tab-video", "#table .tree", "[for=n-colours]", "[aria-labelledby=export-palette]", "#export-palette", "#cancel"];
+  const unavailable = ["#tab-video", "[for=n-colours]", "[aria-labelledby=export-palette]", "#export-palette", "#cancel"];
   const exports = ["svg", "colours", "tiff", "parquet", "npy"].map((kind) => `[data-export=${kind}]`);
   for (const part of [...unavailable, ...exports]) for (const node of $$(part)) node.classList.add("unavailable");
   $("#tab-video").setAttribute("role", "none"); // the arrow keys move between tabs
   $("h1 span").textContent = "in your browser";
-  const install = make("a", { href: `${DOCUMENTATION}/start.html`, target: "_top", title: "The installed studio also has video, significant clusters and more formats.", textContent: "Install" });
+  const install = make("a", { href: `${DOCUMENTATION}/start.html`, target: "_top", title: "The installed studio also has video and more formats.", textContent: "Install" });
   $("footer").insertBefore(make("p", { className: "note" }, "Files stay on this computer. ", install), $("#busy"));
 }
 adaptPage();

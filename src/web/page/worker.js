@@ -5,7 +5,7 @@ import { ImageView } from "./image_view.js";
 import { TableView } from "./table_view.js";
 
 const ready = loadKernel().then(
-  (settings) => ({ image: new ImageView(settings), table: new TableView() }),
+  (settings) => ({ image: new ImageView(settings), table: new TableView(settings) }),
   (error) => { throw new Error(`The kernel did not load (${error.message}); reload the page.`); },
 );
 let previous = ready.catch(() => {}); // `answer` reports that the kernel did not load

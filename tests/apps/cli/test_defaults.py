@@ -28,7 +28,7 @@ def defaults(command) -> dict:
 
 
 def test_cluster_has_the_defaults_of_the_estimator():
-    names = ["bandwidth", "resolution", "periodic", "tol", "max_iter", "min_cluster_size", "join"]
+    names = ["bandwidth", "resolution", "periodic", "tol", "max_iter", "min_cluster_size"]
     names += ["cluster_all"]
     found, expected = defaults(cluster), MeanShiftPP().get_params()
     assert [found[name] for name in names] == [expected[name] for name in names]

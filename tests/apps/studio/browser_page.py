@@ -144,7 +144,7 @@ def wait_for_result(page) -> None:
 def wait_for_tree(page) -> None:
     """Wait until the table view shows its newest request and the complete tree of its points."""
     wait_for_answer(page, "table")
-    page.wait_for_selector("#table[data-stops]")
+    page.wait_for_selector("#table[data-tree=complete]")
     wait_for_drawing(page)
 
 

@@ -58,7 +58,7 @@ def open_table(page):
     page.click("#tab-table")
     yield
     page.click("[data-sample=iris]")
-    page.wait_for_selector("#table[data-stops]")
+    page.wait_for_selector("#table[data-tree=complete]")
     yield
 
 

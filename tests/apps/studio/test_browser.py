@@ -162,9 +162,9 @@ def test_a_table_from_drop_to_export(page, table):
 def test_one_cluster_of_a_table_shows_the_next_step(page, tmp_path):
     np.save(tmp_path / "blob.npy", np.random.default_rng(0).normal(size=(2000, 2)))
     drop(page, tmp_path / "blob.npy")
-    page.wait_for_selector('#table[data-count="1"][data-stops]')
+    page.wait_for_selector('#table[data-count="1"][data-tree=complete]')
     assert page.inner_text("#table .count") == "1 significant cluster"
-    assert page.inner_text("#table .advice").startswith("no significant valley; candidates: ")
+    assert page.inner_text("#table .advice").startswith("no significant valley; the clearest of ")
     page.mouse.move(0, 0)
     curve = page.locator("#table .curve svg").bounding_box()
     page.mouse.click(curve["x"] + 0.12 * curve["width"], curve["y"] + 0.5 * curve["height"])

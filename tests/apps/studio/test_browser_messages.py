@@ -35,7 +35,7 @@ def gaps(tmp_path_factory):
 
 def test_a_column_with_gaps_leaves_the_table_usable(page, gaps, table):
     drop(page, gaps)
-    page.wait_for_selector("#table[data-stops]")
+    page.wait_for_selector("#table[data-tree=complete]")
     first = page.get_attribute("#table", "data-count")
     for column in ("#column-1", "#column-2"):
         page.select_option(column, "c")
@@ -170,7 +170,7 @@ def test_every_control_is_in_reach_on_a_phone(studio, browser, gaps):
     page.goto(studio.url)
     page.wait_for_selector("body[data-ready]")
     drop(page, gaps)
-    page.wait_for_selector("#table[data-stops]")
+    page.wait_for_selector("#table[data-tree=complete]")
     for view in ("image", "table", "video"):
         page.click(f"#tab-{view}")
         assert page.evaluate("() => document.documentElement.scrollWidth") == 390

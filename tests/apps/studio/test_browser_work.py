@@ -130,7 +130,7 @@ def test_work_is_saved_and_reopened(studio, browser, page, photo_file, table, cl
     page.wait_for_selector("#video[data-colours]")
     page.check("#video .swatches input >> nth=0")
     drop(page, table[0])
-    page.wait_for_selector("#table[data-stops]")
+    page.wait_for_selector("#table[data-tree=complete]")
     page.select_option("#column-0", "c")
     wait_for_answer(page, "table")
     assert "'c', 'b'" in page.locator("#table .code pre").text_content()

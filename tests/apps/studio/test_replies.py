@@ -257,20 +257,19 @@ def show(tab, points, **request):
 
 
 def test_table_without_a_bandwidth_shows_significant_clusters(tab, points):
-    swept, clusters = show(tab, points[:, :2])
+    _, clusters = show(tab, points[:, :2])
     model = MeanShiftPP().fit(points[:, :2])
-    assert (clusters["n"], clusters["joined"], clusters["strictness"]) == (3, True, 1)
+    assert (clusters["n"], clusters["significant"], clusters["bandwidth"]) == (3, 3, None)
     assert tab.receive("tree")["advice"] == ""
     np.testing.assert_array_equal(clusters["labels"], model.labels_)
-    np.testing.assert_allclose(clusters["bandwidth"], model.bandwidth_, rtol=1e-3)
-    assert clusters["bandwidth"] == swept["auto"]
     assert "MeanShiftPP().fit_predict" in clusters["code"]["python"]
     assert " -b " not in clusters["code"]["cli"]
     _, _, data = tab.export(view="table", kind="npy", columns=["x0", "x1"])
     np.testing.assert_array_equal(np.load(io.BytesIO(data)), model.labels_)
     tab.send(action="show", view="table", id=2, columns=["x0", "x1"], bandwidth=[1.5, 15.0])
     clusters = tab.receive("clusters")
-    assert (clusters["joined"], clusters["numbers"]) == (False, [])
+    assert clusters["bandwidth"] == [1.5, 15.0]
+    assert "significant" not in clusters
     assert "MeanShiftPP([1.5, 15.0]).fit_predict" in clusters["code"]["python"]
 
 

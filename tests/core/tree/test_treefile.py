@@ -1,17 +1,25 @@
 """A tree as bytes: equal after reading, and every damage is an error."""
 
+from __future__ import annotations
+
 import io
+from dataclasses import fields
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from tests.laws.kinds import KINDS
 
-from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.recipe import seek
-from meanshiftpp.core.tree import Tree, join_modes, treefile
+from meanshiftpp.core.tree import Clusters, Tree, treefile
+from meanshiftpp.core.tree.significant import Significant
 from meanshiftpp.errors import GridFileError
 
 rng = np.random.default_rng(5)
 X = np.concatenate([rng.normal(0, 1, (400, 2)), rng.normal(9, 1, (200, 2))])
+
+
+def clusters_of(points, **options) -> Clusters:
+    return Significant(**options).checked(points.shape[1]).fit(points).clusters
 
 
 def damaged(tree: Tree, **changes: object) -> bytes:
@@ -23,29 +31,44 @@ def damaged(tree: Tree, **changes: object) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize(
-    "tree",
-    [
-        Tree.of_points(X),
-        Tree.of_points(np.rint(X)),
-        Tree.of_points(X, periodic=(20.0, None), strictness=0.3),
-        Tree.of_grid(Grid.from_points(X, 0.7)),
-        Tree.of_points(X).cut(n_clusters=4),
-        Tree.of_points(X[:1]),
-    ],
-    ids=repr,
-)
-def test_a_tree_is_equal_after_reading(tree):
-    copy = treefile.from_bytes(treefile.to_bytes(tree))
-    assert (copy.splits, copy.strictness) == (tree.splits, tree.strictness)
-    for one, other in zip((*copy.sample, copy.radii), (*tree.sample, tree.radii), strict=True):
-        np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(copy.labels, tree.labels)
-    assert copy.regrow(0.5).splits == tree.regrow(0.5).splits
-    modes = seek(Grid.from_points(X, 0.5))
-    for noise in (False, True):
-        one, other = (join_modes(each, modes, noise=noise) for each in (tree, copy))
-        np.testing.assert_array_equal(one.cell_labels, other.cell_labels)
+def assert_same(a: Tree, b: Tree) -> None:
+    for field in fields(Tree):
+        one, other = getattr(a, field.name), getattr(b, field.name)
+        if field.name == "leaves":
+            assert one.ends == other.ends
+            for part in ("codes", "bits", "positions", "weights"):
+                assert_array_equal(getattr(one, part), getattr(other, part))
+            for part in fields(type(one.lattice)):
+                name = part.name
+                assert_array_equal(getattr(one.lattice, name), getattr(other.lattice, name))
+        elif isinstance(one, np.ndarray):
+            assert_array_equal(one, other)
+        else:
+            assert one == other, field.name
+
+
+@pytest.mark.parametrize("cluster_all", [True, False])
+@pytest.mark.parametrize("name", KINDS)
+def test_a_tree_is_equal_after_reading(name, cluster_all):
+    kind = KINDS[name]
+    clusters = clusters_of(kind.X, periodic=kind.periodic, cluster_all=cluster_all)
+    for tree in (clusters.tree, clusters.tree.cut(n_clusters=4, n_threads=1)):
+        copy = treefile.from_bytes(treefile.to_bytes(tree))
+        assert_same(copy, tree)
+        cut, expected = (each.cut(n_clusters=6, n_threads=1) for each in (copy, tree))
+        assert_same(cut, expected)
+        one, other = (Clusters.of_tree(each, cluster_all=cluster_all) for each in (copy, tree))
+        assert_array_equal(one.label(kind.X), other.label(kind.X))
+        assert_array_equal(one.weights, other.weights)
+
+
+def test_a_tree_of_equal_points_is_equal_after_reading():
+    for points in (X[:1], np.ones((9, 3)), np.full((4, 1), 1e308)):
+        tree = clusters_of(points).tree
+        assert_same(treefile.from_bytes(treefile.to_bytes(tree)), tree)
+
+
+LEAVES = 600
 
 
 @pytest.mark.parametrize(
@@ -54,38 +77,85 @@ def test_a_tree_is_equal_after_reading(tree):
         {"format": np.array("another")},
         {"version": np.array(99)},
         {"strictness": np.array(0.0)},
+        {"factor": np.array(np.nan)},
+        {"rows": np.array(1e9)},
+        {"window": np.array(0)},
+        {"n_levels": np.array(-1)},
         {"labels": None},
         {"labels": np.zeros(3, np.int64)},
-        {"labels": np.zeros(600)},
-        {"rows": np.zeros(600)},
-        {"rows": np.full((600, 2), np.nan)},
-        {"hashes": np.zeros(600, np.int64)},
-        {"counts": np.zeros(600, np.int64)},
-        {"_counts": np.zeros(600, np.int64)},
-        {"_counts": np.full(600, 2**61)},
-        {"labels": np.r_[-1, np.ones(599, np.int64)]},
-        {"labels": np.zeros(600, np.int64)},
-        {"window": np.array(0)},
-        {"_period": np.zeros(3)},
-        {"_period": np.full(2, 1e-3)},
-        {"_period": np.full(2, -1.0)},
-        {"_units": np.ones((3, 2))},
-        {"_units": np.zeros((1, 2))},
-        {"_units": np.full((1, 2), -1.0)},
+        {"labels": np.zeros(LEAVES)},
+        {"labels": np.zeros(LEAVES, np.int64)},
+        {"labels": np.r_[-1, np.ones(LEAVES - 1, np.int64)]},
+        {"labels": np.r_[10**9, np.ones(LEAVES - 1, np.int64)]},
+        {"sizes": np.full(LEAVES, -1.0)},
+        {"far": np.full(LEAVES, 9.0)},
+        {"far": np.full(LEAVES, -1.0)},
+        {"radii": np.full(LEAVES, np.inf)},
+        {"radii": np.full(LEAVES, 1e5)},
+        {"hosts": np.full(LEAVES, LEAVES)},
+        {"hosts": np.full(LEAVES, -2)},
+        {"hosts": np.roll(np.arange(LEAVES), 1)},
+        {"weights": np.zeros(LEAVES, np.int64)},
+        {"codes": np.zeros((LEAVES, 1), np.uint64)},
+        {"codes": np.zeros((LEAVES, 2), np.uint64)},
+        {"bits": np.full(LEAVES, 65, np.uint16)},
+        {"positions": np.full((LEAVES, 2), np.nan)},
+        {"positions": np.zeros((LEAVES, 3))},
+        {"cell_size": np.zeros(2)},
+        {"cell_size": np.ones(3)},
+        {"scale": np.full(2, -1.0)},
+        {"units": np.full(2, -1.0)},
+        {"shift": np.full(2, 63)},
+        {"shift": np.zeros(2, np.int64)},
+        {"extent": np.zeros(2, np.int64)},
+        {"extent": np.full(2, 2**60)},
+        {"low": np.full(2, 2**60)},
+        {"cells_per_period": np.full(2, -1)},
+        {"ends": np.array([[2.0, 0.0, 1.0]])},
+        {"ends": np.array([[0.5, 0.0, 1.0]])},
+        {"ends": np.zeros((1, 2))},
         {"split__cluster": np.array([77.0])},
-        {"split__joins": np.array([600.0])},
+        {"split__parent": np.array([77.0])},
+        {"split__joins": np.array([float(LEAVES)])},
+        {"split__top": np.array([-1.0])},
         {"split__depth": np.array([1.0, 2.0])},
+        {"split__dimension": np.array([0.0])},
+        {"split__window": np.array([0.0])},
+        {"split__saddle": np.array([np.nan])},
     ],
     ids=str,
 )
 def test_a_damaged_tree_raises(changes):
-    tree = Tree.of_points(X)
-    assert len(tree.splits) == 1
+    tree = clusters_of(X).tree
+    assert (len(tree.splits), len(tree.labels)) == (1, LEAVES)
     with pytest.raises(GridFileError, match=r"^'model' has no valid tree"):
         treefile.from_bytes(damaged(tree, **changes), "model")
 
 
-@pytest.mark.parametrize("length", [0, 10, 1000])
-def test_a_truncated_tree_raises(length):
-    with pytest.raises(GridFileError, match="no valid tree"):
-        treefile.from_bytes(treefile.to_bytes(Tree.of_points(X))[:length])
+def test_every_array_is_needed():
+    tree = clusters_of(X).tree
+    with np.load(io.BytesIO(treefile.to_bytes(tree))) as archive:
+        names = archive.files
+    for name in names:
+        with pytest.raises(GridFileError, match="no valid tree"):
+            treefile.from_bytes(damaged(tree, **{name: None}))
+
+
+def test_every_truncated_tree_raises():
+    data = treefile.to_bytes(clusters_of(X[::10]).tree)
+    for length in [*range(0, len(data) - 1, 97), len(data) - 1]:
+        with pytest.raises(GridFileError, match="no valid tree"):
+            treefile.from_bytes(data[:length])
+
+
+def test_a_changed_byte_raises_or_changes_a_number_only():
+    """An archive has checksums, so a changed byte of an array raises."""
+    tree = clusters_of(X[::10]).tree
+    data = treefile.to_bytes(tree)
+    for at in np.random.default_rng(0).integers(0, len(data), 150).tolist():
+        changed = data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]
+        try:
+            found = treefile.from_bytes(changed)
+        except GridFileError:
+            continue
+        assert_same(found, tree)  # the byte was padding or metadata

@@ -16,7 +16,8 @@ struct Rows {
 Tree grow(const Rows& rows, double strictness, int threads) {
     constexpr CriticalValues critical{1.45, 0.9, 1.0, 2.3};
     return grow_tree(rows.x.data(), rows.weights.data(), static_cast<i64>(rows.weights.size()), rows.d,
-                     rows.period.data(), strictness, critical, threads);
+                     rows.period.data(), {.strictness = {strictness, strictness / 2}, .enough = 3}, critical,
+                     threads);
 }
 
 void check(const Tree& tree, const Rows& rows) {
@@ -30,7 +31,7 @@ void check(const Tree& tree, const Rows& rows) {
         const Split& split = tree.splits[k];
         REQUIRE(split.cluster == static_cast<i64>(k) + 1 && split.parent >= 0 &&
                 split.parent < split.cluster);
-        REQUIRE(split.joins < n && split.depth > 0 && split.z > 0 && split.weight > 0);
+        REQUIRE(split.joins < n && split.top < n && split.depth > 0 && split.z > 0 && split.weight > 0);
     }
 }
 

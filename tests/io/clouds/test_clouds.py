@@ -122,8 +122,8 @@ def test_a_sample_decodes_a_file_of_chunks_of_several_sizes_once(tmp_path, monke
         return record
 
     monkeypatch.setattr(laspy.LasReader, "read_points", read_points)
-    rows, total = open_points(tmp_path / "a.laz").sample(20)
-    assert total == len(X) == sum(decoded)
+    rows = open_points(tmp_path / "a.laz").sample(20)
+    assert sum(decoded) == len(X)
     assert len(rows) >= 20
 
 

@@ -142,7 +142,7 @@ def test_a_scene_without_data(tmp_path, small_tiles, monkeypatch, value, pixels)
 def test_a_sample_without_data_does_not_hide_the_regions(tmp_path, small_tiles, monkeypatch):
     place = scene(tmp_path / "a.tif", bands())
     nothing = np.full((1, 4), np.nan)
-    monkeypatch.setattr(place.source, "sample", lambda size: (nothing, 1.0))
+    monkeypatch.setattr(place.source, "sample", lambda size: nothing)
     with scene_regions(place, RegionOptions(), tmp_path / "a.gpkg") as (_, n):
         assert n == 3
 

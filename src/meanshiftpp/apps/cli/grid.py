@@ -25,7 +25,7 @@ from meanshiftpp.apps.cli.shared.options import (
     Files,
     Periods,
     Threads,
-    build_grid_with_progress,
+    add_points_with_progress,
     check_columns,
     check_periods,
     open_source,
@@ -93,7 +93,7 @@ def build(
         check_no_overwrite([output, checkpoint], source.paths)
         with naming_columns(source.columns):
             empty = Grid.empty(cell_size, len(source.columns), periodic=periods)
-        built = build_grid_with_progress(source, empty, checkpoint, every, threads)
+        built = add_points_with_progress(source, empty, checkpoint, every, threads)
         built.save(output, columns=source.columns)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)

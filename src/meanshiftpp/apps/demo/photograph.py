@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from meanshiftpp.apps.cli.shared.console import duration
 from meanshiftpp.apps.demo.tables import new_table
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _draw(image: NDArray[Any], segmentations: Sequence[Segmentation], picture: P
 
     panels = [("photograph", "astronaut, from scikit-image (NASA)", image)]
     for each in segmentations:
-        caption = f"{each.n_regions} regions in {each.seconds * 1e3:.3g} ms, {each.setting}"
+        caption = f"{each.n_regions} regions in {duration(each.seconds)}, {each.setting}"
         panels.append((each.method, caption, fill(each.labels, region_colors(image, each.labels))))
     write(picture, contact_sheet(panels))
 
@@ -86,7 +87,7 @@ def table(segmentations: Sequence[Segmentation]) -> Any:
     for name in ("photograph, 512 x 512", "regions", "time", "setting"):
         result.add_column(name, justify="right" if name in ("regions", "time") else "left")
     for i, each in enumerate(segmentations):
-        time = f"{each.seconds * 1e3:.3g} ms"
+        time = duration(each.seconds)
         time = f"[bold green]{time}[/]" if i == 0 else time
         result.add_row(each.method, str(each.n_regions), time, each.setting)
     return result

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meanshiftpp.apps.cli.shared.console import duration
 from meanshiftpp.apps.demo.tables import new_table
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def draw(clustering: Clustering, picture: Path) -> None:
         columns=clustering.columns,
         title=f"MeanShift++ on {clustering.name}",
         subtitle=f"{len(clustering.X):,} points, {len(model.cluster_centers_):,} clusters found "
-        f"in {clustering.seconds * 1e3:.3g} ms",
+        f"in {duration(clustering.seconds)}",
     )
     save(figure, picture)
 
@@ -92,11 +93,11 @@ def _rows(clustering: Clustering) -> Iterator[tuple[str, str]]:
     n, model = len(clustering.X), clustering.model
     sizes = model.cluster_weights_
     yield "points x features", f"{n:,} x {clustering.X.shape[1]}"
-    yield "bandwidth", f"{model.bandwidth_[0]:.3g}{' (chosen)' if model.bandwidth is None else ''}"
-    yield "occupied cells", f"{len(model.grid_):,}"
-    yield "steps", f"{model.n_iter_}"
+    searched = model.bandwidth is not None
+    yield "bandwidth", f"{model.bandwidth_[0]:.3g}" if searched else "none"
+    yield "cells or leaves", f"{len(model.grid_ if searched else model.tree_.leaves):,}"
     yield "clusters", f"{len(sizes):,}"
     yield "of 0.5% or more", f"{np.sum(sizes >= 0.005 * n):,}"
     yield "largest cluster", f"{sizes[0]:,.0f}"
     yield "adjusted Rand index", f"{clustering.agreement:.3f}"
-    yield "[bold]time of fit[/]", f"[bold green]{clustering.seconds * 1e3:.3g} ms[/]"
+    yield "[bold]time of fit[/]", f"[bold green]{duration(clustering.seconds)}[/]"

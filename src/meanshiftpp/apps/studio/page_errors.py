@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 CONTROLS = {
     "bandwidth": "Bandwidth",
-    "strictness": "Strictness",
+    "n_clusters": "Number of clusters",
     "spatial": "Spatial cell size",
     "detail": "Detail",
     "min_size": "Smallest region",

@@ -1,268 +1,164 @@
-"""The tree of a table: its significant clusters at many values of strictness.
+"""The tree of a table: its clusterings, from one cluster to all significant ones and a few more.
 
-Growing a tree takes tens of milliseconds, and its bandwidth and the search follow. All three are
-stored, so a line that is dragged over the tree only joins modes and looks up labels.
+They are the cuts of one tree, so they are nested: one more cluster divides one cluster in two and
+moves no other border. The tree is grown once, and a cut looks up the labels of its leaves.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp.bandwidth.significant import Basins, recipe_of_tree, shared_counts
-from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import Recipe
-from meanshiftpp.core.tree import JoinedModes, Tree, join_modes
-from meanshiftpp.core.tree.valleys import COUNTS, Candidate, describe_candidates
+from meanshiftpp._support.checks import thread_count
+from meanshiftpp._support.text import pluralize
+from meanshiftpp.core.tree import Clusters, Split, Tree
+from meanshiftpp.core.tree.significant import Significant
+from meanshiftpp.core.tree.valleys import NO_VALLEY
 
-__all__ = ["Cuts", "link_trees"]
+__all__ = ["NO_BRANCH", "READABLE", "Cut", "Cuts"]
 
-# The preferred numbers E24, in steps of about 10 %, from 0.2 to 62.
-_E24 = "10 11 12 13 15 16 18 20 22 24 27 30 33 36 39 43 47 51 56 62 68 75 82 91"
-_HUNDREDTHS = (int(n) * 10**k for k in range(3) for n in _E24.split())
-STRICTNESSES = [n / 100 for n in _HUNDREDTHS if 20 <= n <= 6200]
-COARSE_STEP = 4  # of these numbers, for the first picture
-MAX_CLUSTERS = 40  # of the loosest tree; twice as many as at a strictness of 1 if that is more
-MAX_STORED = 4_000_000  # cells and rows of stored searches
-MAX_OTHERS = 16  # stored trees of values that are not among these numbers
+# The most clusters of the first picture; the tree has as many even if few are significant.
+READABLE = 30
+NO_BRANCH = 2**32 - 1
+
+
+class Cut(NamedTuple):
+    """A number of clusters, the branch of the tree that each is, and the label of each point.
+
+    Besides the clusters of the tree, there may be a background of bumps, of no branch.
+    """
+
+    n: int
+    clusters: Clusters
+    branches: list[int]
+    labels: NDArray[np.int32]
 
 
 class Cuts:
-    """The clusters of points at each strictness, and the tree that they form.
+    """The nested clusterings of points.
+
+    The branch of all points is 0. The cut into k clusters divides one branch of the cut before
+    into the branches 2 k - 3 and 2 k - 2.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
         The points, which must be finite.
-    rows : ndarray
-        The rows whose labels are wanted.
     """
 
-    def __init__(self, points: NDArray[Any], rows: NDArray[np.intp]) -> None:
-        self._points, self._rows = points, rows
-        self._first = Tree.of_points(points)
-        self._basins = Basins(self._first.sample, len(points))
-        self._recipes: dict[float, Recipe] = {}  # with their trees, oldest first
-        self._searches: dict[bytes, tuple[Modes, NDArray[np.int32]]] = {}  # oldest first
-        self._drawn: set[float] = set()  # the trees of the last picture
-
-    # -- clusters ------------------------------------------------------------------------------
-
-    def recipe(self, strictness: float) -> Recipe:
-        """Return the recipe of `MeanShiftPP(strictness=strictness)`."""
-        if strictness not in self._recipes:
-            tree = self._first if strictness == 1 else self._first.regrow(strictness)
-            recipe = Recipe(join=True, strictness=strictness)
-            self._recipes[strictness] = recipe_of_tree(recipe, tree, self._basins)
-            others = [each for each in self._recipes if each not in STRICTNESSES]
-            if len(others) > MAX_OTHERS:
-                del self._recipes[others[0]]
-        return self._recipes[strictness]
+    def __init__(self, points: NDArray[Any]) -> None:
+        fitted = Significant().checked(points.shape[1]).fit(points)
+        self._significant, self._ids = fitted.clusters, fitted.ids
+        self._drawn: Tree | None = None  # the tree of the last picture
+        self._is_complete = False  # the data has no more peaks
+        self._store(fitted.clusters.tree)
 
     @property
-    def _trees(self) -> dict[float, Tree]:
-        """The stored trees by strictness."""
-        return {key: each.tree for key, each in self._recipes.items() if each.tree is not None}
+    def significant(self) -> int:
+        """The number of significant clusters."""
+        return self._significant.tree.n_clusters
 
-    def clusters(self, strictness: float) -> tuple[JoinedModes, NDArray[np.int32]]:
-        """Return the joined modes of all points, and the labels of the rows."""
-        modes, cells = self._search(self.recipe(strictness))
-        joined = join_modes(self._trees[strictness], modes)
-        return joined, joined.cell_labels[cells]
+    @property
+    def readable(self) -> int:
+        """The number of clusters to show first."""
+        return min(self.significant, READABLE)
 
-    def _search(self, recipe: Recipe) -> tuple[Modes, NDArray[np.int32]]:
-        """Return the modes at the bandwidth of a recipe, and the cell of each row."""
-        key = np.asarray(recipe.bandwidth).tobytes()
-        found = self._searches.pop(key, None)
-        if found is None:
-            cells = np.empty(len(self._points), np.int32)
-            separate = Recipe(recipe.bandwidth).checked(self._points.shape[1])
-            modes, _ = separate.fit(self._points, cells=cells)
-            found = modes, cells[self._rows]
-        self._searches[key] = found
-        while len(self._searches) > 1 and self._n_stored() > MAX_STORED:
-            del self._searches[next(iter(self._searches))]
-        return found
+    def grow(self, n_clusters: int = READABLE) -> None:
+        """Add looser splits to the tree if it has fewer clusters, as far as the data has peaks."""
+        if self._tree.n_clusters < n_clusters and not self._is_complete:
+            self._store(self._tree.cut(n_clusters, n_threads=thread_count(None)))
+            self._is_complete = self._tree.n_clusters < n_clusters
 
-    def _n_stored(self) -> int:
-        return sum(len(modes.grid) + len(cells) for modes, cells in self._searches.values())
+    def cut(self, n_clusters: int, rows: NDArray[np.intp] | slice = slice(None)) -> Cut:
+        """Return the given number of clusters, or all that the tree has, and the labels of rows."""
+        self.grow(n_clusters)
+        n = min(n_clusters, self._tree.n_clusters)
+        tree = self._tree.cut(n, n_threads=thread_count(None))
+        clusters = self._significant.of_cut(tree)
+        branch_of, _ = self._branches(n)
+        branches = [branch_of.get(number, NO_BRANCH) for number in clusters.numbers.tolist()]
+        return Cut(n, clusters, branches, clusters.leaf_labels[self._ids[rows]])
 
     # -- the picture ---------------------------------------------------------------------------
 
-    def grow(self) -> Iterator[bool]:
-        """Grow the trees of the picture one by one; yield whether the picture should be drawn.
-
-        Coarse steps of strictness come first. Steps between which the number of clusters changes
-        are then divided, the largest change first.
-        """
-        for phase in (self._coarse(), self._fine()):
-            for strictness in phase:
-                self.recipe(strictness)
-                yield False
-            if self._drawn != set(self._recipes):
-                yield True
-
-    def _coarse(self) -> Iterator[float]:
-        """Iterate over coarse steps from 1 to one cluster, and from 1 to too many."""
-        one = STRICTNESSES.index(1.0)
-        for strictness in STRICTNESSES[one::COARSE_STEP]:
-            if strictness not in self._trees:
-                yield strictness
-            if strictness > 1 and self._trees[strictness].n_clusters == 1:
-                break
-        for strictness in STRICTNESSES[one::-COARSE_STEP]:
-            if strictness not in self._trees:
-                yield strictness
-            if self._trees[strictness].n_clusters > self._limit:
-                break
-
-    def _fine(self) -> Iterator[float]:
-        """Iterate over the middles of steps that change the number of clusters."""
-        while True:
-            trees, gaps = self._trees, []
-            for low, high in pairwise(sorted(trees)):
-                between = [each for each in STRICTNESSES if low < each < high]
-                few, many = trees[high].n_clusters, trees[low].n_clusters
-                if between and few != many and few <= self._limit:
-                    gaps.append((abs(many - few), between[len(between) // 2]))
-            if not gaps:
-                return
-            yield max(gaps)[1]
-
     @property
-    def _limit(self) -> int:
-        return max(MAX_CLUSTERS, 2 * self._trees[1.0].n_clusters)
-
-    def _stops(self) -> list[float]:
-        """Return the values at which a line can stop, the strictest first.
-
-        Every cluster continues in the next looser tree. Trees are nearly nested, and those that are
-        not, such as one with fewer clusters than a stricter one, are left out.
-        """
-        trees = self._trees
-        kept = [each for each, tree in trees.items() if tree.n_clusters <= self._limit]
-        stricter = sorted(each for each in kept if each >= 1)
-        looser = sorted((each for each in kept if each <= 1), reverse=True)
-        above = _longest_chain([trees[each] for each in stricter], lambda a, b: _continues(b, a))
-        below = _longest_chain([trees[each] for each in looser], _continues)
-        return [stricter[k] for k in reversed(above)] + [looser[k] for k in below[1:]]
+    def is_drawn(self) -> bool:
+        """Whether the last picture shows the whole tree."""
+        return self._drawn is self._tree
 
     def picture(self) -> dict[str, Any]:
-        """Return the branches of the tree, and the values at which a line can stop."""
-        self._drawn = set(self._recipes)
-        grown, stops = self._trees, self._stops()
-        branches, branch_of = link_trees([grown[strictness] for strictness in stops])
+        """Return the branches of the tree: where each is, and the one it is a part of."""
+        self._drawn = self._tree
+        branch_of, parents = self._branches(len(self._tree.splits) + 1)
+        places = self._places(branch_of, parents)
         return {
             "type": "tree",
             "view": "table",
-            "stops": stops,
-            "branches": [[each.x, each.first, each.last, each.parent] for each in branches],
-            "branch_of": branch_of,
-            "advice": self._advice(stops),
+            "significant": self.significant,
+            "complete": self._is_complete or self._tree.n_clusters >= READABLE,
+            "branches": [list(each) for each in zip(places, parents, strict=True)],
+            "advice": self._advice(),
         }
 
-    def _advice(self, stops: Sequence[float]) -> str:
+    def _branches(self, n_clusters: int) -> tuple[dict[int, int], list[int]]:
+        """Return the branch of each cluster of a cut, and the parent of each branch down to it."""
+        branch_of, parents = {self._root: 0}, [-1]
+        for k, (cluster, neighbour) in enumerate(self._divisions[: n_clusters - 1], 2):
+            parents += [branch_of[neighbour]] * 2
+            branch_of[cluster], branch_of[neighbour] = 2 * k - 3, 2 * k - 2
+        return branch_of, parents
+
+    def _store(self, tree: Tree) -> None:
+        """Store a tree, and the clusters on both sides of each split in the order of cuts."""
+        order = tree.weakest_first()
+        group = np.arange(int(tree.labels.max()) + 1)
+        divisions = []
+        for split in order:
+            cluster, neighbour = int(group[split.cluster]), int(group[tree.across(split)])
+            divisions.append((cluster, neighbour))
+            group[group == cluster] = neighbour
+        self._tree, self._order, self._divisions = tree, order, divisions[::-1]
+        self._root = int(group[tree.labels[0]])
+
+    def _places(self, branch_of: dict[int, int], parents: list[int]) -> list[float]:
+        """Place leaves of the tree side by side, and every other branch between its children.
+
+        Leaves are 1 wide. The branch with the smaller mean of the first feature is on the left.
+        """
+        tree, n = self._tree, len(parents)
+        weights, means = tree.leaves.weights, tree.leaves.positions[:, 0]
+        counts, sums = np.bincount(tree.labels, weights), np.bincount(tree.labels, weights * means)
+        weight, moment = np.zeros(n), np.zeros(n)
+        for cluster, branch in branch_of.items():
+            weight[branch], moment[branch] = counts[cluster], sums[cluster]
+        for branch in range(n - 1, 0, -1):
+            weight[parents[branch]] += weight[branch]
+            moment[parents[branch]] += moment[branch]
+        children: dict[int, list[int]] = {}
+        for branch in sorted(range(1, n), key=lambda each: -moment[each] / weight[each]):
+            children.setdefault(parents[branch], []).append(branch)
+        places, n_leaves, waiting = [0.0] * n, 0, [0]
+        while waiting:  # a tree may be deeper than Python's stack
+            branch = waiting.pop()
+            waiting += children.get(branch, [])
+            if branch not in children:
+                places[branch], n_leaves = n_leaves + 0.5, n_leaves + 1
+        for branch in range(n - 1, -1, -1):
+            if branch in children:
+                places[branch] = sum(places[each] for each in children[branch]) / 2
+        return places
+
+    def _advice(self) -> str:
         """Return the next step for data without a significant valley."""
-        trees = self._trees
-        if trees[1.0].splits:
+        if self.significant > 1:
             return ""
-        candidates: dict[int, Candidate] = {}
-        for strictness in stops:
-            tree = trees[strictness]
-            if tree.splits:
-                candidates.setdefault(tree.n_clusters, Candidate.of_tree(tree, strictness))
-        sentence = describe_candidates(list(candidates.values())[: len(COUNTS)])
-        advice = "drag the line of the tree" if candidates else "move the slider of the bandwidth"
-        return f"{sentence}; {advice} to see others"
-
-
-@dataclass
-class Branch:
-    """A cluster that stays one cluster over several values of strictness."""
-
-    parent: int  # -1 for a root
-    first: int  # the strictest tree that has it
-    last: int  # the loosest tree that has it
-    place: float  # mean of the first feature, which orders branches from left to right
-    x: float = 0.0  # centre, where each leaf is 1 wide
-
-
-def link_trees(trees: Sequence[Tree]) -> tuple[list[Branch], list[dict[int, int]]]:
-    """Link the clusters of trees, the strictest first, to branches.
-
-    A cluster is a part of the stricter cluster with which it shares most rows. Return the branches,
-    and for each tree the branch of each of its clusters.
-    """
-    branches: list[Branch] = []
-    branch_of: list[dict[int, int]] = []
-    for i, tree in enumerate(trees):
-        parents = _parents(trees[i - 1], tree) if i else {}
-        n_parts = Counter(parents.values())
-        own: dict[int, int] = {}
-        for number, place in _places(tree):
-            above = branch_of[-1][parents[number]] if i else -1
-            if i and n_parts[parents[number]] == 1:
-                branches[above].last = i
-                own[number] = above
-                continue
-            own[number] = len(branches)
-            branches.append(Branch(above, i, i, place))
-        branch_of.append(own)
-    _spread(branches)
-    return branches, branch_of
-
-
-def _places(tree: Tree) -> Iterator[tuple[int, float]]:
-    """Iterate over the clusters and the means of their first feature."""
-    counts = np.bincount(tree.labels, tree.sample.counts)
-    sums = np.bincount(tree.labels, tree.sample.rows[:, 0] * tree.sample.counts)
-    for number in np.flatnonzero(counts).tolist():
-        yield number, float(sums[number] / counts[number])
-
-
-def _parents(strict: Tree, loose: Tree) -> dict[int, int]:
-    """Return for each cluster of the looser tree the stricter one with which it shares most."""
-    table = shared_counts(loose.labels, strict.labels, loose.sample.counts)
-    parents = table.argmax(axis=1).tolist()
-    return {number: parents[number] for number in np.flatnonzero(table.any(axis=1)).tolist()}
-
-
-def _continues(strict: Tree, loose: Tree) -> bool:
-    """Return whether every cluster of the stricter tree has a part in the looser one."""
-    return len(set(_parents(strict, loose).values())) == strict.n_clusters
-
-
-def _longest_chain(trees: Sequence[Tree], fits: Callable[[Tree, Tree], bool]) -> list[int]:
-    """Return a longest chain that begins at the first tree, and in which neighbours fit."""
-    chains: list[list[int]] = [[0]]
-    for k in range(1, len(trees)):
-        fitting = [chain for chain in chains if chain and fits(trees[chain[-1]], trees[k])]
-        chains.append([*max(fitting, key=len), k] if fitting else [])
-    return max(reversed(chains), key=len)
-
-
-def _spread(branches: Sequence[Branch]) -> None:
-    """Place leaves side by side, and every other branch above the middle of its children."""
-    children: dict[int, list[int]] = {}
-    for number, branch in enumerate(branches):
-        children.setdefault(branch.parent, []).append(number)
-    n_leaves = 0
-
-    def place_below(parent: int) -> float:
-        """Place the descendants of a branch, and return where it is."""
-        nonlocal n_leaves
-        below = sorted(children.get(parent, ()), key=lambda number: branches[number].place)
-        for number in below:
-            branches[number].x = place_below(number)
-        if below:
-            return (branches[below[0]].x + branches[below[-1]].x) / 2
-        n_leaves += 1
-        return n_leaves - 0.5
-
-    place_below(-1)
+        if not self._order:
+            return f"{NO_VALLEY}, and no candidate; move the slider of the bandwidth to see others"
+        clearest: Split = self._order[-1]
+        return (
+            f"{NO_VALLEY}; the clearest of {pluralize(len(self._order), 'candidate')} reaches "
+            f"{100 * clearest.score:.0f} % of the depth that counts; "
+            "drag the line of the tree to see it"
+        )

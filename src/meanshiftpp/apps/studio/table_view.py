@@ -1,7 +1,7 @@
 """The table view: clusters of two or three columns, with a sweep to choose the bandwidth.
 
-Until a bandwidth is chosen, the view shows significant clusters: modes that the tree has joined.
-The tree is drawn below the points, and a line that is dragged over it chooses the strictness.
+Until a bandwidth is chosen, the view shows significant clusters, or the clearest of them if there
+are many. Their tree is drawn below the points; a line that is dragged over it chooses the number.
 Up to 100,000 points are drawn one by one. For more points the page receives a density raster: the
 number of points in each pixel, and the cluster of one of them. Three columns are drawn as a point
 cloud, thinned to every k-th row.
@@ -21,17 +21,17 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._support.checks import as_whole
 from meanshiftpp._support.extras import need
 from meanshiftpp._support.text import join_names
 from meanshiftpp.apps.studio.session import Job, Reply, Request, Source
-from meanshiftpp.apps.studio.table_tree import Cuts
+from meanshiftpp.apps.studio.table_tree import Cut, Cuts
 from meanshiftpp.apps.studio.wire import narrow, pack
-from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.bandwidth.sweep import Sweep, sweep
 from meanshiftpp.core.chunk import relocate_errors
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import Recipe
-from meanshiftpp.core.tree import JoinedModes
+from meanshiftpp.core.tree import Clusters
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.label_files import write_labels
 from meanshiftpp.io.streams import open_points
@@ -46,7 +46,7 @@ FORMATS = (*TABLE_FILES, ".npy")
 MAX_DOTS = 100_000  # points that are drawn one by one
 RASTER = (960, 720)  # width and height of the density raster
 MAX_MODES = 300  # modes that are sent to the page
-DIGITS = 4  # significant digits of the automatic bandwidth on the page
+MAX_CLUSTERS = 10_000  # that a tree is cut into
 MAX_NUMBERS = 2**29  # largest table that is opened, as rows times columns
 _PLOT_NUMBERS = count(1)
 
@@ -115,18 +115,19 @@ class TableView:
             yield pack(self._sweep_fields(self._plot), self._plot.arrays)
         job.update(description="Clustering")
         yield self._clusters_reply(self._plot, request)
-        for complete in self._plot.cuts.grow():
-            if complete:
-                yield self._plot.cuts.picture()
+        for grow in (False, True):
             job.update(description="Growing the tree")
+            if grow:
+                self._plot.cuts.grow()
+            if not self._plot.cuts.is_drawn:
+                yield self._plot.cuts.picture()
 
     def export(self, request: Request, job: Job) -> tuple[str, bytes]:
         """Return the table with a label column, or the labels alone."""
         source, columns, suffix = self._open_source(), self._columns(request), _suffix(request)
         job.update(description="Exporting")
         points, h = self._select(columns), _bandwidth(request, len(columns))
-        strictness = _strictness(request)
-        _, labels = _fit(_automatic(points, strictness) if h is None else Recipe(h), points)
+        labels = _cut(Cuts(points), request).labels if h is None else _fit(h, points)[1]
         return source.export(
             f"{source.stem('table')}-labels{suffix}",
             lambda path: write_labels(path, open_points(source.path, columns), labels),
@@ -158,11 +159,10 @@ class TableView:
             job.update(description=f"Sweeping the bandwidth over {len(points):,} points")
             swept = sweep(points)
             _ = swept.stability, swept.best  # computed on first access, so compute them here
-            job.update(description="Choosing a bandwidth")
+            job.update(description="Clustering")
             low, high = _axis_limits(points)
             rows, arrays = _drawn_points(points, low, high)
-            cuts = Cuts(points, rows)
-            cuts.recipe(1.0)
+            cuts = Cuts(points)
         return Plot(next(_PLOT_NUMBERS), columns, points, low, high, rows, arrays, swept, cuts)
 
     def _sweep_fields(self, plot: Plot) -> dict[str, Any]:
@@ -183,52 +183,47 @@ class TableView:
             "large": swept.n_large.tolist(),
             "stability": [None if math.isnan(s) else round(float(s), 4) for s in swept.stability],
             "best": swept.best,
-            "auto": _rounded(plot.cuts.recipe(1.0).bandwidth),
         }
 
     def _clusters_reply(self, plot: Plot, request: Request) -> bytes:
-        h, strictness = _bandwidth(request, len(plot.columns)), _strictness(request)
-        modes: Modes
+        h = _bandwidth(request, len(plot.columns))
+        fields: dict[str, Any] = {"type": "clusters", "view": "table", "request": request.get("id")}
+        found: Modes | Clusters
+        n_clusters: int | None = None
+        arrays: dict[str, NDArray[Any]] = {}
         if h is None:
-            modes, labels = plot.cuts.clusters(strictness)
+            n_clusters, found, branches, labels = _cut(plot.cuts, request, plot.rows)
+            arrays["branches"] = np.array(branches, np.uint32)
+            fields |= {"cut": n_clusters, "significant": plot.cuts.significant}
+            fields |= {"leaves": len(found.tree.leaves)}
         else:
-            modes, all_labels = _fit(Recipe(h), plot.points)
+            found, all_labels = _fit(h, plot.points)
             labels = all_labels[plot.rows]
-        fields = {
-            "type": "clusters",
-            "view": "table",
-            "request": request.get("id"),
-            "bandwidth": _rounded(modes.bandwidth) if h is None else h,
-            "joined": h is None,
-            "strictness": strictness,
-            "numbers": _numbers(modes),
-            "n": len(modes),
-            "cells": len(modes.grid),
-            "iterations": modes.n_iter,
-            "converged": modes.converged,
-            "code": _code(self._open_source(), plot.columns, h, strictness, self._file_columns),
-        }
-        centers = (modes.centers[:MAX_MODES] - plot.low) / (plot.high - plot.low)
-        arrays = {
-            "labels": narrow(labels, len(modes)),
+            fields |= {"cells": len(found.grid), "iterations": found.n_iter}
+            fields |= {"converged": found.converged}
+        if n_clusters == plot.cuts.significant:
+            n_clusters = None
+        code = _code(self._open_source(), plot.columns, h, n_clusters, self._file_columns)
+        fields |= {"bandwidth": h, "n": len(found), "code": code}
+        centers = (found.centers[:MAX_MODES] - plot.low) / (plot.high - plot.low)
+        arrays |= {
+            "labels": narrow(labels, len(found)),
             "centers": centers.astype(np.float32),
-            "weights": modes.weights[:MAX_MODES].astype(np.float32),
+            "weights": found.weights[:MAX_MODES].astype(np.float32),
         }
         return pack(fields, arrays)
 
 
-def _automatic(points: NDArray[Any], strictness: float) -> Recipe:
-    """Return the recipe of `MeanShiftPP(strictness=strictness)`."""
-    return complete_recipe(Recipe(join=True, strictness=strictness), points, len(points))
+def _cut(cuts: Cuts, request: Request, rows: NDArray[np.intp] | slice = slice(None)) -> Cut:
+    """Return the clusters of a request: so many as it asks for, or as many as are readable."""
+    n_clusters = request.get("n_clusters")
+    if n_clusters is not None:
+        n_clusters = as_whole(n_clusters, "n_clusters", 1, MAX_CLUSTERS)
+    return cuts.cut(n_clusters or cuts.readable, rows)
 
 
-def _fit(recipe: Recipe, points: NDArray[Any]) -> tuple[Modes, NDArray[np.int32]]:
-    return recipe.checked(points.shape[1]).fit(points)
-
-
-def _numbers(modes: Modes) -> list[int]:
-    """Return the numbers that joined clusters have in their tree."""
-    return modes.clusters[:MAX_MODES].tolist() if isinstance(modes, JoinedModes) else []
+def _fit(h: list[float], points: NDArray[Any]) -> tuple[Modes, NDArray[np.int32]]:
+    return Recipe(h).checked(points.shape[1]).fit(points)
 
 
 def _naming_cells(columns: tuple[str, ...]) -> AbstractContextManager[None]:
@@ -319,17 +314,6 @@ def _bandwidth(request: Request, d: int) -> list[float] | None:
     return [float(size) for size in h]
 
 
-def _strictness(request: Request) -> float:
-    strictness = request.get("strictness", 1.0)
-    if not isinstance(strictness, int | float) or not 0 < strictness < math.inf:
-        raise InvalidInputError.for_parameter("strictness", "a positive number", strictness)
-    return float(strictness)
-
-
-def _rounded(h: Any) -> list[float]:
-    return [float(f"{size:.{DIGITS}g}") for size in h]
-
-
 def _check_size(source: Source) -> None:
     """Check the shape in the header, because a small file may unpack to a huge table."""
     if source.path.suffix != ".parquet":
@@ -350,25 +334,26 @@ def _code(
     source: Source,
     columns: tuple[str, ...],
     h: list[float] | None,
-    strictness: float,
+    n_clusters: int | None,
     all_columns: tuple[str, ...],
 ) -> dict[str, str]:
     """Return Python code and a command line that compute the same labels.
 
-    Without a bandwidth `h`, clusters are joined with a strictness, which is 1 by default. Only
-    the command line leaves out identifiers and constants, so it always names the columns.
+    Without a bandwidth `h` and a number of clusters, these are the significant ones. Only the
+    command line leaves out identifiers and constants, so it always names the columns.
     """
     selection = "" if columns == all_columns else f", {list(columns)!r}"
-    parameters, options = "", []
+    parameters, labels, options = "", "fit_predict(points)", []
     if h is not None:
         parameters, options = repr(h), ["-b", ",".join(map(repr, h))]
-    elif strictness != 1:
-        parameters, options = f"strictness={strictness!r}", ["--strictness", repr(strictness)]
+    elif n_clusters is not None:
+        labels = f"fit(points).cut({n_clusters}).labels_"
+        options = ["--n-clusters", str(n_clusters)]
     python = (
         "from meanshiftpp import MeanShiftPP\n"
         "from meanshiftpp.stream import open_points\n\n"
         f"points = open_points({source.name!r}{selection}).read()\n"
-        f"labels = MeanShiftPP({parameters}).fit_predict(points)"
+        f"labels = MeanShiftPP({parameters}).{labels}"
     )
     command = ["meanshiftpp", "cluster", source.name, "--columns", join_names(columns)]
     return {"python": python, "cli": shlex.join([*command, *options, "-o", "labels.csv"])}

@@ -13,7 +13,7 @@ from meanshiftpp.backends import host
 from meanshiftpp.backends.cuda.cells import extent, make_layout
 from meanshiftpp.backends.cuda.fallback import run_on_host, supports_windows
 from meanshiftpp.backends.cuda.launch import OVERFLOW, Array, Kernels, cp
-from meanshiftpp.backends.protocol import Cells, Counts, Floats, Integers, Labels
+from meanshiftpp.backends.protocol import Cells, Counts, Floats, Integers, Labels, Periods
 
 _Found = TypeVar("_Found")
 _KERNELS = Kernels("query.cu")
@@ -92,7 +92,7 @@ def _layout(
     return make_layout(low, high, reach)[0]
 
 
-def nearest_modes(positions: Floats, modes: Floats, cells_per_period: Integers) -> Labels:
+def nearest_modes(positions: Floats, modes: Floats, cells_per_period: Periods) -> Labels:
     """Return the nearest mode of each position, the first of equals; both in cells."""
     with current_device(positions):
         n, d = positions.shape

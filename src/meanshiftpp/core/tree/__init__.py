@@ -1,18 +1,18 @@
-"""The tree of significant modes: which valleys between basins are more than noise.
+"""The tree of significant clusters: which valleys of the density are more than noise.
 
-MeanShift++ ends in as many modes as there are bumps, and noise has bumps too. The tree decides
-which modes belong together. The kernel (`src/kernel/tree`) grows it from a sample of the data. It
-looks through windows of constant mass, from light to heavy, for peaks of the density and the
-saddles between them. A peak is a cluster of its own if its valley is deeper than noise makes
-valleys anywhere.
+MeanShift++ ends in one mode for each bump of the density at one bandwidth, and noise has bumps too.
+Without a bandwidth, clusters come from a tree instead. It is grown from every row: marginals choose
+the cells of each feature, leaves collect a few rows each, and the kernel divides the leaves at
+valleys deeper than noise makes them, at every scale. A point has the label of its leaf.
 
-    tree = Tree.of_points(X)
-    modes = join_modes(tree, seek(grid))  # basins united to significant clusters
-    tree.cut(n_clusters=5)                # the same data in five
+    tree, ids = grow(Observed(X), period, n_threads=2)
+    clusters = Clusters.of_tree(tree)
+    clusters.of_cut(tree.cut(n_clusters=5, n_threads=2))  # the same data in five
 """
 
-from meanshiftpp.core.tree.joined import JoinedModes, join_modes
+from meanshiftpp.core.tree.clusters import Clusters
+from meanshiftpp.core.tree.growth import Grown, Observed, grow
 from meanshiftpp.core.tree.split import Split
-from meanshiftpp.core.tree.tree import SAMPLE_ROWS, Tree
+from meanshiftpp.core.tree.tree import Tree
 
-__all__ = ["SAMPLE_ROWS", "JoinedModes", "Split", "Tree", "join_modes"]
+__all__ = ["Clusters", "Grown", "Observed", "Split", "Tree", "grow"]

@@ -14,9 +14,9 @@ class Split:
     cluster, parent : int
         The two clusters of the tree; the parent keeps its number.
     window : int
-        Mass of the windows, in rows of the sample, at which the valley was found.
+        Mass of the windows, in counts, at which the valley was found.
     weight : float
-        Rows of the sample above the saddle, on the side of `cluster`.
+        Counts above the saddle, on the side of `cluster`.
     depth : float
         Depth of the valley below the lower peak: log2 of the ratio of densities.
     z, critical : float
@@ -26,11 +26,15 @@ class Split:
     front : int
         Length of the common border in windows; 0 if the valley is significant without it.
     joins : int
-        A row of the sample across the saddle: the cluster joins its cluster if the split is undone.
+        A leaf across the saddle: the cluster joins its cluster if the split is undone.
+    top : int
+        The leaf at the peak of the cluster.
     peak, saddle : float
         log2 of the radius of the windows at the peak of the cluster and at the saddle.
     dimension : float
         The dimension in which the mass of a window grows with its radius.
+    stage : int
+        0 for a significant split; the n-th looser stage of a cut made the others.
     """
 
     cluster: int
@@ -43,9 +47,11 @@ class Split:
     score: float
     front: int
     joins: int
+    top: int
     peak: float
     saddle: float
     dimension: float
+    stage: int
 
     @property
     def persistence(self) -> float:

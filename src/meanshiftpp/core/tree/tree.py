@@ -1,204 +1,169 @@
-"""The tree: grown from a sample by the kernel, and cut."""
+"""The tree: significant clusters of leaves, the splits that made them, and its cuts.
+
+The kernel (`src/kernel/tree`) grows it from leaves. It looks through windows of constant mass, from
+light to heavy, for peaks of the density and the saddles between them. A peak is a cluster of its
+own if its valley is deeper than noise makes valleys anywhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._support.checks import (
-    Periodic,
-    Weights,
-    as_periods,
-    as_points,
-    as_weights,
-    thread_count,
-)
-from meanshiftpp._support.devices import to_host
 from meanshiftpp._support.text import pluralize
-from meanshiftpp.backends import backend_of
-from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.periods import unwrapped
-from meanshiftpp.core.sample import Sample, hash_rows, sample_grid, sample_points
-from meanshiftpp.core.scale import (
-    LEAST_SPREAD,
-    Scale,
-    check_spread,
-    outlier_limits,
-    scale_of_points,
-)
+from meanshiftpp.core.labels import ranked
 from meanshiftpp.core.tree.critical import critical_values
-from meanshiftpp.core.tree.rounding import without_spikes
+from meanshiftpp.core.tree.leaves import Leaves
 from meanshiftpp.core.tree.split import Split
-from meanshiftpp.errors import InvalidInputError
 
-SAMPLE_ROWS = 1 << 13  # rows that a tree is grown from
-_UNIT_STEP = 4.0  # features whose spreads differ by less than the root of this share a unit
-_SECOND_LOOK = 1.25  # strictness of a tree in other units
-_BISECTIONS, _LOOSER_BISECTIONS = 14, 11
-_LOOSEST, _STRICTEST = 0.05, 64.0
+LOOSER = 0.8  # strictness of each further stage, relative to the one before
+STAGES = 14
+_MOST_WANTED = 4
+_LEAST_SIZE = 2.0**-10  # of a cluster, in counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
-    """The significant clusters of a sample, and the splits that made them.
+    """The significant clusters of a data set, and the splits that made them.
 
     Attributes
     ----------
-    sample : Sample
-        The rows in data units, and how often each counts.
-    labels : ndarray of shape (n_rows,), int64
-        The cluster of each row, numbered as in the splits.
-    radii : ndarray of shape (n_rows,), float64
-        log2 of the radius of the lightest window around each row, in the unit of the widest
-        feature: high where data is sparse.
+    leaves : Leaves
+        Boxes of few points each, which belong to one cluster as a whole.
+    sizes : ndarray of shape (n_leaves,), float64
+        The counts of the points in each leaf.
+    labels : ndarray of shape (n_leaves,), int64
+        The cluster of each leaf, numbered as in the splits.
+    radii : ndarray of shape (n_leaves,), float64
+        log2 of the radius of the lightest window around each leaf, in the units of the lattice:
+        high where data is sparse.
     window : int
-        Mass of the lightest windows, in rows of the sample.
+        Mass of the lightest windows, in counts.
+    n_levels : int
+        How many masses of windows were tried.
     splits : tuple of Split
-        The splits, lightest windows first.
-    strictness : float
-        Factor of all critical values.
+        The splits, in the order in which they were made.
+    rows : float
+        The number of points that the counts of all leaves are worth.
+    factor, strictness : float
+        Factors of all critical values: that of the units, and the user's.
+    hosts : ndarray of shape (n_leaves,), int64
+        The leaf whose cluster each leaf belongs to: itself, unless it is flat background around a
+        bump. -1 if no cluster is the background.
+    far : ndarray of shape (n_leaves,), float64
+        Those of the counts that are beyond the window of their leaf; known if there is noise.
     """
 
-    sample: Sample
+    leaves: Leaves
+    sizes: NDArray[np.float64]
     labels: NDArray[np.int64]
     radii: NDArray[np.float64]
     window: int
+    n_levels: int
     splits: tuple[Split, ...]
+    rows: float
+    factor: float
     strictness: float
-    _points: NDArray[np.float64]  # the rows as the kernel sees them, in data units
-    _counts: NDArray[np.int64]
-    _period: NDArray[np.float64]
-    _units: NDArray[np.float64]  # one row of units per look; 0 for a feature that is left out
+    hosts: NDArray[np.int64]
+    far: NDArray[np.float64]
 
     # -- growing ------------------------------------------------------------------------------
 
     @classmethod
-    def of_points(
-        cls,
-        X: ArrayLike,
-        sample_weight: ArrayLike | Weights | None = None,
-        *,
-        periodic: Periodic = None,
-        strictness: float = 1.0,
-        n_threads: int | None = None,
-    ) -> Tree:
-        """Grow the tree of points; of a sample, if there are many.
-
-        Features are measured in one common unit. If their spreads differ, a second tree is grown
-        in units of each feature's spread, rounded to powers of four of the largest, for tables of
-        different units. It must be stricter, because two looks find more by chance than one. The
-        tree with more clusters is returned; of equals, the clearer one.
-        """
-        points = as_points(X)
-        weights = None if sample_weight is None else as_weights(sample_weight, points)
-        sample = sample_points(points, weights, SAMPLE_ROWS, n_threads=n_threads)
-        return cls.of_sample(sample, periodic=periodic, strictness=strictness, n_threads=n_threads)
+    def of_one(cls, leaves: Leaves, sizes: NDArray[np.float64], strictness: float) -> Self:
+        """Return the tree of one leaf."""
+        zeros, own = np.zeros(len(leaves)), np.arange(len(leaves))
+        labels = zeros.astype(np.int64)
+        return cls(leaves, sizes, labels, zeros, 1, 1, (), 1.0, 1.0, strictness, own, zeros)
 
     @classmethod
-    def of_sample(
+    def grown(
         cls,
-        sample: Sample,
-        *,
-        periodic: Periodic = None,
-        strictness: float = 1.0,
-        n_threads: int | None = None,
-    ) -> Tree:
-        """Grow the tree of a sample of points, which must be finite."""
-        if not len(sample.rows):
-            raise InvalidInputError("a tree needs at least one row of positive weight, got none")
-        rows = unwrapped(sample.rows, sample.counts, periodic)
-        limits = outlier_limits(rows, sample.counts)
-        scale = scale_of_points(rows, sample.counts, limits)
-        check_spread(scale, rows)
-        period = np.array(as_periods(periodic, rows.shape[1]))
-        units = _units(scale)
-        looks = np.unique([np.sign(units), units], axis=0)[::-1] if units.any() else [units + 1]
-        return cls._planted(sample, limits, period, np.array(looks), strictness, n_threads)
-
-    @classmethod
-    def of_grid(cls, grid: Grid, *, strictness: float = 1.0, n_threads: int | None = None) -> Tree:
-        """Grow the tree of a grid: of rows drawn from its cells, in units of a cell."""
-        drawn = sample_grid(grid, SAMPLE_ROWS)
-        period, units = grid.cells_per_period.astype(np.float64), np.ones((1, grid.n_features))
-        limits = outlier_limits(drawn.rows, drawn.counts)
-        tree = cls._planted(drawn, limits, period, units, strictness, n_threads)
-        sample = tree.sample._replace(rows=tree.sample.rows * grid.bandwidth)
-        return replace(tree, sample=sample)
-
-    @classmethod
-    def _planted(
-        cls,
-        sample: Sample,
-        limits: NDArray[np.float64],
-        period: NDArray[np.float64],
-        units: NDArray[np.float64],
-        strictness: float,
-        n_threads: int | None,
-    ) -> Tree:
-        """Grow the tree of a sample whose outliers count as the nearest limit."""
-        sample, points, counts = without_spikes(sample, period, limits)
-        empty = np.empty(0)
-        tree = cls(
-            sample, empty.astype(np.int64), empty, 0, (), strictness, points, counts, period, units
-        )
-        return tree.regrow(strictness, n_threads=n_threads)
-
-    def regrow(self, strictness: float, *, n_threads: int | None = None) -> Tree:
-        """Grow the tree of the same sample with another strictness."""
-        looks = [
-            self._grown(units, factor, strictness, n_threads)
-            for units, factor in zip(self._units, (1.0, _SECOND_LOOK), strict=False)
-        ]
-        return replace(max(looks, key=Tree._clarity), strictness=strictness)
-
-    def _grown(
-        self,
-        units: NDArray[np.float64],
+        leaves: Leaves,
+        sizes: NDArray[np.float64],
+        rows: float,
         factor: float,
         strictness: float,
-        n_threads: int | None,
-    ) -> Tree:
-        """Grow the tree in some units; `factor` makes it stricter."""
-        varies = units > 0
-        labels, radii, columns, window = _kernel.grow_tree(
-            np.ascontiguousarray(self._points[:, varies] / units[varies]),
-            self._counts,
-            self._period[varies] / units[varies],
-            factor * strictness,
-            critical_values(int(varies.sum())),
-            thread_count(n_threads),
+        n_threads: int,
+    ) -> Self:
+        """Grow the tree of leaves whose counts are worth so many rows."""
+        one = replace(cls.of_one(leaves, sizes, strictness), rows=rows, factor=factor)
+        tree = one.regrown(1, n_threads=n_threads)
+        return replace(tree, hosts=tree._find_hosts())._without_empty()
+
+    def regrown(self, n_clusters: int, *, n_threads: int) -> Self:
+        """Grow the tree again, in looser stages until it has at least so many clusters.
+
+        Each stage divides the clusters of the one before, so the tree keeps all its splits.
+        """
+        used = self.leaves.lattice.used
+        if not used.any():  # all points are equal
+            return self
+        stages = LOOSER ** np.arange(STAGES if n_clusters > 1 else 1, dtype=np.float64)
+        labels, radii, columns, window, n_levels = _kernel.grow_tree(
+            np.ascontiguousarray(self.leaves.positions[:, used]),
+            self.leaves.weights,
+            np.ascontiguousarray(self.leaves.lattice.period[used]),
+            self.factor * self.strictness * stages,
+            n_clusters,
+            self.rows,
+            critical_values(int(used.sum())),
+            n_threads,
         )
-        columns["critical"] = np.multiply(columns["critical"], factor)
-        columns["score"] = np.divide(columns["score"], factor)
+        columns["critical"] = np.multiply(columns["critical"], self.factor)
+        columns["score"] = np.divide(columns["score"], self.factor)
         names = Split.__dataclass_fields__
         rows = zip(*(columns[name].tolist() for name in names), strict=True)
-        return replace(
+        splits = tuple(Split(**dict(zip(names, row, strict=True))) for row in rows)
+        tree = replace(
             self,
             labels=labels,
             radii=np.ldexp(radii.astype(np.float64), -16),
             window=window,
-            splits=tuple(Split(**dict(zip(names, row, strict=True))) for row in rows),
+            n_levels=n_levels,
+            splits=splits,
         )
+        return tree._without_empty()
+
+    def _without_empty(self) -> Self:
+        """Undo splits that leave a cluster without points.
+
+        A pile that was spread can be divided, although all its points are in one place; and looser
+        valleys divide the background.
+        """
+        return self.without(self._too_small(_LEAST_SIZE))
 
     # -- reading ------------------------------------------------------------------------------
 
     @property
     def n_clusters(self) -> int:
-        """The number of clusters."""
-        return len(np.unique(self.labels))
-
-    def _clarity(self) -> tuple[int, float]:
-        return self.n_clusters, sum(split.score for split in self.splits)
+        """The number of clusters, without a background of its own."""
+        return len(self.splits) + 1
 
     @property
-    def n_rows(self) -> int:
-        """The number of rows of the sample, repeated ones counted."""
-        return int(self.sample.counts.sum())
+    def groups(self) -> NDArray[np.int64]:
+        """The cluster of each leaf, without the flat background around bumps.
+
+        The background belongs to the cluster that the bumps lie on. If there is none, it is a group
+        of its own while there are bumps, with a number above all others.
+        """
+        groups = self.labels[self.hosts]
+        groups[self.hosts < 0] = self.background if self.splits else self.labels[0]
+        return groups
+
+    @property
+    def background(self) -> int:
+        """The number of a background of its own."""
+        return int(self.labels.max()) + 1
+
+    @property
+    def clarity(self) -> tuple[int, float]:
+        """The number of clusters, then the sum of all scores: larger for the clearer tree."""
+        return self.n_clusters, sum(split.score for split in self.splits)
 
     @property
     def weakest(self) -> Split:
@@ -210,133 +175,160 @@ class Tree:
         return int(self.labels[split.joins])
 
     def __repr__(self) -> str:
-        return f"Tree({pluralize(self.n_clusters, 'cluster')} of {len(self.labels):,} rows)"
+        return f"Tree({pluralize(self.n_clusters, 'cluster')} of {len(self.labels):,} leaves)"
+
+    # -- cutting ------------------------------------------------------------------------------
 
     def cut(
         self,
         n_clusters: int | None = None,
         persistence: float | None = None,
+        min_size: float | None = None,
         *,
-        n_threads: int | None = None,
-    ) -> Tree:
-        """Return the tree with a given number of clusters, or without the shallow splits.
+        n_threads: int,
+    ) -> Self:
+        """Return a coarser or finer tree of the same family.
 
-        For `n_clusters`, the strictness is lowered or raised until there are at least that many;
-        then the least significant splits are undone. For `persistence`, splits below it are undone.
+        Splits are undone until `n_clusters` are left, all have at least the `persistence`, or every
+        cluster has at least `min_size` counts; looser splits are added if there are fewer clusters
+        than wanted. No other border moves, so the cuts of a tree are nested.
         """
-        if n_clusters == self.n_clusters:
-            return self
-        if n_clusters is None:
-            return self._without(lambda split: split.persistence < persistence)
-        tree = self._at_least(n_clusters, n_threads)
-        while tree.n_clusters > n_clusters:
-            parents = {split.parent for split in tree.splits}
-            leaves = [s for s in tree.splits if s.cluster not in parents] or list(tree.splits)
-            weakest = min(leaves, key=lambda split: (split.score, -split.cluster))
-            tree = tree._without(lambda split, w=weakest: split is w)
+        tree = self if n_clusters is None else self._at_least(n_clusters, n_threads)
+        if n_clusters is not None:
+            tree = tree.without(tree.weakest_first()[: max(tree.n_clusters - n_clusters, 0)])
+        if persistence is not None:
+            tree = tree.without([split for split in tree.splits if split.persistence < persistence])
+        return tree if min_size is None else tree.without(tree._too_small(min_size))
+
+    def _at_least(self, n_clusters: int, n_threads: int) -> Self:
+        """Return the tree with enough looser splits, or with all if there are not enough."""
+        tree, wanted = self, n_clusters
+        while tree.n_clusters < n_clusters and wanted <= _MOST_WANTED * n_clusters:
+            tree = self.regrown(wanted, n_threads=n_threads)
+            wanted *= 2  # some splits may leave no points, and are undone
         return tree
 
-    def looser(self, counts: Sequence[int], *, n_threads: int | None = None) -> list[Tree]:
-        """Return, for each count, the strictest tree with at least that many clusters.
+    def weakest_first(self) -> list[Split]:
+        """Return the splits in the order in which they are undone: the loosest stage first.
 
-        There may be fewer trees than counts: one may have enough clusters for several, and the
-        loosest may not have enough.
+        Within a stage, the next is the one that separates the least, among those whose cluster does
+        not divide further: depth in bits times the counts of the smaller side, which bounds what is
+        lost by describing two clusters as one.
         """
-        grown: dict[float, Tree] = {}
+        splits = self.splits
+        cluster, parent, stage = (
+            np.array([getattr(split, name) for split in splits], np.int64)
+            for name in ("cluster", "parent", "stage")
+        )
+        depth = np.array([split.depth for split in splits])
+        other = self.labels[[split.joins for split in splits]]
+        size = np.bincount(self.labels, self.sizes)
+        children = np.bincount(parent, minlength=len(size))
+        left, order = np.ones(len(splits), bool), []
+        for _ in splits:
+            free = np.flatnonzero(left & (children[cluster] == 0))
+            if not free.size:  # clusters that another cut joined may be parts of each other
+                free = np.flatnonzero(left)
+            lost = depth[free] * np.minimum(size[cluster[free]], size[other[free]])
+            weakest = free[np.lexsort((-cluster[free], lost, -stage[free]))[0]]
+            gone, into = cluster[weakest], other[weakest]
+            size[into] += size[gone]
+            other[other == gone] = into
+            children[parent[weakest]] -= 1
+            left[weakest] = False
+            order.append(splits[weakest])
+        return order
 
-        def at(strictness: float) -> Tree:
-            if strictness not in grown:
-                grown[strictness] = self.regrow(strictness, n_threads=n_threads)
-            return grown[strictness]
-
-        found = {}
-        loosest = min(_LOOSEST, self.strictness / 2)
-        for count in counts:
-            low, high = loosest, self.strictness
-            for _ in range(_LOOSER_BISECTIONS):
-                middle = float(np.sqrt(low * high))
-                low, high = (middle, high) if at(middle).n_clusters >= count else (low, middle)
-            tree = at(low)
-            if tree.n_clusters >= count:
-                found[tree.n_clusters] = tree
-        return list(found.values())
-
-    def _at_least(self, n_clusters: int, n_threads: int | None) -> Tree:
-        """Return a strict tree with at least `n_clusters`, or the loosest of all."""
-        low, high = _LOOSEST, _STRICTEST
-        best = self.regrow(low, n_threads=n_threads)
-        if best.n_clusters < n_clusters:
-            return best
-        for _ in range(_BISECTIONS):
-            middle = float(np.sqrt(low * high))
-            tree = self.regrow(middle, n_threads=n_threads)
-            if tree.n_clusters < n_clusters:
-                high = middle
-                continue
-            low, best = middle, tree
-            if tree.n_clusters == n_clusters:
+    def _too_small(self, min_size: float) -> list[Split]:
+        """Return the splits to undo: the smallest cluster joins across its densest saddle first."""
+        if not self.splits:
+            return []
+        size = np.bincount(self.groups, self.sizes, self.background)
+        if size[np.unique(self.labels)].min() >= min_size:
+            return []
+        splits = sorted(self.splits, key=self.light_saddle)
+        sides = np.array([(split.cluster, self.across(split)) for split in splits], np.int64)
+        left, undone = np.ones(len(splits), bool), []
+        while left.any():
+            labels = np.unique(sides[left])
+            least = labels[np.argmin(size[labels])]
+            if size[least] >= min_size:
                 break
-        return best
+            at = int(np.flatnonzero(left & (sides == least).any(axis=1))[0])
+            into = int(sides[at].sum() - least)
+            size[into] += size[least]
+            sides[sides == least] = into
+            left[at] = False
+            undone.append(splits[at])
+        return undone
 
-    def _without(self, undone: Any) -> Tree:
-        """Undo splits: their clusters join the cluster across the saddle."""
-        labels, splits = self.labels.copy(), []
-        for split in reversed(self.splits):
-            if undone(split):
-                labels[labels == split.cluster] = labels[split.joins]
-            else:
-                splits.append(split)
-        return replace(self, labels=labels, splits=tuple(reversed(splits)))
+    def without(self, undone: list[Split]) -> Self:
+        """Undo splits: the clusters on both sides of each become one."""
+        if not undone:
+            return self
+        group = np.arange(int(self.labels.max()) + 1)
+        for split in undone:
+            a, b = group[split.cluster], group[self.across(split)]
+            group[group == a] = b
+        gone = {id(split) for split in undone}
+        kept = tuple(
+            replace(split, cluster=int(group[split.cluster]), parent=int(group[split.parent]))
+            for split in self.splits
+            if id(split) not in gone
+        )
+        return replace(self, labels=group[self.labels], splits=kept)
+
+    # -- density ------------------------------------------------------------------------------
+
+    def light_saddle(self, split: Split) -> float:
+        """Return log2 of the radius that the lightest windows have at the density of a saddle."""
+        return float(split.saddle - np.log2(split.window / self.window) / split.dimension)
 
     def sparse(self) -> NDArray[np.bool_]:
-        """Return which rows are sparser than every saddle of their cluster: noise, if wanted."""
-        limit = dict(self._lowest_saddles())
-        limits = np.array([limit.get(label, np.inf) for label in self.labels.tolist()])
-        return self.radii > limits
+        """Return which leaves are sparser than every saddle of their cluster: noise, if wanted.
 
-    def _lowest_saddles(self) -> Iterator[tuple[int, float]]:
-        for label in np.unique(self.labels).tolist():
-            around = [s for s in self.splits if label in (s.cluster, self.across(s))]
-            if around:
-                yield label, max(map(self._light_saddle, around))
-
-    def _light_saddle(self, split: Split) -> float:
-        """Return log2 of the radius that the lightest windows have at the density of a saddle.
-
-        At that density, noise makes half of them smaller, so the radius is that of two standard
-        errors more, or of a quarter of the way up to the peak if that is less.
+        At the density of a saddle, noise makes half of the windows smaller, so the limit is two
+        standard errors denser, or a quarter of the way up to the peak if that is less.
         """
-        heavier = np.log2(split.window / self.window)
-        margin = min(2 * np.log2(np.e) / np.sqrt(self.window), split.depth / 4)
-        return float(split.saddle - (heavier + margin) / split.dimension)
+        limits = np.full(int(self.labels.max()) + 1, -np.inf)
+        rows = self.window * self.rows / max(float(self.leaves.weights.sum()), 1.0)
+        for split in self.splits:
+            margin = min(2 * np.log2(np.e) / np.sqrt(rows), split.depth / 4)
+            level = self.light_saddle(split) - margin / split.dimension
+            for label in (split.cluster, self.across(split)):
+                limits[label] = max(limits[label], level)
+        limits[np.isneginf(limits)] = np.inf
+        sparse: NDArray[np.bool_] = self.radii > limits[self.labels]
+        return sparse
 
-    # -- labels of points and cells -----------------------------------------------------------
+    def locate(
+        self, X: NDArray[np.generic], n_threads: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Return the nearest leaf of each point, and whether the point is beyond its window."""
+        ids, distances = self.leaves.locate(X, n_threads)
+        return ids, distances > np.exp2(self.radii[ids])
 
-    def find(
-        self, points: NDArray[np.generic], *, n_threads: int | None = None
-    ) -> NDArray[np.int64] | None:
-        """Return the row of the sample that equals each point; None if a point has no such row."""
-        if len(points) > SAMPLE_ROWS:
-            return None
-        hashes = to_host(hash_rows(as_points(points), 1.0, n_threads)[1])
-        known = self.sample.hashes
-        at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
-        return at if (known[at] == hashes).all() else None
-
-    def label_cells(self, grid: Grid) -> NDArray[np.int64]:
-        """Return the cluster of the row nearest to the mean of each cell, in cells."""
-        grid, wrap = grid.to("cpu"), grid.cells_per_period
-        positions, rows = grid.means / grid.bandwidth, self.sample.rows / grid.bandwidth
-        rows = np.where(wrap > 0, rows % np.where(wrap > 0, wrap, 1), rows)
-        nearest = backend_of(positions).nearest_modes(positions, rows, wrap)
-        return self.labels[nearest]
-
-
-def _units(scale: Scale) -> NDArray[np.float64]:
-    """Return the unit of each feature: 1 for the widest, 0 for a constant one."""
-    units = np.zeros(len(scale.spread))
-    spread = scale.spread[scale.varies]
-    if spread.size:
-        ratios = np.maximum(spread / spread.max(), LEAST_SPREAD)
-        units[scale.varies] = _UNIT_STEP ** np.rint(np.log(ratios) / np.log(_UNIT_STEP))
-    return units
+    def _find_hosts(self) -> NDArray[np.int64]:
+        """Return the hosts of all leaves: those of the background are in the cluster around."""
+        own = np.arange(len(self.labels))
+        if not self.splits:
+            return own
+        numbers, label = ranked(self.labels)
+        label = label.astype(np.int64)
+        sides = np.array([(split.cluster, self.across(split)) for split in self.splits], np.int64)
+        cluster, other = np.searchsorted(numbers, sides).T
+        found = _kernel.find_extents(
+            label,
+            self.sizes,
+            self.radii,
+            len(numbers),
+            np.ascontiguousarray(cluster),
+            np.ascontiguousarray(other),
+            np.array([self.light_saddle(split) for split in self.splits]),
+            np.array([split.dimension for split in self.splits]),
+            np.array([split.depth for split in self.splits]),
+        )
+        densest = np.lexsort((self.radii, label))
+        tops = densest[np.searchsorted(label[densest], np.arange(len(numbers)))]
+        hosts = np.append(tops, -1)[np.minimum(found, len(numbers))]
+        return np.where(found == label, own, hosts)

@@ -1,57 +1,62 @@
-"""A tree as bytes: an .npz archive of its arrays and splits, validated when it is read.
-
-A saved model stores its tree, because a tree that was grown from a sample of the points cannot be
-grown again from the grid.
-"""
+"""A tree as bytes: an .npz archive of its leaves and splits, validated when it is read."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from meanshiftpp._kernel import MAX_CELL
 from meanshiftpp._support.checks import as_positive, as_whole
-from meanshiftpp.core.sample import Sample
+from meanshiftpp.core.tree.lattice import Lattice, code_bits, code_words
+from meanshiftpp.core.tree.leaves import Leaves
+from meanshiftpp.core.tree.piles import EndPile
 from meanshiftpp.core.tree.split import Split
 from meanshiftpp.core.tree.tree import Tree
 from meanshiftpp.errors import GridFileError
 
-_FORMAT, _VERSION = "meanshiftpp tree", 1
-_TYPES = {  # of the arrays of a tree: number of axes and type
-    "rows": (2, np.float64),
-    "counts": (1, np.int64),
-    "hashes": (1, np.uint64),
-    "labels": (1, np.int64),
-    "radii": (1, np.float64),
-    "_points": (2, np.float64),
-    "_counts": (1, np.int64),
-    "_period": (1, np.float64),
-    "_units": (2, np.float64),
+_FORMAT, _VERSION = "meanshiftpp tree", 2
+_LATTICE = {  # arrays with one value per feature
+    "cell_size": np.float64,
+    "cells_per_period": np.int64,
+    "low": np.int64,
+    "extent": np.int64,
+    "shift": np.int64,
+    "scale": np.float64,
+    "units": np.float64,
+    "constants": np.float64,
 }
-_MAX_COUNT = 1 << 31
+_LEAVES = {"codes": np.uint64, "bits": np.uint16, "positions": np.float64, "weights": np.int64}
+_TREE = {
+    "sizes": np.float64,
+    "labels": np.int64,
+    "radii": np.float64,
+    "hosts": np.int64,
+    "far": np.float64,
+}
+_NUMBERS = ("window", "n_levels", "rows", "factor", "strictness")
+_MAX_RADIUS = 1100  # log2
 _SPLIT = {each.name: int if each.type == "int" else float for each in fields(Split)}
 
 
 def to_bytes(tree: Tree) -> bytes:
     """Return a tree as bytes."""
-    arrays = tree.sample._asdict() | vars(tree)
-    content: dict[str, Any] = {name: arrays[name] for name in _TYPES}
+    leaves = tree.leaves
+    content: dict[str, Any] = {name: getattr(leaves.lattice, name) for name in _LATTICE}
+    content |= {name: getattr(leaves, name) for name in _LEAVES}
+    content |= {name: getattr(tree, name) for name in (*_TREE, *_NUMBERS)}
+    content["ends"] = np.array(leaves.ends, np.float64).reshape(-1, 3)
     content |= {
         f"split {name}": np.array([getattr(split, name) for split in tree.splits], np.float64)
         for name in _SPLIT
     }
     file = io.BytesIO()
-    np.savez(
-        file,
-        format=np.array(_FORMAT),
-        version=np.array(_VERSION),
-        strictness=np.array(tree.strictness),
-        window=np.array(tree.window),
-        **content,
-    )
+    np.savez(file, format=np.array(_FORMAT), version=np.array(_VERSION), **content)
     return file.getvalue()
 
 
@@ -62,63 +67,110 @@ def from_bytes(data: bytes, path: object = "tree") -> Tree:
             content = {name: archive[name] for name in archive.files}
         if str(content["format"]) != _FORMAT:
             raise ValueError("it is of another format")
-        if int(content["version"]) > _VERSION:
-            raise ValueError(f"it has version {int(content['version'])}; upgrade meanshiftpp")
-        arrays = {name: _array(content[name], name, *kind) for name, kind in _TYPES.items()}
-        _check_shapes(arrays)
-        _check_values(arrays)
-        strictness = as_positive(float(content["strictness"]), "strictness")
-        window = as_whole(int(content["window"]), "window", 1)
-        sample = Sample(*(arrays.pop(name) for name in Sample._fields))
-        splits = _splits(content, len(sample.rows), arrays["labels"])
+        if int(content["version"]) != _VERSION:
+            raise ValueError(f"it has version {int(content['version'])}, not {_VERSION}")
+        return _tree(content)
     except Exception as error:  # a damaged archive can raise many kinds of exceptions
         raise GridFileError.for_file(path, f"has no valid tree: {error}") from error
-    return Tree(sample=sample, splits=splits, strictness=strictness, window=window, **arrays)
 
 
-def _array(values: NDArray[Any], name: str, n_axes: int, kind: Any) -> NDArray[Any]:
-    if values.ndim != n_axes or values.dtype != kind:
-        raise ValueError(f"{name} is an array of {values.ndim} axes of {values.dtype}")
+def _tree(content: dict[str, NDArray[Any]]) -> Tree:
+    d, m = len(content["units"]), len(content["labels"])
+    if not d or not m:
+        raise ValueError("it is empty")
+    lattice = Lattice(**_arrays(content, _LATTICE, {}, d))
+    shapes = {"codes": (m, code_words(d)), "positions": (m, d)}
+    leaves = Leaves(lattice, **_arrays(content, _LEAVES, shapes, m), ends=_ends(content, d))
+    arrays = _arrays(content, _TREE, {}, m)
+    _check_lattice(lattice)
+    _check_leaves(leaves, **arrays)
+    numbers = {name: float(content[name]) for name in ("rows", "factor", "strictness")}
+    if numbers["rows"] > leaves.weights.sum():
+        raise ValueError("its leaves are worth more rows than they count")
+    return Tree(
+        leaves,
+        **arrays,
+        rows=as_positive(numbers["rows"], "rows"),
+        factor=as_positive(numbers["factor"], "factor"),
+        strictness=as_positive(numbers["strictness"], "strictness"),
+        window=as_whole(int(content["window"]), "window", 1),
+        n_levels=as_whole(int(content["n_levels"]), "n_levels", 1),
+        splits=_splits(content, arrays["labels"]),
+    )
+
+
+def _arrays(
+    content: dict[str, NDArray[Any]],
+    kinds: dict[str, Any],
+    shapes: Mapping[str, tuple[int, ...]],
+    n: int,
+) -> dict[str, Any]:
+    return {
+        name: _array(content, name, shapes.get(name, (n,)), kind) for name, kind in kinds.items()
+    }
+
+
+def _ends(content: dict[str, NDArray[Any]], n_features: int) -> tuple[EndPile, ...]:
+    rows = _array(content, "ends", (len(content["ends"]), 3), np.float64).tolist()
+    if any(feature not in range(n_features) for feature, *_ in rows):
+        raise ValueError("a pile is at the end of a feature that is not there")
+    return tuple(EndPile(int(feature), value, width) for feature, value, width in rows)
+
+
+def _array(
+    content: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...], kind: Any
+) -> NDArray[Any]:
+    values = content[name]
+    if values.shape != shape or values.dtype != kind:
+        raise ValueError(f"{name} is an array of shape {values.shape} of {values.dtype}")
     if not np.isfinite(values).all():
         raise ValueError(f"{name} is not finite")
     return np.ascontiguousarray(values)
 
 
-def _check_shapes(arrays: dict[str, NDArray[Any]]) -> None:
-    n_rows, n_features = arrays["rows"].shape
-    shapes = {
-        "rows": (n_rows, n_features),
-        "_points": (n_rows, n_features),
-        "_period": (n_features,),
-        "_units": (len(arrays["_units"]), n_features),
-    }
-    fit = all(array.shape == shapes.get(name, (n_rows,)) for name, array in arrays.items())
-    if not fit or not n_rows or len(arrays["_units"]) not in (1, 2):
-        raise ValueError("its arrays do not fit together")
+def _check_lattice(lattice: Lattice) -> None:
+    if (lattice.cell_size <= 0).any() or (lattice.scale <= 0).any() or (lattice.units < 0).any():
+        raise ValueError("its cells must be larger than 0")
+    cells = np.maximum(lattice.extent, lattice.cells_per_period)
+    fits = (lattice.shift >= 0) & (lattice.shift <= 62) & (lattice.extent >= 1)
+    fits &= (lattice.cells_per_period >= 0) & (cells <= MAX_CELL) & (abs(lattice.low) <= MAX_CELL)
+    if not fits.all() or ((cells - 1) >> lattice.shift >> code_bits(len(cells))).any():
+        raise ValueError("its coordinates are out of range")
 
 
-def _check_values(arrays: dict[str, NDArray[Any]]) -> None:
-    for name in ("counts", "_counts"):
-        if arrays[name].min() < 1 or arrays[name].max() > _MAX_COUNT:
-            raise ValueError(f"{name} must be from 1 to {_MAX_COUNT:,}")
-    points, period, units = (arrays[name] for name in ("_points", "_period", "_units"))
-    wraps = period > 0
-    if period.min() < 0 or (points[:, wraps] < 0).any() or (points > period)[:, wraps].any():
-        raise ValueError("its points are outside the period")
-    if units.min() < 0 or not (units > 0).any(axis=1).all():
-        raise ValueError("its units must be positive")
-    if arrays["labels"].min() < 0:
-        raise ValueError("its labels must not be negative")
+def _check_leaves(
+    leaves: Leaves,
+    sizes: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    radii: NDArray[np.float64],
+    hosts: NDArray[np.int64],
+    far: NDArray[np.float64],
+) -> None:
+    codes = [tuple(code) for code in leaves.codes.tolist()]
+    if leaves.weights.min() < 1 or far.min() < 0 or (far > sizes).any():
+        raise ValueError("its weights and sizes must not be negative")
+    if any(a >= b for a, b in pairwise(codes)) or leaves.bits.max() > 64 * leaves.codes.shape[1]:
+        raise ValueError("its leaves are not in order")
+    if labels.min() < 0 or labels.max() >= len(labels) or abs(radii).max() > _MAX_RADIUS:
+        raise ValueError("its labels or radii are out of range")
+    hosted = hosts[hosts >= 0]
+    if hosts.min() < -1 or hosts.max() >= len(hosts) or (hosts[hosted] != hosted).any():
+        raise ValueError("a leaf has a host that is not there")
 
 
-def _splits(content: dict[str, Any], n_rows: int, labels: NDArray[np.int64]) -> tuple[Split, ...]:
-    columns = [_array(content[f"split {name}"], name, 1, np.float64).tolist() for name in _SPLIT]
+def _splits(content: dict[str, Any], labels: NDArray[np.int64]) -> tuple[Split, ...]:
+    n = len(content["split cluster"])
+    columns = [_array(content, f"split {name}", (n,), np.float64).tolist() for name in _SPLIT]
     splits = tuple(_split(row) for row in zip(*columns, strict=True))
     clusters = set(labels.tolist())
-    if not all(0 <= split.joins < n_rows for split in splits):
-        raise ValueError("a split refers to a row that is not there")
-    if {split.cluster for split in splits} - clusters or len(splits) + 1 != len(clusters):
+    if not all(0 <= leaf < len(labels) for split in splits for leaf in (split.joins, split.top)):
+        raise ValueError("a split refers to a leaf that is not there")
+    divided = {split.cluster for split in splits}
+    named = divided | {split.parent for split in splits}
+    if named - clusters or not len(divided) == len(splits) == len(clusters) - 1:
         raise ValueError("its splits and its labels do not fit together")
+    if any(split.window < 1 or split.dimension <= 0 for split in splits):
+        raise ValueError("a split has an impossible window or dimension")
     return splits
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from meanshiftpp._support.checks import thread_count
 from meanshiftpp._support.text import pluralize
-from meanshiftpp.core.tree.joined import JoinedModes
+from meanshiftpp.core.tree.clusters import Clusters
 from meanshiftpp.core.tree.split import Split
-from meanshiftpp.core.tree.tree import Tree
+from meanshiftpp.core.tree.tree import LOOSER, Tree
 
-COUNTS = (2, 3, 4)  # of the clusters of candidates
+_STEPS, _BISECTIONS = 6, 3  # of the strictness of candidates
 NO_VALLEY = "no significant valley"
 
 
@@ -29,7 +30,7 @@ class Valley:
     z: float
     critical: float
     score: float  # accepted if at least the strictness
-    window: int  # mass of the windows, in rows of the sample
+    window: int  # mass of the windows, in rows
     reason: str  # the same in words
 
     @classmethod
@@ -86,22 +87,23 @@ class Candidate:
 
 def describe(split: Split, tree: Tree) -> str:
     """Return the facts of a split of a tree in one line."""
-    share, needed = 100 * split.window / tree.n_rows, split.critical * tree.strictness
+    share = 100 * split.window / float(tree.leaves.weights.sum())
+    needed = split.critical * tree.strictness
     return (
         f"{2**split.depth:.3g} times less dense than the lower peak, z = {split.z:.1f} "
         f"(at least {needed:.1f} needed), windows of {share:.2g} % of the rows"
     )
 
 
-def valleys(modes: JoinedModes) -> list[Valley]:
+def valleys(modes: Clusters) -> list[Valley]:
     """Return the valleys between clusters, the clearest first."""
-    labels = {number: label for label, number in enumerate(modes.clusters.tolist())}
+    labels = {number: label for label, number in enumerate(modes.numbers.tolist())}
     clearest = sorted(modes.tree.splits, key=lambda split: -split.score)
     return [Valley.of_split(split, labels, modes.tree) for split in clearest]
 
 
 def candidates(tree: Tree, n_threads: int | None = None) -> list[Candidate]:
-    """Return the strictness at which a tree of one cluster has two, three and four, if any has."""
+    """Return looser clusterings of a tree of one cluster, if any has more."""
     return [
         Candidate.of_tree(looser, strictness)
         for strictness, looser in looser_trees(tree, n_threads)
@@ -109,9 +111,30 @@ def candidates(tree: Tree, n_threads: int | None = None) -> list[Candidate]:
 
 
 def looser_trees(tree: Tree, n_threads: int | None = None) -> Iterator[tuple[float, Tree]]:
-    """Iterate over the looser trees of a tree of one cluster, each with a strictness to pass."""
-    for looser in tree.looser(COUNTS, n_threads=n_threads):
-        yield rounded_down(looser.strictness), looser
+    """Iterate over looser trees of a tree of one cluster, each with a strictness to pass.
+
+    The first is about the strictest with more than one cluster. The second is the first of a few
+    large steps, if it has more. A tree grows the more slowly the looser it is.
+    """
+
+    def at(strictness: float) -> Tree:
+        looser = replace(tree, strictness=rounded_down(strictness))
+        return looser.regrown(1, n_threads=thread_count(n_threads))
+
+    steps = (at(tree.strictness * LOOSER**k) for k in range(1, _STEPS + 1))
+    looser = next((each for each in steps if each.n_clusters > 1), None)
+    if looser is None:
+        return
+    strictest, high = looser, looser.strictness / LOOSER
+    for _ in range(_BISECTIONS):
+        middle = at(math.sqrt(strictest.strictness * high))
+        if middle.n_clusters > 1:
+            strictest = middle
+        else:
+            high = middle.strictness
+    yield strictest.strictness, strictest
+    if looser.n_clusters > strictest.n_clusters:
+        yield looser.strictness, looser
 
 
 def rounded_down(strictness: float) -> float:

@@ -1,15 +1,14 @@
-"""MeanShift++ on Dask: a grid for each partition, a tree of ``+``, one search.
+"""MeanShift++ on Dask: a grid or a tally for each partition, a tree of ``+``, one search.
 
-Only grids are transferred; the points stay on their workers. A grid does not depend on the worker
-that made it or on the order of adding, so the result is that of one process, bit for bit, and a
-lost worker costs only time. The tasks run on the active client or, without one, on the threads of
-this process. Only `files` uses more than Dask's public interface.
+With a bandwidth, only grids are transferred; without one, tallies: the rows, or the cells of many
+rows. Neither depends on the worker that made it or on the order of adding, so the result is that of
+one process, bit for bit, and a lost worker costs only time. The tasks run on the active client or,
+without one, on the threads of this process. Only `files` uses more than Dask's public interface.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,14 +16,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.bandwidth.significant import complete_recipe
-from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.labels import number_by_size
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import CheckedRecipe, Recipe
-from meanshiftpp.core.tree import Tree
+from meanshiftpp.core.recipe import CheckedRecipe
+from meanshiftpp.core.tree import Clusters
+from meanshiftpp.core.tree.significant import Significant
 from meanshiftpp.engines.dask import tasks
 from meanshiftpp.engines.dask.files import find_scan
+from meanshiftpp.engines.sums import Total, gather
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 from meanshiftpp.estimators import cluster
 from meanshiftpp.estimators.base import checked_points, parameters_checked, threads_of
@@ -43,22 +41,19 @@ SPLIT_EVERY = 8  # results that one task of the tree combines
 class MeanShiftPP(cluster.MeanShiftPP):
     """`meanshiftpp.MeanShiftPP` for Dask arrays and data frames.
 
-    `fit` runs immediately and reads the data once to bin them. Without a bandwidth it reads them
-    before that: once to sample rows, and once to count them if the number of rows is unknown (in a
-    data frame) or if there are weights. Labels are lazy and computed block by block on demand,
-    because a second read is cheaper than storing a label for every point. The tasks of `fit` read
-    local Parquet files themselves, if all columns have one type: that is faster than by pandas.
+    `fit` runs immediately and reads the data once. Its result is that of one process, exactly.
+    Labels are lazy and computed block by block on demand, because a second read is cheaper than
+    storing a label for every point. The tasks of `fit` read local Parquet files themselves, if all
+    columns have one type: that is faster than by pandas.
 
     Parameters
     ----------
     bandwidth : float or array-like of shape (n_features,), default=None
-        A third of the window's width. ``None`` chooses one for each feature from 16,384 rows, and
-        joins the modes by the tree of these rows. Up to that many rows, the result is that of one
-        process; for more rows, the samples differ and borders between clusters may differ slightly.
-        With ``join=False`` the choice is that of `select_bandwidth` for any number of rows.
-    resolution, periodic, tol, max_iter, cluster_all, min_cluster_size, join, strictness
-        As in `meanshiftpp.MeanShiftPP`. With a bandwidth, the tree of ``join=True`` is grown from
-        the grid: the result is that of one process.
+        A third of the window's width; only grids then leave the workers. ``None`` finds the
+        significant clusters of all rows: the rows are sent to this process or, if there are more
+        than 2**24, at most 2**22 cells of them, for which the data is rarely read a second time.
+    resolution, periodic, tol, max_iter, cluster_all, min_cluster_size, strictness
+        As in `meanshiftpp.MeanShiftPP`.
     n_jobs : int, default=None
         Threads of each task. ``None`` means 1, because Dask already runs a task on each thread of
         its workers. If workers have fewer threads than cores, set the cores of each task. The
@@ -70,7 +65,9 @@ class MeanShiftPP(cluster.MeanShiftPP):
         Label of each point, lazy, in the chunks of `X`; for a data frame in those of
         ``X.to_dask_array()``, which joins small files unless ``X`` is the result of
         ``df.map_partitions(lambda part: part)``. Pickling leaves the labels out.
-    cluster_centers_, cluster_weights_, n_iter_, bandwidth_, grid_
+    probabilities_, outlier_scores_ : dask.array.Array of shape (n_samples,), float64
+        As in `meanshiftpp.MeanShiftPP`; lazy, as the labels are.
+    cluster_centers_, cluster_weights_, n_iter_, bandwidth_, grid_, tree_
         As in `meanshiftpp.MeanShiftPP`: small, and in this process.
     n_features_in_ : int
         Number of features.
@@ -94,7 +91,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
 
     @parameters_checked
     def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
-        """Find the modes of `X` on the active client, and wait for the result.
+        """Find the clusters of `X` on the active client, and wait for the result.
 
         Parameters
         ----------
@@ -103,8 +100,8 @@ class MeanShiftPP(cluster.MeanShiftPP):
         y : ignored
             For scikit-learn's pipelines.
         sample_weight : dask array or series of shape (n_samples,), default=None
-            Weights, partitioned as `X` is. Whole numbers are exact; real numbers are rounded
-            partition by partition.
+            Weights, partitioned as `X` is. Whole numbers are exact; with a bandwidth, real
+            numbers are rounded partition by partition.
 
         Returns
         -------
@@ -118,24 +115,23 @@ class MeanShiftPP(cluster.MeanShiftPP):
         else:
             weight = _lazy_weight(sample_weight, points)
         n_threads, source = threads_of(self.n_jobs), self._source(X)
-        recipe = self._recipe(self.bandwidth)
-        if self.bandwidth is None:
-            recipe = complete_recipe(recipe, *_sample(points, weight), n_threads=n_threads)
-        recipe = recipe.checked(points.shape[1])
-        binning = replace(recipe, tree=None)  # it does not need the tree
-        grid = _bin_files(X, binning, self.n_jobs) if weight is None else None
-        if grid is None:
-            grid = _reduce(
-                *(tasks.bin_block, tasks.add, points, weight),
-                recipe=binning,
-                n_jobs=self.n_jobs,
-                source=source,
-            )
-        if not len(grid):
+        recipe = self._recipe().checked(points.shape[1])
+
+        def read(recipe: CheckedRecipe | Significant) -> Total:
+            total = _bin_files(X, recipe, self.n_jobs) if weight is None else None
+            if total is None:
+                total = _bin_blocks(points, weight, recipe, self.n_jobs, source)
+            return total
+
+        total = gather(recipe, read)
+        if not len(total):
             raise InvalidInputError("X must have at least one row of positive weight, got none")
-        modes = recipe.search(grid, n_threads=n_threads)
+        found = recipe.search(total, n_threads=n_threads)
         self._points, self._place = points, source
-        return self._store(modes, self._lazy_labels(modes), recipe.bandwidth)
+        labels = self._lazy_labels(found)
+        if isinstance(found, Clusters):
+            return self._store_tree(found, labels)
+        return self._store(found, labels, recipe.bandwidth)
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and return `labels_`, lazy."""
@@ -148,7 +144,7 @@ class MeanShiftPP(cluster.MeanShiftPP):
         )
 
     def predict(self, X: Any) -> Any:
-        """Label points by the basin they lie in.
+        """Label points by the basin or the leaf they lie in.
 
         Parameters
         ----------
@@ -160,11 +156,12 @@ class MeanShiftPP(cluster.MeanShiftPP):
         labels : dask array of shape (n_samples,), int32
             Lazy, in the chunks of `X`; for data in memory, an ndarray.
         """
-        check_is_fitted(self, "grid_")
+        check_is_fitted(self, "cluster_centers_")
         if not dask.is_dask_collection(X):
             return super().predict(X)
         points = self._lazy(X, reset=False)
-        return _lazy_labels(points, self._modes, self._labelling(), self.n_jobs, self._source(X))
+        label = self._labelling(self._modes)
+        return _lazy_column(points, label, np.int32, self.n_jobs, self._source(X))
 
     def score(self, X: Any, y: object = None, sample_weight: Any = None) -> float:
         """Return the mean log density at points in memory, as `meanshiftpp.MeanShiftPP` does."""
@@ -189,32 +186,32 @@ class MeanShiftPP(cluster.MeanShiftPP):
             state.pop(name, None)
         return state
 
-    def _lazy_labels(self, modes: Modes) -> Any:
+    def _recut(self, clusters: Clusters) -> Self:
+        """Store another cut of the tree in this copy; a model that was stored has no labels."""
+        if hasattr(self, "_points"):
+            return self._store_tree(clusters, self._lazy_labels(clusters))
+        cut = self._store_tree(clusters, None)
+        del cut.labels_
+        return cut
+
+    def _lazy_labels(self, found: Modes | Clusters) -> Any:
         """Return the labels of the points of `fit`."""
-        return _lazy_labels(self._points, modes, self._labelling(), self.n_jobs, self._place)
+        label = self._labelling(found)
+        return _lazy_column(self._points, label, np.int32, self.n_jobs, self._place)
 
-    def _labels_of(self, tree: Tree) -> Any:
-        """Return the labels of the points by a cut of the tree, lazy: those of their cells."""
+    def _labelling(self, found: Modes | Clusters) -> Callable[..., NDArray[np.int32]]:
+        """Return the function that labels points."""
+        if isinstance(found, Clusters):
+            return found.label
+        return partial(found.label, cluster_all=self.cluster_all)
+
+    def _of_leaves(self, values: NDArray[Any], none: float) -> Any:
+        """Return the value of the leaf of each point of `fit`, or `none`, lazy."""
         if not hasattr(self, "_points"):
-            raise AttributeError("a stored model has no points to cut: call fit")
-        modes = self._joined("cut")
-        if (clusters := modes.joined_further(tree)) is not None:
-            of_cells = np.append(clusters, -1)[modes.cell_labels]
-        else:
-            of_cells = tree.label_cells(modes.grid)
-        cell_labels = number_by_size(of_cells, modes.grid.counts).labels
-        return self._lazy_labels(replace(modes, cell_labels=cell_labels))
-
-    def _labelling(self) -> Recipe:
-        """Return the recipe of the labels; it needs no tree and fits models of older releases."""
-        return Recipe(cluster_all=self.cluster_all)
-
-    def _of_cells(self, values: NDArray[Any], none: float) -> NDArray[Any]:
-        """Raise: the cells of the points stay on their workers."""
-        raise AttributeError(
-            "values of single points are not stored on Dask; use meanshiftpp.MeanShiftPP for data "
-            "in memory"
-        )
+            raise AttributeError("a stored model does not have the points of fit: call fit")
+        values = np.append(values, values.dtype.type(none))
+        of_points = partial(tasks.leaf_values, self._clusters("probabilities_"), values)
+        return _lazy_column(self._points, of_points, values.dtype, self.n_jobs, self._place)
 
     def _source(self, X: Any) -> tasks.Source:
         """Return the words for the place of a bad value in `X`."""
@@ -313,22 +310,23 @@ def _lazy_weight(sample_weight: Any, points: Any) -> Any:
 # -- graphs of tasks --------------------------------------------------------------------------
 
 
-def _reduce(
-    task: Callable[..., Any],
-    combine: Callable[[Sequence[Any]], Any],
+def _bin_blocks(
     points: Any,
     weight: Any,
-    **options: Any,
-) -> Any:
-    """Run a task on each block of rows and combine the results in a tree, immediately.
+    recipe: CheckedRecipe | Significant,
+    n_jobs: int | None,
+    source: tasks.Source,
+) -> Total:
+    """Bin each block of rows and add up the results in a tree, immediately.
 
     Dask fuses the task with the creation of its block, so no block waits in memory.
     """
     boxes = da.map_blocks(
-        tasks.boxed,
+        tasks.bin_block,
         *([points] if weight is None else [points, weight[:, None]]),
-        task=task,
-        **options,
+        recipe=recipe,
+        n_jobs=n_jobs,
+        source=source,
         dtype=object,
         chunks=((1,) * points.numblocks[0], (1,)),
         meta=np.empty((0, 0), object),
@@ -336,7 +334,7 @@ def _reduce(
     tree = da.reduction(
         boxes,
         chunk=tasks.identity,
-        aggregate=partial(tasks.combined, combine),
+        aggregate=tasks.added,
         axis=0,
         keepdims=True,
         concatenate=False,
@@ -344,10 +342,11 @@ def _reduce(
         dtype=object,
         meta=np.empty((0, 0), object),
     )
-    return tree.compute().item()
+    total: Total = tree.compute().item()
+    return total
 
 
-def _bin_files(X: Any, recipe: CheckedRecipe, n_jobs: int | None) -> Grid | None:
+def _bin_files(X: Any, recipe: CheckedRecipe | Significant, n_jobs: int | None) -> Total | None:
     """Bin the Parquet files of a data frame; None if they, or the workers, do not allow it."""
     scan = None if isinstance(X, da.Array) else find_scan(X)
     if scan is None or not scan.tasks:
@@ -355,50 +354,36 @@ def _bin_files(X: Any, recipe: CheckedRecipe, n_jobs: int | None) -> Grid | None
     options: dict[str, Any] = {"recipe": recipe, "n_jobs": n_jobs}
     options |= {"columns": scan.columns, "kind": scan.kind}
     # Delayed functions instead of arrays: workers need not import dask.array, which needs SciPy.
-    grids = [dask.delayed(partial(tasks.bin_parts, parts, **options))() for parts in scan.tasks]
-    while len(grids) > 1:
-        groups = (grids[k : k + SPLIT_EVERY] for k in range(0, len(grids), SPLIT_EVERY))
-        grids = [dask.delayed(tasks.add)(group) for group in groups]
+    totals = [dask.delayed(partial(tasks.bin_parts, parts, **options))() for parts in scan.tasks]
+    while len(totals) > 1:
+        groups = (totals[k : k + SPLIT_EVERY] for k in range(0, len(totals), SPLIT_EVERY))
+        totals = [dask.delayed(tasks.add)(group) for group in groups]
     unreadable = MeanShiftPPError, OSError, ImportError, need("pyarrow", "dask").ArrowException
     try:
-        grid: Grid = grids[0].compute()
+        total: Total = totals[0].compute()
     except unreadable:  # Dask reads the rows again and reports the error with its place
         return None
-    return grid
+    return total
 
 
-def _map(task: Callable[..., Any], points: Any, weight: Any, **options: Any) -> list[Any]:
-    """Run a task on each block of rows and return the results in order."""
-    results: list[Any] = _reduce(task, tasks.join_lists, points, weight, **options)
-    return results
-
-
-def _sample(points: Any, weight: Any) -> tuple[NDArray[Any], float, NDArray[np.float64] | None]:
-    """Return the rows that `select_bandwidth` samples, the weight of all rows, and of each."""
-    known = weight is None and not np.isnan(points.shape[0])
-    sizes = [(n, n) for n in points.chunks[0]] if known else _map(tasks.block_size, points, weight)
-    counts, totals = zip(*sizes, strict=True)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    sampled = _map(tasks.sample_block, points, weight, starts=starts)
-    rows, row_weights = zip(*sampled, strict=True)
-    sample_weight = None if weight is None else np.concatenate(row_weights)
-    return np.concatenate(rows), sum(totals), sample_weight
-
-
-def _lazy_labels(
-    points: Any, modes: Modes, recipe: Recipe, n_jobs: int | None, source: tasks.Source
+def _lazy_column(
+    points: Any,
+    label: Callable[..., NDArray[Any]],
+    dtype: Any,
+    n_jobs: int | None,
+    source: tasks.Source,
 ) -> Any:
+    """Return the labels of points, or other values, lazy."""
     # One node of the graph holds the modes, so that each worker receives them once. Scattered
     # data would be lost with its worker. Labels are made as a column, from which the axis is then
     # dropped, because Dask copies the blocks where a task itself drops an axis.
     column = points.map_blocks(
         tasks.label_block,
-        modes=dask.delayed(modes, traverse=False),
-        recipe=recipe,
+        label=dask.delayed(label, traverse=False),
         n_jobs=n_jobs,
         source=source,
         chunks=(points.chunks[0], (1,)),
-        dtype=np.int32,
-        meta=np.empty((0, 0), np.int32),
+        dtype=dtype,
+        meta=np.empty((0, 0), dtype),
     )
     return column[:, 0]

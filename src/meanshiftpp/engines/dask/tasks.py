@@ -1,4 +1,4 @@
-"""The tasks that run on Dask's workers: bin a block, add grids, sample rows, label a block.
+"""The tasks that run on Dask's workers: bin a block, add up grids or tallies, label a block.
 
 They are separate from `estimator`, so that workers import only the parts that a task needs: without
 scikit-learn, a worker starts in a fraction of the time. Results are boxed in arrays, because Dask
@@ -7,27 +7,24 @@ reduces arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from meanshiftpp._support.checks import as_points, thread_count
-from meanshiftpp._support.devices import to_host
+from meanshiftpp._support.checks import thread_count
 from meanshiftpp._support.extras import need
-from meanshiftpp.core.accumulate import GridSum
 from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
-from meanshiftpp.core.scale import SAMPLE_SIZE, sample_indices
+from meanshiftpp.engines.sums import Total, add_up, bin_chunks
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meanshiftpp.core.grid import Grid
-    from meanshiftpp.core.modes import Modes
-    from meanshiftpp.core.recipe import CheckedRecipe, Recipe
+    from meanshiftpp.core.recipe import CheckedRecipe
+    from meanshiftpp.core.tree import Clusters
+    from meanshiftpp.core.tree.significant import Significant
 
 
 class Part(NamedTuple):
@@ -40,20 +37,15 @@ class Part(NamedTuple):
 Source = tuple[str, tuple[str, ...]]  # "blocks" or "partitions", and the names of the columns
 
 
-def boxed(points: Any, *weight: Any, task: Any, block_id: Any, **options: Any) -> NDArray[Any]:
-    """Run a task on a block of rows and box its result."""
-    return _box(task(points, weight[0][:, 0] if weight else None, block_id[0], **options))
-
-
 def identity(box: NDArray[Any], **_: Any) -> NDArray[Any]:
     """Return a box; Dask's reductions begin with a function of each block."""
     return box
 
 
-def combined(combine: Callable[[Sequence[Any]], Any], boxes: Any, **_: Any) -> NDArray[Any]:
-    """Combine the results in some boxes, or in one, to a box."""
+def added(boxes: Any, **_: Any) -> NDArray[Any]:
+    """Add up the results in some boxes, or in one, to a box."""
     boxes = boxes if isinstance(boxes, list) else [boxes]
-    return _box(combine([box.item() for box in boxes]))
+    return _box(add([box.item() for box in boxes]))
 
 
 def _box(value: Any) -> NDArray[Any]:
@@ -64,31 +56,36 @@ def _box(value: Any) -> NDArray[Any]:
 
 def bin_block(
     points: NDArray[Any],
-    weight: NDArray[Any] | None,
-    number: int,
-    *,
-    recipe: CheckedRecipe,
+    *weight: NDArray[Any],
+    recipe: CheckedRecipe | Significant,
     n_jobs: int | None,
     source: Source,
-) -> Grid:
-    """Return the grid of a block."""
-    chunk = _chunk(points, weight, number, source)
-    return recipe.bin(chunk, n_threads=task_threads(n_jobs))
+    block_id: Any,
+) -> NDArray[Any]:
+    """Return the grid or the tally of a block, boxed; weights are a column."""
+    chunk = _chunk(points, weight[0][:, 0] if weight else None, block_id[0], source)
+    return _box(recipe.bin(chunk, n_threads=task_threads(n_jobs)))
 
 
 def bin_parts(
     parts: Sequence[Part],
     *,
-    recipe: CheckedRecipe,
+    recipe: CheckedRecipe | Significant,
     n_jobs: int | None,
     columns: list[str],
     kind: str,
-) -> Grid:
-    """Return the grid of parts of Parquet files, whose columns must have one type."""
+) -> Total:
+    """Return the grid or the tally of parts of files, whose columns must have one type."""
+    n_threads = task_threads(n_jobs)
+    return bin_chunks(_file_chunks(parts, columns, kind, n_threads), recipe, n_threads)
+
+
+def _file_chunks(
+    parts: Sequence[Part], columns: list[str], kind: str, n_threads: int
+) -> Iterator[Chunk]:
     from meanshiftpp.io.sources import rows_per_chunk
     from meanshiftpp.io.tables.formats import open_parquet
 
-    total, n_threads = GridSum(recipe.empty()), task_threads(n_jobs)
     rows = rows_per_chunk(np.dtype(kind).itemsize * len(columns))
     expected = need("pyarrow", "dask").from_numpy_dtype(np.dtype(kind))
     for path, row_groups in parts:
@@ -99,9 +96,7 @@ def bin_parts(
             options = {"row_groups": row_groups, "columns": columns, "use_threads": n_threads > 1}
             for batch in file.iter_batches(rows, **options):
                 if batch.num_rows:
-                    chunk = chunk_from_arrow(batch.select(columns), path)
-                    total.add_chunk(chunk, n_threads=n_threads)
-    return total.grid()
+                    yield chunk_from_arrow(batch.select(columns), path)
 
 
 def _chunk(points: Any, weight: Any, number: int, source: Source) -> Chunk:
@@ -109,54 +104,31 @@ def _chunk(points: Any, weight: Any, number: int, source: Source) -> Chunk:
     return Chunk(points, weight, source=f"X.{kind}[{number}]", columns=columns)
 
 
-def add(grids: Sequence[Grid]) -> Grid:
-    """Return the sum of grids."""
-    total = GridSum(grids[0])
-    for grid in grids[1:]:
-        total.add(grid)
-    return total.grid()
-
-
-def join_lists(lists: Sequence[list[Any]]) -> list[Any]:
-    """Return the items of all lists, in order."""
-    return list(chain.from_iterable(lists))
-
-
-def block_size(
-    points: NDArray[Any], weight: NDArray[Any] | None, number: int
-) -> list[tuple[int, float]]:
-    """Count the rows of positive weight and their weight; binning reports bad weights."""
-    if weight is None:
-        return [(len(points), len(points))]
-    positive = weight[weight > 0]
-    return [(len(positive), float(positive.sum()))]
-
-
-def sample_block(
-    points: NDArray[Any], weight: NDArray[Any] | None, number: int, *, starts: NDArray[np.int64]
-) -> list[tuple[NDArray[Any], NDArray[np.float64] | None]]:
-    """Return those rows of a block that `select_bandwidth` samples, and their weights."""
-    points = as_points(points)
-    if weight is not None:
-        points, weight = points[weight > 0], weight[weight > 0]
-    rows = sample_indices(int(starts[-1]), SAMPLE_SIZE)
-    in_block = rows[(rows >= starts[number]) & (rows < starts[number + 1])] - starts[number]
-    row_weights = None if weight is None else to_host(weight[in_block]).astype(np.float64)
-    return [(to_host(points[in_block]), row_weights)]
+def add(parts: Sequence[Total]) -> Total:
+    """Return the sum of grids or of tallies, of at least one."""
+    total = add_up(("a part", part) for part in parts)
+    assert total is not None
+    return total
 
 
 def label_block(
     points: NDArray[Any],
     *,
-    modes: Modes,
-    recipe: Recipe,
+    label: Callable[..., NDArray[Any]],
     n_jobs: int | None,
     source: Source,
     block_id: Any,
-) -> NDArray[np.int32]:
-    """Return the labels of a block as a column."""
+) -> NDArray[Any]:
+    """Return the labels of a block, or other values, as a column."""
     with _chunk(points, None, block_id[0], source).locating_errors():
-        return recipe.label(modes, points, n_threads=task_threads(n_jobs))[:, None]
+        return label(points, n_threads=task_threads(n_jobs))[:, None]
+
+
+def leaf_values(
+    clusters: Clusters, values: NDArray[Any], points: NDArray[Any], *, n_threads: int
+) -> NDArray[Any]:
+    """Return the value of each point's leaf; the last value is for points of no leaf."""
+    return values[clusters.leaf_ids(points, n_threads=n_threads)]
 
 
 def task_threads(n_jobs: int | None) -> int:

@@ -1,11 +1,11 @@
-"""MeanShift++ on Spark: a grid for each partition, a tree of ``+``, one search on the driver.
+"""MeanShift++ on Spark: a grid or a tally for each partition, a tree of ``+``, one search.
 
 `fit` clusters a data frame in one line. `MeanShiftPP` and `MeanShiftPPModel` are an Estimator and
 a Model of pyspark.ml for pipelines, with Spark's names for parameters.
 
-Only grids are transferred; the rows stay on their executors. A grid does not depend on the executor
-that made it or on the order of adding, so the result is that of one process, bit for bit, and a
-lost executor costs only time.
+With a bandwidth, only grids are transferred; without one, tallies: the rows, or the cells of many
+rows. Neither depends on the executor that made it or on the order of adding, so the result is that
+of one process, bit for bit, and a lost executor costs only time.
 """
 
 # ruff: noqa: E402, N802 - pyspark is checked first; the names are Spark's
@@ -15,14 +15,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from meanshiftpp._support.extras import need
-from meanshiftpp.errors import GridFileError, InvalidInputError
+from meanshiftpp.errors import GridFileError, InvalidInputError, MeanShiftPPError
 
 need("pyspark", "spark")
 from pyspark.ml import Estimator, Model
@@ -39,7 +39,6 @@ from pyspark.ml.util import (
 from pyspark.sql import functions as sql
 
 from meanshiftpp._support.checks import Periodic
-from meanshiftpp.bandwidth.significant import complete_recipe
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes
 from meanshiftpp.core.recipe import (
@@ -49,8 +48,8 @@ from meanshiftpp.core.recipe import (
     min_weight_for,
     report_convergence,
 )
-from meanshiftpp.core.scale import SAMPLE_SIZE
-from meanshiftpp.core.tree import JoinedModes, treefile
+from meanshiftpp.core.tree import Clusters, Tree, treefile
+from meanshiftpp.core.tree.significant import Significant
 from meanshiftpp.engines.spark.files import find_scan
 from meanshiftpp.engines.spark.parameters import Parameters, number_column
 from meanshiftpp.engines.spark.tasks import (
@@ -63,13 +62,16 @@ from meanshiftpp.engines.spark.tasks import (
     bin_task,
     label_task,
 )
+from meanshiftpp.engines.sums import Total, gather
+from meanshiftpp.estimators.condensed import CondensedTree
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["MeanShiftPP", "MeanShiftPPModel", "fit"]
 
-FAN_IN = 16  # grids that one task of the tree adds
+FAN_IN = 16  # results that one task of the tree adds
+_STORED = "grid binary, tree binary, unit double, whole boolean"  # schema of a stored model
 
 
 def fit(
@@ -85,10 +87,9 @@ def fit(
     max_iter: int = DEFAULT_MAX_ITER,
     min_cluster_size: float = 1,
     cluster_all: bool = True,
-    join: bool | None = None,
     strictness: float = 1.0,
 ) -> MeanShiftPPModel:
-    """Find the modes of some columns of a Spark data frame.
+    """Find the clusters of some columns of a Spark data frame.
 
     Parameters
     ----------
@@ -98,22 +99,22 @@ def fit(
     columns : sequence of str
         The columns to cluster by, of any numeric type.
     bandwidth : float or array-like of shape (n_features,), default=None
-        A third of the window's width. ``None`` chooses one for each feature and joins the modes by
-        the tree of a sample; for that, Spark counts the rows and reads the data once to sample
-        about 16,384 of them. Up to that many rows, the result is that of one process.
+        A third of the window's width; only grids then leave the executors. ``None`` finds the
+        significant clusters of all rows: the rows are sent to the driver or, if there are more
+        than 2**24, at most 2**22 cells of them, for which the data is rarely read a second time.
+        Spark limits what the driver receives by ``spark.driver.maxResultSize``.
     weight : str, default=None
-        The column of weights. Whole numbers are exact; real numbers are rounded partition by
-        partition.
+        The column of weights. Whole numbers are exact; with a bandwidth, real numbers are rounded
+        partition by partition.
     label : str, default="label"
         Name of the column that the model's `transform` adds.
-    resolution, periodic, tol, max_iter, min_cluster_size, cluster_all, join, strictness
-        As in `meanshiftpp.MeanShiftPP`. With a bandwidth, the tree of ``join=True`` is grown from
-        the grid: the result is that of one process.
+    resolution, periodic, tol, max_iter, min_cluster_size, cluster_all, strictness
+        As in `meanshiftpp.MeanShiftPP`, of which this is the result, exactly.
 
     Returns
     -------
     model : MeanShiftPPModel
-        `model.transform(df)` adds the labels; `model.modes` and `model.grid` are in this process.
+        `model.transform(df)` adds the labels; `model.grid` or `model.tree` is in this process.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def fit(
     >>> [row.label for row in model.transform(df).collect()]
     [0, 0, 1]
     """
-    optional = {"bandwidth": bandwidth, "weightCol": weight, "periodic": periodic, "join": join}
+    optional = {"bandwidth": bandwidth, "weightCol": weight, "periodic": periodic}
     estimator = MeanShiftPP(
         inputCols=list(columns),
         predictionCol=label,
@@ -147,7 +148,7 @@ class MeanShiftPP(
     DefaultParamsReadable,
     DefaultParamsWritable,
 ):
-    """Cluster by mode seeking on a grid, as an Estimator of pyspark.ml.
+    """Cluster without choosing the number of clusters, as an Estimator of pyspark.ml.
 
     Parameters
     ----------
@@ -159,10 +160,11 @@ class MeanShiftPP(
     weightCol : str
         The column of weights.
     bandwidth : float or list of float
-        A third of the window's width; if not set, it is chosen as in `fit`.
-    resolution, periodic, tol, maxIter, minClusterSize, clusterAll, join, strictness
-        As resolution, periodic, tol, max_iter, min_cluster_size, cluster_all, join and strictness
-        of `meanshiftpp.MeanShiftPP`.
+        A third of the window's width; if not set, the clusters are the significant ones, and the
+        rows or at most 2**22 of their cells are sent to the driver, as in `fit`.
+    resolution, periodic, tol, maxIter, minClusterSize, clusterAll, strictness
+        As resolution, periodic, tol, max_iter, min_cluster_size, cluster_all and strictness of
+        `meanshiftpp.MeanShiftPP`.
 
     Examples
     --------
@@ -190,16 +192,14 @@ class MeanShiftPP(
     def _fit(self, df: Any) -> MeanShiftPPModel:
         points = self._points(df)
         weight = number_column(df, self.getWeightCol()) if self.isSet(self.weightCol) else None
-        recipe = self._recipe(self.getBandwidth())
-        if recipe.bandwidth is None:
-            recipe = _complete(recipe, df, points, weight)
-        if self._names():  # the length of vectors is known only when they are read
+        recipe, names = self._recipe(), self._names()
+        if names:  # the length of vectors is known only when they are read
             recipe.checked(len(points))
         if weight is not None:
             points.append(weight.alias(WEIGHT))
-        modes = recipe.search_quietly(_build_grid(df.select(*points), recipe, self._names()))
-        report_convergence([modes], recipe, max_iter="maxIter")
-        model = MeanShiftPPModel(recipe.joined(modes))
+        selected = df.select(*points)
+        total = gather(recipe, lambda recipe: _bin(selected, recipe, names))
+        model = MeanShiftPPModel(_search(total, recipe))
         model._resetUid(self.uid)
         fitted: MeanShiftPPModel = self._copyValues(model)
         return fitted
@@ -211,10 +211,12 @@ class MeanShiftPPModel(Parameters, Model, MLReadable, MLWritable):
     Attributes
     ----------
     modes : Modes
-        The modes of all clusters, also of those lighter than `minClusterSize`. If they are joined,
-        `modes.tree` has the reason for each split.
+        The modes of all clusters, also of those lighter than `minClusterSize`. Only with a
+        bandwidth.
     grid : Grid
-        The grid of the data; the rows themselves are not stored.
+        The grid of the data; the rows themselves are not stored. Only with a bandwidth.
+    tree : Tree
+        The tree of significant clusters, with the leaves that label rows. Only without a bandwidth.
 
     Notes
     -----
@@ -237,22 +239,54 @@ class MeanShiftPPModel(Parameters, Model, MLReadable, MLWritable):
     True
     """
 
-    def __init__(self, modes: Modes) -> None:
+    def __init__(self, found: Modes | Clusters) -> None:
         super().__init__()
-        self.modes = modes
+        self._found = found
+
+    @property
+    def modes(self) -> Modes:
+        """The modes of all clusters."""
+        if isinstance(self._found, Clusters):
+            raise _MissingError("modes and grids need a bandwidth; use tree or clusterCenters()")
+        return self._found
 
     @property
     def grid(self) -> Grid:
         """The grid of the data."""
         return self.modes.grid
 
+    @property
+    def tree(self) -> Tree:
+        """The tree of significant clusters."""
+        return self._clusters("tree").tree
+
     def clusterCenters(self) -> NDArray[np.float64]:
-        """Return the modes of the clusters of at least `minClusterSize`, heaviest first."""
-        return self._large_modes().centers
+        """Return the centres of the clusters of at least `minClusterSize`, heaviest first."""
+        return self._large().centers
 
     def clusterWeights(self) -> NDArray[np.float64]:
         """Return the weight of each of these clusters: its number of rows, without weights."""
-        return self._large_modes().weights
+        return self._large().weights
+
+    def cut(
+        self,
+        n_clusters: int | None = None,
+        persistence: float | None = None,
+        min_cluster_size: float | None = None,
+    ) -> MeanShiftPPModel:
+        """Return a model of coarser or finer clusters, as `meanshiftpp.MeanShiftPP.cut` does."""
+        clusters = self._clusters("cut").cut(n_clusters, persistence, min_cluster_size)
+        model: MeanShiftPPModel = self.copy()
+        model._found = clusters
+        return model
+
+    def explain(self, label: int | None = None) -> str:
+        """Return the valleys that separate a cluster, or each, from the others, one per line."""
+        return CondensedTree(self._clusters("explain")).explain(label)
+
+    def condensedTree(self) -> CondensedTree:
+        """Return the splits of significant clusters: `to_pandas`, `plot`."""
+        return CondensedTree(self._clusters("condensedTree"))
 
     def write(self) -> MLWriter:
         """Return a writer; `save(path)` is short for `write().save(path)`."""
@@ -263,8 +297,15 @@ class MeanShiftPPModel(Parameters, Model, MLReadable, MLWritable):
         """Return a reader; `load(path)` is short for `read().load(path)`."""
         return _Reader()
 
-    def _large_modes(self) -> Modes:
-        return self.modes.keep(min_weight_for(self.getMinClusterSize()))
+    def _clusters(self, name: str) -> Clusters:
+        if not isinstance(self._found, Clusters):
+            raise _MissingError(f"{name} needs significant clusters; fit without a bandwidth")
+        return self._found
+
+    def _large(self) -> Modes | Clusters:
+        if isinstance(self._found, Clusters):  # the fit has joined the small ones
+            return self._found
+        return self._found.keep(min_weight_for(self.getMinClusterSize()))
 
     def _transform(self, df: Any) -> Any:
         name = self.getPredictionCol()
@@ -274,13 +315,18 @@ class MeanShiftPPModel(Parameters, Model, MLReadable, MLWritable):
         # Only these columns are sent to Python, and one comes back; others may have any type.
         columns = self._points(df)
         features = columns[0] if len(columns) == 1 else sql.struct(*columns)
-        recipe = Recipe(cluster_all=self.getClusterAll())
-        task = sql.arrow_udf(label_task(self._large_modes(), recipe, self._names()), "int")
+        large = self._large()
+        all_points = {} if isinstance(large, Clusters) else {"cluster_all": self.getClusterAll()}
+        task = sql.arrow_udf(label_task(partial(large.label, **all_points), self._names()), "int")
         return df.withColumn(name, task(features))
 
 
+class _MissingError(MeanShiftPPError, AttributeError):
+    """An attribute or a method that this kind of model does not have."""
+
+
 class _Writer(MLWriter):
-    """Write Spark's parameters, the grid and the tree; the search is exact and repeated on load."""
+    """Write Spark's parameters and the tree, or the grid: its search is repeated on load."""
 
     def __init__(self, model: MeanShiftPPModel) -> None:
         super().__init__()
@@ -288,12 +334,16 @@ class _Writer(MLWriter):
 
     def saveImpl(self, path: str) -> None:
         DefaultParamsWriter.saveMetadata(self.model, path, self.sparkSession)
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "grid"
-            self.model.grid.save(file)
-            grid, modes = file.read_bytes(), self.model.modes
-        tree = treefile.to_bytes(modes.tree) if isinstance(modes, JoinedModes) else None
-        rows = self.sparkSession.createDataFrame([(grid, tree)], "grid binary, tree binary")
+        found = self.model._found
+        row: tuple[Any, ...]
+        if isinstance(found, Clusters):
+            row = (None, treefile.to_bytes(found.tree), found.unit, found.whole)
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "grid"
+                found.grid.save(file)
+                row = (file.read_bytes(), None, None, None)
+        rows = self.sparkSession.createDataFrame([row], _STORED)
         rows.coalesce(1).write.parquet(f"{path}/data")
 
 
@@ -303,54 +353,43 @@ class _Reader(MLReader):
         name = f"{MeanShiftPPModel.__module__}.{MeanShiftPPModel.__name__}"
         if metadata["class"] != name:
             raise GridFileError.for_file(path, f"holds a {metadata['class']}, not a {name}")
-        data = self.sparkSession.read.parquet(f"{path}/data").first().asDict()
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "grid"
-            file.write_bytes(data["grid"])
-            grid = Grid.load(file)
-        saved, stored = metadata["defaultParamMap"] | metadata["paramMap"], data.get("tree")
-        recipe = Recipe(
-            resolution=saved["resolution"],
-            tol=saved["tol"],
-            max_iter=saved["maxIter"],
-            cluster_all=saved["clusterAll"],
-            join=stored is not None,
-            tree=None if stored is None else treefile.from_bytes(stored, path),
-        )
-        modes = recipe.search_quietly(grid)  # the fit has reported convergence
-        model = MeanShiftPPModel(recipe.joined(modes))
+        saved = metadata["defaultParamMap"] | metadata["paramMap"]
+        data = self.sparkSession.read.parquet(f"{path}/data").first()
+        found = _modes(data, saved) if data["tree"] is None else _clusters(data, saved, path)
+        model = MeanShiftPPModel(found)
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
-        if stored is None and "bandwidth" not in saved:
-            model._set(join=False)  # a model of a release that did not join
         return model
 
 
-def _complete(recipe: Recipe, df: Any, points: list[Any], weight: Any) -> Recipe:
-    """Complete a recipe from a sample of the rows of positive weight."""
-    rows = df if weight is None else df.where(weight > 0)
-    row_weight = sql.lit(1) if weight is None else weight.cast("double")
-    n, total = rows.agg(sql.count("*"), sql.sum(row_weight)).first()
-    selected = rows.select(*points, row_weight.alias(WEIGHT))
-    if n > SAMPLE_SIZE:
-        selected = selected.sample(SAMPLE_SIZE / n, seed=0)
-    sampled = selected.collect()
-    values = [row[0] if isinstance(row[0], list) else row[:-1] for row in sampled]
-    if len({len(value) for value in values}) != 1:
-        return replace(recipe, bandwidth=1.0)  # no rows, or several lengths: binning reports it
-    sample = np.stack([_floats(value) for value in values])
-    weights = None if weight is None else np.array([row[-1] for row in sampled])
-    return complete_recipe(recipe, sample, total, weights)
+def _clusters(data: Any, saved: dict[str, Any], path: str) -> Clusters:
+    """Return the clusters of a stored tree."""
+    tree = treefile.from_bytes(data["tree"], path)
+    options = {"unit": data["unit"], "whole": data["whole"], "cluster_all": saved["clusterAll"]}
+    return Clusters.of_tree(tree, **options)
 
 
-def _floats(row: Sequence[Any]) -> NDArray[np.float64]:
-    """Return the numbers of a row; missing ones become NaN."""
-    return np.array([np.nan if value is None else value for value in row], np.float64)
+def _modes(data: Any, saved: dict[str, Any]) -> Modes:
+    """Return the modes of a stored grid; the search is exact, and the fit reported convergence."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "grid"
+        file.write_bytes(data["grid"])
+        grid = Grid.load(file)
+    limits = {"tol": saved["tol"], "max_iter": saved["maxIter"]}
+    return Recipe(resolution=saved["resolution"], **limits).search_quietly(grid)
 
 
-def _build_grid(points: Any, recipe: Recipe, names: tuple[str, ...]) -> Grid:
-    """Bin each partition, or the files that the data frame consists of, and add up the grids."""
-    recipe = replace(recipe, tree=None)  # binning does not need it
+def _search(total: Any, recipe: Recipe | Significant) -> Modes | Clusters:
+    """Return the clusters of all rows."""
+    if isinstance(recipe, Significant):
+        return recipe.checked(total.n_features).search(total)
+    modes = recipe.search_quietly(total)
+    report_convergence([modes], recipe, max_iter="maxIter")
+    return modes
+
+
+def _bin(points: Any, recipe: Recipe | Significant, names: tuple[str, ...]) -> Total:
+    """Bin each partition, or the files that the data frame consists of, and add up the results."""
     scan = find_scan(points) if names else None
     if scan is not None and scan.tasks:
         n = len(scan.tasks)
@@ -358,20 +397,20 @@ def _build_grid(points: Any, recipe: Recipe, names: tuple[str, ...]) -> Grid:
         with suppress(OtherFileError):  # Spark reads such files, or reports the error
             task = bin_files_task(recipe, scan.columns, scan.tasks, names)
             return _add_up(numbers.mapInArrow(task, PARTIAL), n)
-    partial = points.mapInArrow(bin_task(recipe, names), PARTIAL).persist()
+    partial_sums = points.mapInArrow(bin_task(recipe, names), PARTIAL).persist()
     try:
-        return _add_up(partial, partial.count())
+        return _add_up(partial_sums, partial_sums.count())
     finally:
-        partial.unpersist()
+        partial_sums.unpersist()
 
 
-def _add_up(partial: Any, n: int) -> Grid:
-    """Add up at most `n` grids in a tree on the cluster; the driver adds the last ones."""
-    tree = partial
+def _add_up(partial_sums: Any, n: int) -> Total:
+    """Add up at most `n` results in a tree on the cluster; the driver adds the last ones."""
+    tree = partial_sums
     while n > FAN_IN:
         n = -(-n // FAN_IN)
         tree = tree.repartition(n, sql.col("part") % n).mapInArrow(add_task, PARTIAL)
-    grid = add_rows(tree.collect())
-    if grid is None or not len(grid):
+    total = add_rows(tree.collect())
+    if total is None or not len(total):
         raise InvalidInputError("the data must have at least one row of positive weight, got none")
-    return grid
+    return total

@@ -26,7 +26,8 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import ArrayType, NumericType
 
 from meanshiftpp._support.checks import as_bandwidth, as_periods, as_positive, is_number
-from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe
+from meanshiftpp.core.recipe import DEFAULT_MAX_ITER, DEFAULT_TOL, Recipe, min_weight_for
+from meanshiftpp.core.tree.significant import Significant
 from meanshiftpp.errors import InvalidInputError
 
 
@@ -82,17 +83,11 @@ class Parameters(
     clusterAll = Param(
         Params._dummy(),
         "clusterAll",
-        "whether points far from every occupied cell get a label",
-        TypeConverters.toBoolean,
-    )
-    join = Param(
-        Params._dummy(),
-        "join",
-        "whether modes are joined across valleys that noise could have made",
+        "whether every point gets a label",
         TypeConverters.toBoolean,
     )
     strictness = Param(
-        Params._dummy(), "strictness", "factor of the least depth of a valley", _to_strictness
+        Params._dummy(), "strictness", "multiplies the required depth of a valley", _to_strictness
     )
 
     def __init__(self) -> None:
@@ -117,30 +112,29 @@ class Parameters(
         return float(self.getOrDefault(self.minClusterSize))
 
     def getClusterAll(self) -> bool:
-        """Return whether points far from every occupied cell get a label."""
+        """Return whether every point gets a label."""
         return bool(self.getOrDefault(self.clusterAll))
 
-    def getJoin(self) -> bool:
-        """Return whether modes are joined: by default, only without a bandwidth."""
-        if self.isSet(self.join):
-            return bool(self.getOrDefault(self.join))
-        return self.getBandwidth() is None
-
     def getStrictness(self) -> float:
-        """Return the factor of the least depth of a valley."""
+        """Return the factor of the required depth of a valley."""
         return float(self.getOrDefault(self.strictness))
 
-    def _recipe(self, bandwidth: Any = None) -> Recipe:
-        """Return the recipe of these parameters; the model drops light clusters later."""
+    def _recipe(self) -> Recipe | Significant:
+        """Return the recipe of these parameters; the model drops light modes later."""
+        if self.getBandwidth() is None:
+            return Significant(
+                self.getPeriodic(),
+                strictness=self.getStrictness(),
+                min_weight=min_weight_for(self.getMinClusterSize()),
+                cluster_all=self.getClusterAll(),
+            )
         return Recipe(
-            _one_or_all(bandwidth),
+            _one_or_all(self.getBandwidth()),
             resolution=self.getResolution(),
             periodic=self.getPeriodic(),
             tol=self.getTol(),
             max_iter=self.getMaxIter(),
             cluster_all=self.getClusterAll(),
-            join=self.getJoin(),
-            strictness=self.getStrictness(),
         )
 
     def _names(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""The tasks that run on Spark's executors: bin a partition or files, add up grids, label rows.
+"""The tasks that run on Spark's executors: bin a partition or files, add up, label rows.
 
 They are separate from `estimator`, so that the Python workers of a cluster import only the parts
-that a task needs. Tasks receive Arrow batches. A task of `fit` returns one row with a partial grid
+that a task needs. Tasks receive Arrow batches. A task of `fit` returns one row with a grid, a tally
 or an error. Bad data must not fail a task, because Spark would run it again with the same result;
 the error is returned to the driver, which raises it.
 """
@@ -19,9 +19,8 @@ import numpy as np
 
 from meanshiftpp._support.columns import array_from_arrow
 from meanshiftpp._support.extras import need
-from meanshiftpp.core.accumulate import GridSum
 from meanshiftpp.core.chunk import Chunk, chunk_from_arrow
-from meanshiftpp.core.grid import Grid
+from meanshiftpp.engines.sums import Total, add_up, bin_chunks
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 from meanshiftpp.io.sources import rows_per_chunk
 from meanshiftpp.io.tables.formats import open_parquet
@@ -29,13 +28,14 @@ from meanshiftpp.io.tables.formats import open_parquet
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meanshiftpp.core.modes import Modes
     from meanshiftpp.core.recipe import Recipe
+    from meanshiftpp.core.tree.significant import Significant
 
 pa = need("pyarrow", "spark")
 
-PARTIAL = "part int, grid binary, error binary"  # schema of the result of a task of `fit`
+PARTIAL = "part int, total binary, error binary"  # schema of the result of a task of `fit`
 WEIGHT = "__weight__"  # name of the column of weights
+MAX_BYTES = (1 << 31) - 1  # of a value in Spark
 ROWS = 1 << 19  # per call: Spark's batches of 10,000 rows are too small
 
 
@@ -52,7 +52,9 @@ class OtherFileError(MeanShiftPPError):
     """A file is not what the driver expected; Spark decides whether this is an error."""
 
 
-def bin_task(recipe: Recipe, names: tuple[str, ...]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def bin_task(
+    recipe: Recipe | Significant, names: tuple[str, ...]
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return the task that bins a partition."""
 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
@@ -64,7 +66,10 @@ def bin_task(recipe: Recipe, names: tuple[str, ...]) -> Callable[[Iterator[Any]]
 
 
 def bin_files_task(
-    recipe: Recipe, columns: Sequence[Any], tasks: Sequence[Sequence[Part]], names: tuple[str, ...]
+    recipe: Recipe | Significant,
+    columns: Sequence[Any],
+    tasks: Sequence[Sequence[Part]],
+    names: tuple[str, ...],
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return the task that bins parts of Parquet files; its rows are numbers of `tasks`."""
 
@@ -77,21 +82,20 @@ def bin_files_task(
     return task
 
 
-def _bin(chunks: Iterator[Chunk], recipe: Recipe, number: int, cores: int) -> Iterator[Any]:
-    """Yield the row with the grid of all chunks, or with the error; nothing without chunks."""
+def _bin(
+    chunks: Iterator[Chunk], recipe: Recipe | Significant, number: int, cores: int
+) -> Iterator[Any]:
+    """Yield the row with the sum of all chunks, or with the error; nothing without chunks."""
     try:
         first = next(chunks, None)
         if first is None:
             return
         # The length of vectors is known only here.
-        total = GridSum(recipe.checked(first.points.shape[1]).empty())
-        for chunk in chain([first], chunks):
-            total.add_chunk(chunk, n_threads=cores)
-        grid = total.grid()
+        checked = recipe.checked(first.points.shape[1])
+        row = _row(number, bin_chunks(chain([first], chunks), checked, cores))
     except MeanShiftPPError as error:
-        yield _row(number, None, error)
-    else:
-        yield _row(number, grid, None)
+        row = _row(number, error=error)
+    yield row
 
 
 def _file_chunks(
@@ -137,36 +141,37 @@ def _bytes_of(kind: str) -> int:
 
 
 def add_task(batches: Iterator[Any]) -> Iterator[Any]:
-    """Add up the grids in a partition of rows: the task of each level of the tree."""
+    """Add up the totals in a partition of rows: the task of each level of the tree."""
     rows = (row for batch in batches for row in batch.to_pylist())
     first = next(rows, None)
     if first is not None:
         part = first["part"]
         try:
-            yield _row(part, add_rows(chain([first], rows)), None)
+            row = _row(part, add_rows(chain([first], rows)))
         except MeanShiftPPError as error:
-            yield _row(part, None, error)
+            row = _row(part, error=error)
+        yield row
 
 
-def add_rows(rows: Iterable[Mapping[str, Any]]) -> Grid | None:
-    """Return the sum of the grids in rows; raise the error of the lowest partition with one."""
-    total: GridSum[Grid] | None = None
-    failed: Mapping[str, Any] | None = None
-    for row in rows:
-        if row["error"] is not None:
-            failed = min(failed or row, row, key=lambda each: each["part"])
-        elif failed is None:
-            grid = pickle.loads(row["grid"])
-            if total is None:
-                total = GridSum(Grid.of_cells(grid.bandwidth, grid.cells_per_period))
-            total.add(grid, f"partition {row['part']}")
-    if failed is not None:
-        raise pickle.loads(failed["error"])
-    return total.grid() if total else None
+def add_rows(rows: Iterable[Mapping[str, Any]]) -> Total | None:
+    """Return the sum of the totals in rows; raise the error of the lowest partition with one."""
+    failed: list[Mapping[str, Any]] = []
+
+    def totals() -> Iterator[tuple[str, Total]]:
+        for row in rows:
+            if row["error"] is not None:
+                failed.append(row)
+            elif not failed:
+                yield f"partition {row['part']}", pickle.loads(row["total"])
+
+    total = add_up(totals())
+    if failed:
+        raise pickle.loads(min(failed, key=lambda row: row["part"])["error"])
+    return total
 
 
 def label_task(
-    modes: Modes, recipe: Recipe, names: tuple[str, ...]
+    label: Callable[..., NDArray[np.int32]], names: tuple[str, ...]
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return the task that labels rows; Spark broadcasts it with its modes if it is large."""
 
@@ -175,7 +180,7 @@ def label_task(
         tables = (_table(group) for group in _gather(arrays))
         for chunk in _chunks(tables, f"partition {number}", names):
             with chunk.locating_errors():
-                labels = recipe.label(modes, chunk.points, n_threads=cores)
+                labels = label(chunk.points, n_threads=cores)
             yield pa.array(labels)
 
     batches = Iterator.__class_getitem__(pa.Array)  # type: ignore[attr-defined]
@@ -243,11 +248,17 @@ def _vectors(column: Any, source: str, first: int) -> Chunk:
     return Chunk(values.reshape(len(column), -1), source=source, first=first)
 
 
-def _row(part: int, grid: Grid | None, error: MeanShiftPPError | None) -> Any:
-    def pickled(value: object) -> Any:
-        return pa.array([None if value is None else pickle.dumps(value, protocol=5)], pa.binary())
+def _row(part: int, total: Total | None = None, error: MeanShiftPPError | None = None) -> Any:
+    data = _pickled(total)
+    if data is not None and len(data) > MAX_BYTES:
+        raise InvalidInputError(
+            f"partition {part} has {len(data):,} bytes of rows, but Spark's values have at most "
+            f"{MAX_BYTES:,}; set a bandwidth, select fewer columns or divide the data frame"
+        )
+    columns = [pa.array([part], pa.int32())]
+    columns += [pa.array([value], pa.binary()) for value in (data, _pickled(error))]
+    return pa.RecordBatch.from_arrays(columns, names=["part", "total", "error"])
 
-    return pa.RecordBatch.from_arrays(
-        [pa.array([part], pa.int32()), pickled(grid), pickled(error)],
-        names=["part", "grid", "error"],
-    )
+
+def _pickled(value: object) -> bytes | None:
+    return None if value is None else pickle.dumps(value, protocol=5)

@@ -139,7 +139,7 @@ class _Tiles:
 def _sample(scene: Scene) -> NDArray[Any]:
     """Return pixels with data from all over the scene, or from the first stripe that has any."""
     with suppress(InvalidInputError):  # if no row of the sample has data; the stripes may have
-        sample = scene.source.sample(SAMPLE)[0]
+        sample = scene.source.sample(SAMPLE)
         finite = np.isfinite(sample).all(axis=1)
         if finite.any():
             return np.asarray(sample[finite])

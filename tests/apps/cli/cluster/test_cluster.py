@@ -1,4 +1,4 @@
-"""The command `cluster`: its labels, its joined clusters, its errors."""
+"""The command `cluster`: its labels, significant clusters, errors."""
 
 from __future__ import annotations
 
@@ -59,24 +59,6 @@ def test_json_prints_a_single_object(tmp_path, points):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_default_bandwidth_is_chosen_from_the_data(tmp_path, points):
-    for options, join in (((), None), (("--no-join",), False)):
-        code, text, _ = run("cluster", tmp_path / "points.npy", "--json", *options)
-        assert code == 0
-        chosen = MeanShiftPP(join=join).fit(points).bandwidth_
-        assert json.loads(text)["bandwidth"] == chosen.tolist()
-
-
-def test_the_printed_automatic_bandwidth_reproduces_the_result(tmp_path, points):
-    file = tmp_path / "points.csv"
-    code, text, stderr = run("cluster", file, "--json", "--no-join")
-    assert code == 0
-    message = stderr.splitlines()[-1]
-    assert message.startswith("bandwidth chosen from 550 points: -b ")
-    again = json.loads(run("cluster", file, "-b", message.split()[-1], "--json")[1])
-    assert {**again, "seconds": 0} == {**json.loads(text), "seconds": 0}
-
-
 def test_columns_min_cluster_size_and_threads_are_options(tmp_path, points):
     file, options = tmp_path / "points.csv", ("--min-cluster-size", 100, "--threads", 1)
     code, text, _ = run("cluster", file, "-b", 2, "--columns", "north,east", *options, "--json")
@@ -108,7 +90,7 @@ def test_a_far_too_small_bandwidth_prints_advice(tmp_path, points):
     )  # single points are noise
 
 
-# -- joined clusters -------------------------------------------------------------------------------
+# -- significant clusters --------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -126,7 +108,11 @@ def test_clusters_are_significant_without_a_bandwidth(tmp_path, points, blob):
         assert np.array_equal(np.load(out), model.labels_)
         summary = json.loads(text)
         assert summary["clusters"] == len(model.cluster_weights_)
+        assert summary["sizes"] == model.cluster_weights_.tolist()
+        assert summary["centers"] == model.cluster_centers_.tolist()
         assert summary["strictness"] == 1.0
+        for name in ("bandwidth", "cells", "iterations", "converged"):
+            assert summary[name] is None
     assert summary["clusters"] == 1
     assert "3 significant" in run("cluster", tmp_path / "points.npy")[1]
 
@@ -162,36 +148,6 @@ def test_a_bandwidth_too_large_for_a_period_is_an_error_about_the_column(tmp_pat
     assert "use a bandwidth of at most 120" in stderr
 
 
-def test_modes_are_joined_on_request_with_a_bandwidth(tmp_path, blob):
-    out = tmp_path / "labels.npy"
-    for options, join in (((), False), (("--join",), True), (("--no-join",), False)):
-        code, text, stderr = run("cluster", blob, "-b", 0.5, "-o", out, "--json", *options)
-        assert (code, stderr) == (0, "")
-        expected = MeanShiftPP(0.5, join=join).fit_predict(np.load(blob))
-        assert np.array_equal(np.load(out), expected)
-        summary = json.loads(text)
-        assert (summary["strictness"] is not None) == (summary["valleys"] is not None) == join
-        assert (summary["clusters"] == 1) == join
-
-
-def test_the_message_about_the_bandwidth_names_the_options_of_another_run(tmp_path, points):
-    file = tmp_path / "points.npy"
-    for options in ((), ("--strictness", 0.5), ("--n-clusters", 2)):
-        code, text, stderr = run("cluster", file, "--json", *options)
-        assert code == 0
-        message = stderr.splitlines()[-1]
-        assert message.startswith("bandwidth chosen from 550 points: -b ")
-        assert message.endswith(" (with -b, the tree is grown from the grid and may differ)")
-        repeated = message.partition(": ")[2].partition(" (")[0].split()
-        code, again, stderr = run("cluster", file, "--json", *repeated)
-        assert (code, stderr) == (0, "")
-        first, second = json.loads(text), json.loads(again)
-        for name in ("bandwidth", "cells", "iterations", "strictness"):
-            assert first[name] == second[name]
-        if "--strictness" not in options:
-            assert first["sizes"] == second["sizes"]
-
-
 def test_explain_prints_the_valley_of_each_cluster(tmp_path, points):
     file = tmp_path / "points.npy"
     code, text, _ = run("cluster", file, "--explain")
@@ -220,7 +176,7 @@ def test_one_cluster_comes_with_candidates(tmp_path, blob):
     assert "no significant valley; candidates: " in words
     assert "meanshiftpp sweep shows the clusters at many bandwidths" in words
     found = json.loads(run("cluster", blob, "--json")[1])["candidates"]
-    assert 1 <= len(found) <= 3
+    assert 1 <= len(found) <= 2
     for candidate in found:
         assert 0 < candidate["strictness"] <= candidate["score"] < 1
         option = f"--strictness {candidate['strictness']:g}"
@@ -236,45 +192,122 @@ def test_several_clusters_have_no_candidates(tmp_path, points):
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
-@pytest.mark.parametrize("options", [(), ("-b", "0.1", "--join"), ("--stream",)], ids=str)
-def test_n_clusters_cuts_the_tree(tmp_path, points, k, options):
+@pytest.mark.parametrize("option", ["--stream", "--no-stream"])
+def test_n_clusters_cuts_the_tree(tmp_path, points, k, option):
     out = tmp_path / "labels.npy"
-    arguments = ("cluster", tmp_path / "points.npy", "--n-clusters", k, "-o", out, *options)
-    code, text, _ = run(*arguments, "--json")
-    assert code == 0
+    arguments = ("cluster", tmp_path / "points.npy", "--n-clusters", k, "-o", out, option)
+    code, text, stderr = run(*arguments, "--json")
+    assert (code, stderr) == (0, "")
     summary = json.loads(text)
     assert summary["clusters"] == k == len(set(np.load(out).tolist()))
+    assert np.array_equal(np.load(out), MeanShiftPP().fit(points).cut(n_clusters=k).labels_)
     assert (summary["strictness"], summary["candidates"]) == (None, None)
     assert len(summary["valleys"]) == k - 1
     assert f"{k} cut from the tree" in run(*arguments)[1]
 
 
-def test_streaming_and_grid_files_join_as_points_in_memory_do(tmp_path, points, blob):
+@pytest.mark.parametrize("option", ["--stream", "--no-stream"])
+def test_small_clusters_join_their_neighbour(tmp_path, points, option):
+    out = tmp_path / "labels.npy"
+    file, size = tmp_path / "points.npy", ("--min-cluster-size", 100)
+    code, text, _ = run("cluster", file, *size, "-o", out, "--json", option)
+    assert code == 0
+    summary = json.loads(text)
+    assert (sum(summary["sizes"]), summary["noise"], summary["clusters"]) == (550, 0, 2)
+    assert np.array_equal(np.load(out), MeanShiftPP(min_cluster_size=100).fit(points).labels_)
+    code, text, _ = run("cluster", file, "--min-cluster-size", 400, "--json", option)
+    summary = json.loads(text)
+    assert (summary["sizes"], summary["candidates"]) == ([550], None)  # there are valleys
+
+
+SETS = {
+    "blobs": lambda rng: rng.normal(size=(3000, 2)) + 8 * rng.integers(0, 5, (3000, 1)),
+    "one blob": lambda rng: rng.normal(size=(2000, 3)),
+    "rounded": lambda rng: np.round(
+        rng.normal(size=(3000, 2)) + 8 * rng.integers(0, 3, (3000, 1)), 1
+    ),
+    "clipped": lambda rng: np.clip(rng.normal(size=(3000, 1)) * 2, 0, 3),
+    "whole": lambda rng: rng.poisson(9, (3000, 2)) + 40 * rng.integers(0, 3, (3000, 1)),
+    "float32": lambda rng: (rng.normal(size=(3000, 2)) + 9 * rng.integers(0, 2, (3000, 1))).astype(
+        "f4"
+    ),
+    "outliers": lambda rng: np.r_[rng.normal(size=(2000, 2)), rng.normal(size=(30, 2)) * 1000],
+    "units": lambda rng: (
+        (rng.normal(size=(3000, 2)) + 9 * rng.integers(0, 3, (3000, 1))) * [1, 1e5]
+    ),
+    "constant": lambda rng: np.c_[rng.normal(size=500) + 9 * rng.integers(0, 2, 500), np.ones(500)],
+    "ten rows": lambda rng: rng.normal(size=(10, 2)),
+    "two rows": lambda rng: rng.normal(size=(2, 2)),
+    "one row": lambda rng: rng.normal(size=(1, 2)),
+}
+
+
+@pytest.mark.parametrize("options", [(), ("--no-cluster-all",), ("--strictness", 0.6)], ids=str)
+@pytest.mark.parametrize("name", SETS)
+def test_a_stream_has_the_labels_of_points_in_memory(tmp_path, name, options, monkeypatch):
+    monkeypatch.setattr("meanshiftpp.io.sources.MAX_ROWS", 700)
+    X, out = SETS[name](np.random.default_rng(0)), tmp_path / "labels.npy"
+    np.save(tmp_path / "x.npy", X)
+    found = []
+    for option in ("--no-stream", "--stream"):
+        code, text, stderr = run(
+            "cluster", tmp_path / "x.npy", *options, option, "-o", out, "--json"
+        )
+        assert code == 0, stderr
+        summary = json.loads(text)
+        labels = np.load(out)
+        assert summary["noise"] == (labels == -1).sum()
+        assert summary["sizes"] == np.bincount(labels + 1, minlength=1)[1:].tolist()
+        close = {key: summary.pop(key) for key in ("means", "spreads", "shares", "seconds")}
+        assert summary.pop("streamed") == (option == "--stream")
+        found.append((labels.tolist(), summary, close))
+    (labels, summary, close), (labels_2, summary_2, close_2) = found
+    assert (labels, summary) == (labels_2, summary_2)
+    for key in ("means", "spreads", "shares"):
+        assert np.allclose(close[key], close_2[key], rtol=1e-6, atol=1e-9)
+
+
+def test_a_grid_file_is_searched_as_with_its_bandwidth(tmp_path, points):
     out, grid = tmp_path / "labels.npy", tmp_path / "points.grid"
-    for file in (tmp_path / "points.npy", blob):
-        for options in (
-            (),
-            ("--strictness", 0.6),
-            ("-b", 0.3, "--join"),
-            ("-b", 0.3, "--join", "--n-clusters", 4),
-        ):
-            assert run("cluster", file, "-o", out, *options, "--no-stream")[0] == 0
-            expected = np.load(out)
-            assert run("cluster", file, "-o", out, *options, "--stream")[0] == 0
-            assert np.array_equal(np.load(out), expected)
-        assert run("grid", "build", file, "-b", 0.3, "-o", grid)[0] == 0
-        joined = ("--grid", grid, "--join", "--n-clusters", 4)
-        assert run("cluster", file, "-o", out, *joined)[0] == 0
-        assert np.array_equal(np.load(out), expected)
-        assert run("cluster", file, "-o", out, "--grid", grid)[0] == 0
-        assert np.array_equal(np.load(out), MeanShiftPP(0.3).fit_predict(np.load(file)))
+    assert run("grid", "build", tmp_path / "points.npy", "-b", 0.3, "-o", grid)[0] == 0
+    code, text, _ = run("cluster", tmp_path / "points.npy", "--grid", grid, "-o", out, "--json")
+    assert code == 0
+    assert np.array_equal(np.load(out), MeanShiftPP(0.3).fit_predict(points))
+    assert json.loads(text)["valleys"] is None
+
+
+def test_hundreds_of_clusters_are_shown_heaviest_first_with_a_hint(tmp_path):
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(60, 300, 120)
+    places = 20.0 * np.stack(np.divmod(np.arange(120), 11), axis=1)
+    X = np.repeat(places, sizes, axis=0) + rng.normal(size=(sizes.sum(), 2))
+    np.save(tmp_path / "many.npy", X)
+    code, text, _ = run("cluster", tmp_path / "many.npy", "--explain")
+    assert code == 0
+    words = " ".join(text.split())
+    n = int(words.partition(" significant")[0].split()[-1])
+    assert n > 100
+    assert words.count(" % of the points (") == 10
+    assert f"... and {n - 10} smaller ones, of at most " in words
+    assert words.count("--n-clusters 10 or --min-cluster-size 2") == 1
+    assert words.count("times less dense") == 40
+    assert f"... and {n - 41} less clear ones, all in --json" in words
+    hint = words.partition("--min-cluster-size ")[2].split()[0]
+    for options in (("--n-clusters", 10), ("--min-cluster-size", hint)):
+        coarse = json.loads(run("cluster", tmp_path / "many.npy", *options, "--json")[1])
+        assert 2 <= coarse["clusters"] < n
+        assert sum(coarse["sizes"]) == len(X)
+    assert "--n-clusters" not in run("cluster", tmp_path / "many.npy", "--n-clusters", 10)[1]
 
 
 def test_fewer_clusters_than_wanted_are_reported(tmp_path, points):
     np.save(tmp_path / "equal.npy", np.ones((20, 2)))
     code, text, stderr = run("cluster", tmp_path / "equal.npy", "--n-clusters", 3, "--json")
     assert (code, json.loads(text)["clusters"]) == (0, 1)
-    assert "expected 3 clusters, found 1: the data has no further valley" in stderr
+    assert stderr == (
+        "warning: expected 3 clusters, but the data has only 1 peak\n"
+        "expected 3 clusters, found 1; use fewer clusters\n"
+    )
     options = ("--n-clusters", 3, "--min-cluster-size", 100)
     code, _, stderr = run("cluster", tmp_path / "points.npy", *options)
     assert code == 0
@@ -312,23 +345,26 @@ def test_an_invalid_strictness_is_a_usage_error(tmp_path, points, strictness):
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "message"),
     [
-        ("-b", 1, "--strictness", 0.5),
-        ("-b", 1, "--n-clusters", 3),
-        ("-b", 1, "--explain"),
-        ("--no-join", "--explain"),
-        ("--grid", "g", "--strictness", 2),
-        ("--n-clusters", 3, "--strictness", 0.5),
-        ("--n-clusters", 0),
-        ("--n-clusters", 2.5),
+        (("-b", 1, "--strictness", 1), "--strictness has no effect with -b"),
+        (("-b", 1, "--n-clusters", 3), "--n-clusters has no effect with -b"),
+        (("-b", 1, "--explain"), "--explain has no effect with -b"),
+        (("--grid", "g", "--strictness", 2), "--strictness has no effect with --grid"),
+        (("--tol", 0.001), "--tol has no effect without -b or --grid"),
+        (("--max-iter", 10_000), "--max-iter has no effect without -b or --grid"),
+        (("--resolution", 1), "--resolution has no effect without -b or --grid"),
+        (("--n-clusters", 3, "--strictness", 0.5), "--n-clusters chooses the strictness"),
+        (("--n-clusters", 0), "expected a whole number of at least 1; got '0'"),
+        (("--n-clusters", 2.5), "expected a whole number of at least 1; got '2.5'"),
+        (("--join",), "No such option: --join"),
     ],
     ids=str,
 )
-def test_options_that_need_joined_clusters_are_a_usage_error_without(tmp_path, points, options):
+def test_options_without_effect_are_a_usage_error(tmp_path, points, options, message):
     code, text, stderr = run("cluster", tmp_path / "points.npy", *options)
     assert (code, text) == (2, "")
-    assert "Traceback" not in stderr
+    assert message in " ".join(stderr.split())
 
 
 # -- errors ----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The picture of `meanshiftpp cluster --plot`: the tree stands beside joined clusters."""
+"""The picture of `meanshiftpp cluster --plot`: the tree stands beside significant clusters."""
 
 from __future__ import annotations
 
@@ -38,11 +38,15 @@ def test_tree_is_drawn_without_a_bandwidth(texts, blobs, d):
     assert TREE in texts(blobs[:, :d], "--stream")
 
 
-def test_tree_is_drawn_only_for_joined_clusters(texts, blobs):
-    assert TREE not in texts(blobs, "-b", 2)
-    assert TREE not in texts(blobs, "--no-join")
-    assert TREE in texts(blobs, "-b", 2, "--join")
-    assert TREE in texts(blobs, "--n-clusters", 5)
+def test_the_picture_tells_how_the_clusters_were_found(texts, blobs):
+    text = texts(blobs, "-b", 2)
+    assert TREE not in text
+    assert "bandwidth 2" in text
+    text = texts(blobs)
+    assert "600 points, 3 significant clusters" in text
+    text = texts(blobs, "--n-clusters", 5)
+    assert TREE in text
+    assert "600 points, 5 clusters cut from the tree" in text
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -62,6 +66,6 @@ def test_the_picture_of_weighted_points_names_weights(texts, blobs):
     weighted = np.c_[blobs, np.full(len(blobs), 2.0)]
     text = texts(weighted, "--weight", "x3")
     assert "weight of each cluster" in text
-    assert "weight in the sample" in text
+    assert "<!-- weight -->" in text
     assert "points in each cluster" not in text
-    assert "rows of the sample" not in text
+    assert "<!-- rows -->" not in text

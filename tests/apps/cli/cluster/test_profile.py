@@ -26,7 +26,7 @@ def test_more_clusters_and_columns_are_counted(tmp_path):
     np.save(tmp_path / "p.npy", 9.0 * np.arange(12)[:, None] + np.zeros(10))
     stdout = run("cluster", tmp_path / "p.npy", "-b", 1)[1]
     assert "and 2 more columns" in " ".join(stdout.split())
-    assert "and 7 more of at most 1" in stdout
+    assert "... and 2 smaller ones, of at most 1" in stdout
 
 
 @STREAMS

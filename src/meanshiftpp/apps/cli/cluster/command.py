@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,7 @@ from typing import Annotated
 import typer
 
 from meanshiftpp.apps.cli.cluster.profile import Centers, check_centers
-from meanshiftpp.apps.cli.cluster.summary import Summary, print_summary
+from meanshiftpp.apps.cli.cluster.summary import print_summary
 from meanshiftpp.apps.cli.shared.console import print_stderr, report_errors
 from meanshiftpp.apps.cli.shared.metres import hint_metres, in_metres, to_degrees
 from meanshiftpp.apps.cli.shared.options import (
@@ -22,7 +21,6 @@ from meanshiftpp.apps.cli.shared.options import (
     Columns,
     Every,
     Files,
-    Join,
     Periods,
     Resolution,
     Strictness,
@@ -46,6 +44,7 @@ from meanshiftpp.apps.cli.shared.row_options import (
 
 
 def cluster(
+    context: typer.Context,
     files: Files,
     bandwidth: Bandwidth = None,
     output: Annotated[
@@ -68,7 +67,6 @@ def cluster(
     missing: MissingOption = MissingRows.error,
     where: WhereOption = None,
     as_json: AsJson = False,
-    join: Join = None,
     strictness: Strictness = None,
     n_clusters: Annotated[
         int | None,
@@ -83,7 +81,7 @@ def cluster(
         Path | None,
         typer.Option(
             metavar="PNG",
-            help="Draw the clusters, and the tree of joined clusters (.png, .svg or .pdf).",
+            help="Draw the clusters, and the tree of significant ones (.png, .svg or .pdf).",
         ),
     ] = None,
     resolution: Resolution = 1,
@@ -97,14 +95,19 @@ def cluster(
     max_iter: Annotated[int, typer.Option(min=1, metavar="N", help="Stop after N steps.")] = 10_000,
     min_cluster_size: Annotated[
         int,
-        typer.Option(min=1, metavar="N", help="Clusters of fewer points are noise, with label -1."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Clusters of fewer points join their neighbour; with -b or --grid they are noise, "
+            "of label -1.",
+        ),
     ] = 1,
     cluster_all: Annotated[
         bool,
         typer.Option(
             "--cluster-all/--no-cluster-all",
-            help="Assign every point to a cluster, or label -1 the sparse surroundings of joined "
-            "clusters, and points outside a --grid.",
+            help="Assign every point to a cluster, or label -1 those in sparse surroundings; with "
+            "--grid, those outside of it.",
         ),
     ] = True,
     threads: Threads = None,
@@ -131,17 +134,14 @@ def cluster(
 
     Prints a short table and writes a label for each row to OUT: 0 is the largest cluster. Without
     a bandwidth, a cluster is a group that a significant valley separates from the rest. Files that
-    do not fit comfortably into memory are read twice, in chunks.
+    do not fit comfortably into memory are read twice, in chunks, with the same result.
     """
     metric = in_metres(bandwidth)
     bandwidths = (
         None if bandwidth is None or metric else parse_bandwidth(bandwidth, or_lengths=True)
     )
     periods = parse_periods(periodic)
-    joins = not (bandwidth or grid) if join is None else join
-    if not joins:
-        given = {"--strictness": strictness, "--n-clusters": n_clusters, "--explain": explain}
-        _check_options_of_join(given)
+    _check_effects(context, "-b" if bandwidth else "--grid" if grid else None)
     if strictness is not None and n_clusters is not None:
         raise typer.BadParameter("--n-clusters chooses the strictness, but --strictness was given")
     if hulls and not (output and is_map(output)):
@@ -157,6 +157,7 @@ def cluster(
         from meanshiftpp._support.files import check_no_overwrite
         from meanshiftpp.apps.cli.cluster.run import Clustering
         from meanshiftpp.core.recipe import Recipe, min_weight_for
+        from meanshiftpp.core.tree.significant import Significant
         from meanshiftpp.io.label_files import check_output
 
         if centers:
@@ -176,18 +177,27 @@ def cluster(
             check_output(output, source, also=MAP_FORMATS)
         if bandwidth and metric:
             bandwidths, periods = to_degrees(bandwidth, source, periods)
-        recipe = Recipe(
-            bandwidths,
-            resolution=resolution,
-            periodic=periods,
-            tol=tol,
-            max_iter=max_iter,
-            min_weight=min_weight_for(min_cluster_size),
-            cluster_all=cluster_all,
-            join=joins,
-            strictness=1.0 if strictness is None else strictness,
+        min_weight = min_weight_for(min_cluster_size)
+        recipe = (
+            Recipe(
+                bandwidths,
+                resolution=resolution,
+                periodic=periods,
+                tol=tol,
+                max_iter=max_iter,
+                min_weight=min_weight,
+                cluster_all=cluster_all,
+            )
+            if bandwidth or grid
+            else Significant(
+                periods,
+                strictness=1.0 if strictness is None else strictness,
+                min_weight=min_weight,
+                cluster_all=cluster_all,
+                n_clusters=n_clusters,
+            )
         )
-        work = Clustering(source, recipe, threads, n_clusters)
+        work = Clustering(source, recipe, threads)
         if grid:
             work.use_grid(grid, chosen_columns=columns is not None)
         elif checkpoint or (source.nbytes > limit if stream is None else stream):
@@ -197,35 +207,37 @@ def cluster(
         summary = work.finish(map_output or output, plot, centers)
         if checkpoint:
             checkpoint.unlink(missing_ok=True)
-        if bandwidth and not metric:
-            hint_metres(source.columns, summary.bandwidth, work.grid)
-    if 2 * summary.sizes.count(1) > summary.points > 1:
+        if bandwidth and not metric and work.grid is not None:
+            hint_metres(source.columns, summary.bandwidth or [], work.grid)
+    if summary.bandwidth and 2 * summary.sizes.count(1) > summary.points > 1:
         print_stderr(
             "more than half of the points are alone in their cluster; use a larger bandwidth "
             "(meanshiftpp sweep shows the clusters at many)"
         )
     if n_clusters is not None and summary.clusters < n_clusters:
-        print_stderr(_too_few(summary, n_clusters, min_cluster_size))
+        size = f" of --min-cluster-size {min_cluster_size}" if min_cluster_size > 1 else ""
+        advice = "a smaller size" if size else "fewer clusters"
+        print_stderr(
+            f"expected {n_clusters:,} clusters, found {summary.clusters:,}{size}; use {advice}"
+        )
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
     else:
         print_summary(summary, explain=explain)
 
 
-def _too_few(summary: Summary, n_clusters: int, min_cluster_size: int) -> str:
-    """Return the message that there are fewer clusters than --n-clusters."""
-    found = f"expected {n_clusters:,} clusters, found {summary.clusters:,}"
-    if summary.noise and min_cluster_size > 1:
-        return f"{found} of --min-cluster-size {min_cluster_size}; use a smaller size"
-    advice = "use fewer clusters or a smaller -b"
-    return f"{found}: the data has no further valley at this bandwidth; {advice}"
+def _check_effects(context: typer.Context, searched: str | None) -> None:
+    """Raise for options without effect; `searched` is the option that asks for a search of a grid.
 
-
-def _check_options_of_join(given: Mapping[str, object]) -> None:
-    """Raise for options that need joined clusters."""
-    for name, value in given.items():
-        if value:
-            raise typer.BadParameter(f"{name} needs joined clusters; add --join, or leave out -b")
+    A search keeps every mode; only a tree has valleys, which need a strictness.
+    """
+    of_tree, of_search = ("strictness", "n_clusters", "explain"), ("resolution", "tol", "max_iter")
+    for name in of_tree if searched else of_search:
+        if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
+            if searched:
+                raise typer.BadParameter(f"{option} has no effect with {searched}; leave out one")
+            raise typer.BadParameter(f"{option} has no effect without -b or --grid; add one")
 
 
 def _check_options_of_grid(given: dict[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""The profile of the clusters of `meanshiftpp cluster`, and the file of --centers."""
+"""The table of clusters that `meanshiftpp cluster --centers` writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import typer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meanshiftpp.core.modes import Modes
     from meanshiftpp.core.profile import Profile
 
 FORMATS = (".csv", ".parquet", ".arrow", ".feather")
@@ -35,27 +34,14 @@ def check_centers(path: Path) -> None:
     check_writable(path)
 
 
-def profile_of(
-    modes: Modes,
-    points: NDArray[Any] | None,
-    labels: NDArray[Any] | None,
-    weights: NDArray[Any] | None,
+def in_period_of(
+    points: NDArray[Any], profile: Profile, periods: Sequence[float | None]
 ) -> Profile:
-    """Return the profile of the clusters: of all points if they were read, else of the grid.
-
-    On a feature with a period, centres and means are in the period of the points.
-    """
+    """Return a profile with centres and means in the period of the points."""
     from meanshiftpp.core.periods import nearest_copies
-    from meanshiftpp.core.profile import profile_of_grid, profile_of_points
 
-    if points is None or labels is None:
-        found = profile_of_grid(modes)
-    else:
-        found = profile_of_points(modes, points, labels, weights)
-    if points is None or not any(modes.grid.periods):
-        return found
-    centers = nearest_copies(found.centers, points, modes.grid.periods)
-    return found._replace(centers=centers, means=found.means + (centers - found.centers))
+    centers = nearest_copies(profile.centers, points, periods)
+    return profile._replace(centers=centers, means=profile.means + (centers - profile.centers))
 
 
 def write_centers(path: Path, profile: Profile, names: Sequence[str]) -> None:

@@ -13,8 +13,10 @@ from meanshiftpp.apps.cli.shared.console import duration, print_table
 if TYPE_CHECKING:
     from meanshiftpp.core.tree.valleys import Candidate, Valley
 
-CLUSTERS_SHOWN = 5
+CLUSTERS_SHOWN = 10
 FEATURES_SHOWN = 8
+VALLEYS_SHOWN = 40
+MANY_CLUSTERS = 30  # more come with a hint how to see them coarser
 STAGES = {"cluster": "clustering", "label": "labelling", "read": "reading", "write": "writing"}
 
 
@@ -25,23 +27,23 @@ class Summary:
     file: str
     columns: list[str]
     points: int
-    bandwidth: list[float]
-    cells: int
-    iterations: int
-    converged: bool
     clusters: int
     sizes: list[float]  # weights of the clusters: whole numbers, unless weights are real
     centers: list[list[float]]  # the densest places
     means: list[list[float]]
     shares: list[float]  # of all points or their weight, including noise
-    spreads: list[list[float]]  # standard deviations, estimated from the grid for a stream
+    spreads: list[list[float]]  # standard deviations, estimated from the grid of a stream
     noise: float
     streamed: bool
+    bandwidth: list[float] | None = None  # of a search, like the next three
+    cells: int | None = None
+    iterations: int | None = None
+    converged: bool | None = None
     weight: float | None = None  # of all points, with --weight
     missing: int | None = 0  # rows with missing values, which are not points; None if unknown
-    strictness: float | None = None  # of joined clusters, unless --n-clusters is given
-    valleys: list[Valley] | None = None  # between joined clusters
-    candidates: list[Candidate] | None = None  # if there is only one
+    strictness: float | None = None  # of significant clusters, unless --n-clusters is given
+    valleys: list[Valley] | None = None  # between them
+    candidates: list[Candidate] | None = None  # if there is only one cluster
     grid_weight: float | None = None  # of --grid, whose points may be others
     seconds: dict[str, float] = field(default_factory=dict)
     output: str | None = None
@@ -61,10 +63,8 @@ def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
     yield "points", f"{summary.points:,}{heavy} in {', '.join(summary.columns)}"
     if summary.missing:
         yield "missing", f"values in {pluralize(summary.missing, 'row')}"
-    yield "bandwidth", format_bandwidth(summary.bandwidth)
-    weight = "" if summary.grid_weight is None else f", of a grid of weight {summary.grid_weight:,}"
-    yield "cells", f"{summary.cells:,}{weight}"
-    yield "steps", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
+    if summary.bandwidth is not None:
+        yield from _search_rows(summary, summary.bandwidth)
     yield "clusters", _format_clusters(summary)
     yield from _cluster_rows(summary)
     if summary.noise:
@@ -72,8 +72,7 @@ def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
     if summary.candidates is not None:
         yield "valleys", _format_candidates(summary.candidates)
     if explain:
-        for number, valley in enumerate(summary.valleys or ()):
-            yield "" if number else "valleys", str(valley)
+        yield from _valley_rows(summary.valleys or [])
     times = [f"{STAGES[stage]} {duration(time)}" for stage, time in summary.seconds.items()]
     yield "time", ", ".join(times)
     if summary.map:
@@ -85,6 +84,31 @@ def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
         yield "picture", summary.plot
     if summary.centers_file:
         yield "centers", summary.centers_file
+
+
+def _search_rows(summary: Summary, bandwidth: list[float]) -> Iterator[tuple[str, str]]:
+    yield "bandwidth", format_bandwidth(bandwidth)
+    weight = "" if summary.grid_weight is None else f", of a grid of weight {summary.grid_weight:,}"
+    yield "cells", f"{summary.cells:,}{weight}"
+    yield "steps", f"{summary.iterations}{'' if summary.converged else ', not converged'}"
+
+
+def _valley_rows(valleys: Sequence[Valley]) -> Iterator[tuple[str, str]]:
+    """Yield a row for each of the clearest valleys."""
+    for number, valley in enumerate(valleys[:VALLEYS_SHOWN]):
+        yield "" if number else "valleys", str(valley)
+    if len(valleys) > VALLEYS_SHOWN:
+        yield "", f"... and {len(valleys) - VALLEYS_SHOWN:,} less clear ones, all in --json"
+
+
+def describe_clusters(summary: Summary) -> str:
+    """Return the number of clusters and how they were found, for the heading of a picture."""
+    if summary.bandwidth is not None:
+        found = pluralize(summary.clusters, "cluster")
+        return f"{found}, bandwidth {format_bandwidth(summary.bandwidth)}"
+    if summary.strictness is None:
+        return f"{pluralize(summary.clusters, 'cluster')} cut from the tree"
+    return pluralize(summary.clusters, "significant cluster")
 
 
 def _format_clusters(summary: Summary) -> str:
@@ -116,7 +140,24 @@ def _cluster_rows(summary: Summary) -> Iterator[tuple[str, str]]:
         yield f"cluster {k}", f"{size}: {_values(summary, k)}"
     more = len(summary.sizes) - CLUSTERS_SHOWN
     if more > 0:
-        yield "", f"and {more:,} more of at most {_format_size(summary.sizes[CLUSTERS_SHOWN])}"
+        largest = _format_size(max(summary.sizes[CLUSTERS_SHOWN:]))
+        yield "", f"... and {more:,} smaller {_ones(more)}, of at most {largest}"
+    if summary.valleys is not None and len(summary.sizes) > MANY_CLUSTERS:
+        small = _format_option(summary.sizes[CLUSTERS_SHOWN - 1])
+        yield (
+            "",
+            f"--n-clusters {CLUSTERS_SHOWN} or --min-cluster-size {small} shows the same tree "
+            "coarser, a larger --n-clusters finer; --centers lists all clusters",
+        )
+
+
+def _ones(n: int) -> str:
+    return "one" if n == 1 else "ones"
+
+
+def _format_option(size: float) -> str:
+    """Return a size as a whole number of two digits, for an option."""
+    return f"{max(int(float(f'{size:.2g}')), 2)}"
 
 
 def _values(summary: Summary, k: int) -> str:

@@ -53,7 +53,7 @@ def to_degrees(
     parts = text.split(",") if "," in text else [text] * len(columns)
     if len(parts) != len(columns):
         raise _bad_bandwidth(text, f"one value for each of the columns {', '.join(columns)}")
-    points = source.sample(SAMPLE)[0]
+    points = source.sample(SAMPLE)
     latitude = _middle(points, position, columns)
     sizes = []
     for j, part in enumerate(parts):

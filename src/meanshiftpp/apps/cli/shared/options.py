@@ -19,7 +19,7 @@ from meanshiftpp.apps.cli.shared.row_options import Rows
 from meanshiftpp.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from meanshiftpp.core.grid import Grid
+    from meanshiftpp.io.checkpoint import Total
     from meanshiftpp.io.sources import Source
 
 PLOT_FORMATS = (".png", ".svg", ".pdf")
@@ -40,15 +40,7 @@ Bandwidth = Annotated[
         "-b",
         metavar="H[,H2,...]",
         help="A third of the search window, for all columns or for each; 200m or 2km for longitude "
-        "and latitude. Default: chosen from the data.",
-    ),
-]
-Join = Annotated[
-    bool | None,
-    typer.Option(
-        "--join/--no-join",
-        help="Join modes across valleys that noise could have made. Default: only without "
-        "--bandwidth and --grid.",
+        "and latitude. Default: none, for clusters that significant valleys separate.",
     ),
 ]
 Strictness = Annotated[
@@ -57,8 +49,8 @@ Strictness = Annotated[
         "--strictness",
         metavar="S",
         callback=check_positive,
-        help="Factor of the least depth of a valley, for --join: below 1 for more clusters, above "
-        "for fewer. Default: 1.",
+        help="Multiplies the required depth of a valley: below 1 for more clusters, above for "
+        "fewer. Default: 1.",
     ),
 ]
 Columns = Annotated[
@@ -298,18 +290,18 @@ def free_memory() -> int:
     return free
 
 
-def build_grid_with_progress(
+def add_points_with_progress(
     source: Source,
-    start: Grid,
+    start: Total,
     checkpoint: Path | None,
     every: float,
     n_threads: int | None,
-) -> Grid:
-    """Add the points of a source to the empty grid `start` and show a progress bar."""
+) -> Total:
+    """Add the points of a source to an empty grid or tally and show a progress bar."""
     from meanshiftpp.io.streams import add_points
 
     with row_progress() as bar:
-        task = bar.add_task("binning", total=source.rows)
+        task = bar.add_task("reading", total=source.rows)
         return add_points(
             source,
             start,

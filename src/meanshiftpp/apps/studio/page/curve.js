@@ -41,15 +41,16 @@ export function sweepCurve(svg, onPick) {
     svg.replaceChildren(...parts);
   }
 
-  /** Move the mark to a multiple of the sweep's step; `text` names the bandwidth. */
+  /** Move the mark to a multiple of the sweep's step, null for none; `text` names the bandwidth. */
   function move(value, text) {
-    multiple = value;
+    multiple = value ?? points?.multiples[points.best];
     const mark = $(".mark", svg);
     if (!mark) return;
-    const x = along(value), side = (each) => round(points.step[0] * each, 4);
+    mark.style.display = value === null ? "none" : "";
+    const x = along(multiple), side = (each) => round(points.step[0] * each, 4);
     mark.setAttribute("x1", x);
     mark.setAttribute("x2", x);
-    const valued = { valuemin: side(points.multiples[0]), valuemax: side(points.multiples.at(-1)), valuenow: side(value), valuetext: text };
+    const valued = { valuemin: side(points.multiples[0]), valuemax: side(points.multiples.at(-1)), valuenow: side(multiple), valuetext: text };
     for (const [name, each] of Object.entries(valued)) svg.setAttribute(`aria-${name}`, each);
   }
 

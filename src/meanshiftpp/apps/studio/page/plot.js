@@ -3,16 +3,17 @@
 import { $, colourOf, rgbOf, round, themeColour } from "./ui.js";
 import { zoomable, zoomControls } from "./zoom.js";
 
-const COLOURED = 40; // clusters beyond these are grey
+const COLOURED = 40; // clusters beyond these are grey at a bandwidth, where most are single points
 const MARGIN = { left: 62, right: 20, top: 20, bottom: 46 };
 
-export const clusterColour = (k) => (k < COLOURED ? colourOf(k) : themeColour("--soft"));
+export const clusterColour = (k, { bandwidth }, grey) => (k < COLOURED || !bandwidth ? colourOf(k) : grey ?? themeColour("--soft"));
 
 export function scatterPlot(stage) {
   const plot = $(".plot", stage), canvas = $(".points", stage), controls = zoomControls(stage);
   const pen = canvas.getContext("2d", { willReadFrequently: true });
   let points = null, shown = null, turn = { yaw: 0.6, pitch: 0.35 };
   const is3d = () => points?.columns.length === 3;
+  const hasGrid = () => shown.bandwidth && $("#show-grid").checked;
   const redraw = () => requestAnimationFrame(draw);
   const zoom = zoomable(canvas, { controls, area: visibleArea, onChange: redraw, canPan: (event) => points && (!is3d() || event.shiftKey) });
 
@@ -47,7 +48,7 @@ export function scatterPlot(stage) {
     const project = is3d() ? projector(area) : ([x, y]) => [...zoomed(area, area.x + x * area.w, area.y + (1 - y) * area.h), 0];
     if (is3d()) drawBox(project, area); else drawAxes(area);
     if (points.pixels) drawDensity(area); else drawDots(area, project, is3d());
-    if ($("#show-grid").checked && !is3d()) drawGrid(area);
+    if (hasGrid() && !is3d()) drawGrid(area);
     if ($("#show-modes").checked) drawModes(area, project);
   }
 
@@ -66,7 +67,7 @@ export function scatterPlot(stage) {
   const palette = () => {
     const grey = themeColour("--soft"), all = new Uint32Array(shown.n + 1);
     for (let k = 0; k < shown.n; k++) {
-      const [r, g, b] = rgbOf(k < COLOURED ? colourOf(k) : grey);
+      const [r, g, b] = rgbOf(clusterColour(k, shown, grey));
       all[k] = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
     }
     return all;
@@ -143,7 +144,7 @@ export function scatterPlot(stage) {
     pen.strokeStyle = themeColour("--line");
     pen.lineWidth = area.ratio;
     const [x0, x1, y0, y1] = visibleLimits();
-    if ($("#show-grid").checked) pen.strokeStyle = "transparent"; // the lines of the grid replace them
+    if (hasGrid()) pen.strokeStyle = "transparent"; // the lines of the grid replace them
     pen.beginPath();
     pen.textAlign = "center";
     for (const tick of ticks(x0, x1, 9)) {
@@ -207,23 +208,24 @@ export function scatterPlot(stage) {
   }
 
   function drawModes(area, project) {
-    const d = points.columns.length, rows = points.rows, [left, top, right, bottom] = bounds(area);
-    for (let k = Math.min(shown.weights.length, 200) - 1; k >= 0; k--) {
-      if (shown.weights[k] < 0.002 * rows && k > 3) continue; // small clusters would hide the modes
+    const d = points.columns.length, rows = points.rows, [left, top, right, bottom] = bounds(area), n = shown.weights.length;
+    const size = area.ratio * (shown.bandwidth ? 1 : Math.min(1, Math.sqrt(30 / n))); // many centres would hide the points
+    for (let k = n - 1; k >= 0; k--) {
+      if (shown.bandwidth && shown.weights[k] < 0.002 * rows && k > 3) continue; // single points would hide the modes
       const [x, y] = project([...shown.centers.subarray(d * k, d * k + d)]);
       if (x < left || x > right || y < top || y > bottom) continue;
-      const r = area.ratio * (4 + 9 * Math.sqrt(shown.weights[k] / shown.weights[0]));
+      const r = size * (4 + 9 * Math.sqrt(shown.weights[k] / shown.weights[0]));
       pen.beginPath();
       pen.arc(x, y, r, 0, 7);
-      pen.fillStyle = clusterColour(k);
+      pen.fillStyle = clusterColour(k, shown);
       pen.fill();
-      pen.lineWidth = 2.5 * area.ratio;
+      pen.lineWidth = 2.5 * size;
       pen.strokeStyle = themeColour("--panel");
       pen.stroke();
-      pen.lineWidth = 1.2 * area.ratio;
+      pen.lineWidth = 1.2 * size;
       pen.strokeStyle = themeColour("--ink");
       pen.beginPath();
-      pen.arc(x, y, r + 1.4 * area.ratio, 0, 7);
+      pen.arc(x, y, r + 1.4 * size, 0, 7);
       pen.stroke();
     }
   }

@@ -1,10 +1,10 @@
-// The table view: columns, bandwidth and strictness. The plot, the curve and the tree have modules.
+// The table view: columns, bandwidth and number of clusters. The plot, the curve and the tree have modules.
 
 import { on, send } from "./wire.js";
 import { treePanel } from "./tree.js";
 import { sweepCurve } from "./curve.js";
 import { clusterColour, scatterPlot } from "./plot.js";
-import { $, $$, codeBox, isNumber, logSlider, make, percent, plural, round, stopwatch } from "./ui.js";
+import { $, $$, codeBox, colourOf, isNumber, logSlider, make, percent, plural, round, stopwatch } from "./ui.js";
 
 const LISTED = 60;
 
@@ -12,7 +12,7 @@ export function tableView(host) {
   const root = $("#table"), list = $(".swatches", root), plot = scatterPlot($(".stage", root));
   const curve = sweepCurve($(".curve svg", root), (multiple) => { slider.set(multiple); request(true); });
   const showCode = codeBox($(".code", root)), watch = stopwatch(host.timings);
-  const tree = treePanel($(".tree", root), { colourOf: clusterColour, onCut });
+  const tree = treePanel($(".tree", root), { colourOf, onCut });
   const selects = [0, 1, 2].map((i) => $(`#column-${i}`));
   let lastRequest = 0, painted = 0, points = null, shown = null;
   let wanted = null; // saved settings that wait for their points
@@ -30,7 +30,7 @@ export function tableView(host) {
     lastRequest += 1;
     root.dataset.requested = lastRequest;
     watch.start(lastRequest, event);
-    send({ action: "show", view: "table", id: lastRequest, final, plot: points?.plot ?? null, columns: columns(), bandwidth: bandwidth(), strictness: isPlotted() ? tree.strictness : 1 });
+    send({ action: "show", view: "table", id: lastRequest, final, plot: points?.plot ?? null, columns: columns(), bandwidth: bandwidth(), n_clusters: isPlotted() ? tree.wanted : null });
     if (isPlotted()) refreshBandwidth();
   }
 
@@ -67,7 +67,7 @@ export function tableView(host) {
   // -- saved work
 
   const state = () => ({
-    columns: columns(), bandwidth: shown && !shown.joined ? slider.value() : null, strictness: tree.strictness,
+    columns: columns(), bandwidth: shown?.bandwidth ? slider.value() : null, n_clusters: tree.wanted,
     grid: $("#show-grid").checked, modes: $("#show-modes").checked,
   });
 
@@ -81,12 +81,12 @@ export function tableView(host) {
   }
   const isPositive = (value) => isNumber(value) && value > 0;
 
-  /** Use the saved bandwidth or strictness, once the sweep is known. */
+  /** Use the saved bandwidth or number of clusters, once the sweep is known. */
   function applyWanted() {
-    const { bandwidth: multiple, strictness } = wanted ?? {};
+    const { bandwidth: multiple, n_clusters: n } = wanted ?? {};
     wanted = null;
     if (isPositive(multiple)) slider.set(multiple);
-    else if (isPositive(strictness) && strictness !== 1) tree.setStrictness(strictness);
+    else if (isPositive(n) && Number.isInteger(n)) tree.setWanted(n);
     else return;
     request(true);
   }
@@ -101,20 +101,11 @@ export function tableView(host) {
     clearTree();
     const multiples = message.multiples;
     slider.range(multiples[0], multiples[multiples.length - 1]);
-    setAuto(message.auto);
+    slider.auto(multiples[message.best]);
     curve.draw(points);
     refreshBandwidth();
     applyWanted();
   });
-
-  /** Move the slider to an automatic bandwidth. */
-  function setAuto(auto) {
-    const { multiples, step } = points;
-    const multiple = Math.exp(auto.reduce((sum, h, i) => sum + Math.log(h / step[i]), 0) / auto.length);
-    points.auto = auto;
-    points.autoMultiple = Math.min(Math.max(multiple, multiples[0]), multiples.at(-1));
-    slider.auto(points.autoMultiple);
-  }
 
   on("clusters", "table", (message) => {
     if (message.request < painted || !points) return;
@@ -124,10 +115,11 @@ export function tableView(host) {
     plot.show(points, shown);
     drawList();
     tree.show(message);
-    if (message.joined && slider.isAuto) { setAuto(message.bandwidth); refreshBandwidth(); }
-    host.answered("table", JSON.stringify([points.plot, message.bandwidth, message.strictness]));
+    $("#show-grid").disabled = message.bandwidth === null;
+    host.answered("table", JSON.stringify([points.plot, message.bandwidth, message.cut]));
     root.dataset.answered = message.request;
     root.dataset.count = message.n;
+    root.dataset.cut = message.cut ?? "";
     watch.stop(message.request);
   });
 
@@ -135,7 +127,7 @@ export function tableView(host) {
     if (!points) return;
     tree.draw(message);
     drawAdvice();
-    root.dataset.stops = message.stops.length;
+    root.dataset.tree = message.complete ? "complete" : "growing";
   });
 
   /** Remove the last result: it belongs to another table, and the next one may be an error. */
@@ -149,24 +141,23 @@ export function tableView(host) {
     showCode({ python: "", cli: "" });
   }
 
-  /** Forget the tree of other points; `data-stops` marks a tree that belongs to the points on the screen. */
+  /** Forget the tree of other points; `data-tree` marks a tree that belongs to the points on the screen. */
   function clearTree() {
     tree.clear();
-    delete root.dataset.stops;
+    delete root.dataset.tree;
   }
 
-  const currentMultiple = () => (slider.isAuto ? points.autoMultiple : slider.value());
   function refreshBandwidth() {
-    const h = slider.isAuto ? points.auto : sides(slider.value());
-    $("output", root).value = (slider.isAuto ? "auto  " : "") + h.map((side) => round(side, 3)).join(" × ");
-    curve.move(currentMultiple(), $("output", root).value);
+    const multiple = slider.value(); // null without a bandwidth
+    $("output", root).value = multiple === null ? "none" : sides(multiple).map((side) => round(side, 3)).join(" × ");
+    curve.move(multiple, $("output", root).value);
   }
   $("#auto").onclick = () => tree.reset();
 
-  /** Show the clusters of another strictness, at its automatic bandwidth. */
+  /** Show another cut of the tree, without a bandwidth. */
   function onCut(event) {
     if (!points) return;
-    slider.auto(points.autoMultiple);
+    slider.auto(points.multiples[points.best]);
     request(true, event);
   }
 
@@ -176,28 +167,31 @@ export function tableView(host) {
     const count = Math.min(shown.weights.length, LISTED), d = points.columns.length;
     const items = [...Array(count).keys()].map((k) => {
       const center = [...shown.centers.subarray(d * k, d * k + d)].map((c, j) => round(points.low[j] + c * (points.high[j] - points.low[j]), 3));
-      return make("li", {}, make("span", {}, make("i", { style: { background: clusterColour(k) } }),
+      return make("li", {}, make("span", {}, make("i", { style: { background: clusterColour(k, shown) } }),
         make("b", { textContent: center.join(", ") }), make("em", { textContent: percent(shown.weights[k] / points.rows) })));
     });
     if (shown.n > count) items.push(make("li", { className: "more", textContent: `and ${(shown.n - count).toLocaleString("en")} more` }));
     list.replaceChildren(...items);
-    $(".count", root).textContent = plural(shown.n, shown.joined && shown.strictness === 1 ? "significant cluster" : "cluster");
+    $(".count", root).textContent = plural(shown.n, shown.cut <= shown.significant ? "significant cluster" : "cluster");
     drawAdvice();
   }
 
   /** Show the next step for one significant cluster, once its tree is known. */
   function drawAdvice() {
-    $(".advice", root).textContent = shown?.joined && shown.strictness === 1 ? tree.advice : "";
+    $(".advice", root).textContent = shown?.cut === 1 ? tree.advice : "";
   }
 
   for (const button of $$("[data-export]", root)) {
-    button.onclick = () => shown && points && host.export({ view: "table", kind: button.dataset.export, columns: points.columns, bandwidth: shown.joined ? null : shown.bandwidth, strictness: shown.strictness });
+    button.onclick = () => shown && points && host.export({ view: "table", kind: button.dataset.export, columns: points.columns, bandwidth: shown.bandwidth, n_clusters: shown.cut ?? null });
   }
 
   function status() {
     if (!shown || !points) return "";
     const drawn = points.drawn < points.rows && !points.pixels ? ` (${points.drawn.toLocaleString("en")} drawn)` : "";
-    return `${plural(points.rows, "point")}${drawn}, ${plural(shown.cells, "occupied cell")}, ${plural(shown.iterations, "step")}${shown.converged ? "" : ", not converged"}`;
+    const work = shown.bandwidth
+      ? `${plural(shown.cells, "occupied cell")}, ${plural(shown.iterations, "step")}${shown.converged ? "" : ", not converged"}`
+      : `${shown.leaves.toLocaleString("en")} ${shown.leaves === 1 ? "leaf" : "leaves"} of the tree`;
+    return `${plural(points.rows, "point")}${drawn}, ${work}`;
   }
   return { opened, status, state, jobEnded, redraw: plot.draw };
 }

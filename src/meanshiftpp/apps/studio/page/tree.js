@@ -1,33 +1,37 @@
-// The tree below the points: one branch for each cluster, and a line that is dragged to cut it. The
-// server sends the values of strictness at which the line can stop; higher is stricter.
+// The tree below the points: branches divide from one cluster at the top to many at the bottom, and a line
+// that is dragged cuts it. Cuts are nested: the cut into k clusters divides a branch of the one before into
+// the branches 2 k - 3 and 2 k - 2.
 
 import { $, plural, svgNode } from "./ui.js";
 
 const MARGIN = { left: 62, right: 20, top: 8, bottom: 10 };
-const TICKS = [0.2, 0.5, 1, 2, 5, 10, 20, 50];
+const TICKS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
+const DOTTED = 60; // clusters that have a dot where the line cuts them
 
 export function treePanel(box, { colourOf, onCut }) {
-  const svg = $("svg", box), text = $(".cut", box), resetButton = $("button", box);
+  const svg = $("svg", box), text = $(".cut", box), number = $("input", box);
+  const resetButton = $("#reset-cut", box), allButton = $("#all-cut", box);
   let tree = null; // the last message about the tree
   let shown = null; // the clusters on the screen
-  let strictness = 1; // of the line
+  let wanted = null; // number of clusters of the line; null for the first view
   let scale = null; // of the last drawing
 
-  const stops = () => tree?.stops ?? [1];
-  const isWhole = () => !tree || tree.branches.length < 2; // at every strictness
+  const largest = () => (tree ? (tree.branches.length + 1) / 2 : 1); // number of clusters
+  const isWhole = () => largest() < 2;
+  const isCut = () => shown?.bandwidth === null;
+  const current = () => Math.min(wanted ?? (isCut() ? shown.cut : 1), largest());
+  const firstOf = (branch) => Math.floor((branch + 3) / 2); // the number of clusters that made a branch
 
   // -- drawing
 
-  /** Return the functions from a branch's place and from a strictness to pixels. */
+  /** Return the functions from a branch's place and from a number of clusters to pixels. */
   function scales() {
-    const { clientWidth: width, clientHeight: height } = svg;
-    const all = stops(), [high, low] = [all[0] * 1.06, all.at(-1) / 1.06];
-    const leaves = 0.5 + Math.max(...tree.branches.map(([x]) => x));
+    const { clientWidth: width, clientHeight: height } = svg, most = largest();
     const w = width - MARGIN.left - MARGIN.right, h = height - MARGIN.top - MARGIN.bottom;
     return {
       tree, width, height,
-      x: (place) => MARGIN.left + (w * place) / leaves,
-      y: (value) => MARGIN.top + (h * Math.log(high / value)) / Math.log(high / low),
+      x: (place) => MARGIN.left + (w * place) / most,
+      y: (n) => MARGIN.top + (h * Math.log(n / 0.9)) / Math.log((most + 0.5) / 0.9),
     };
   }
 
@@ -40,98 +44,108 @@ export function treePanel(box, { colourOf, onCut }) {
     }
     if (scale?.tree !== tree || scale.width !== svg.clientWidth || scale.height !== svg.clientHeight) {
       scale = scales();
+      scale.ends = ends();
       svg.setAttribute("viewBox", `0 0 ${scale.width} ${scale.height}`);
-      svg.replaceChildren(...axis(), ...branches(), svgNode("g", {}));
+      svg.replaceChildren(...axis(), branches(), svgNode("g", {}));
     }
     $("g", svg).replaceChildren(...line(), ...coloured()); // the rest does not depend on the cut
   }
 
   function axis() {
-    const parts = [];
-    for (const tick of TICKS.filter((value) => value <= stops()[0] && value >= stops().at(-1))) {
-      const y = scale.y(tick);
-      parts.push(svgNode("line", { x1: MARGIN.left, x2: scale.width - MARGIN.right, y1: y, y2: y, style: "stroke: var(--line)" }));
-      parts.push(svgNode("text", { x: MARGIN.left - 18, y: y + 3.5, "text-anchor": "end" }, tick));
+    const across = (y, style) => svgNode("line", { x1: MARGIN.left, x2: scale.width - MARGIN.right, y1: y, y2: y, style });
+    const parts = TICKS.filter((n) => n <= largest()).flatMap((n) => [
+      across(scale.y(n), "stroke: var(--line)"),
+      svgNode("text", { x: MARGIN.left - 18, y: scale.y(n) + 3.5, "text-anchor": "end" }, n),
+    ]);
+    if (tree.significant < largest()) {
+      const y = scale.y(tree.significant + 0.5);
+      parts.push(across(y, "stroke: var(--soft); stroke-dasharray: 4 4"));
+      parts.push(svgNode("text", { x: scale.width - MARGIN.right, y: y + 10, "text-anchor": "end" }, "not significant"));
     }
     const name = { "text-anchor": "middle", transform: `translate(15 ${scale.height / 2}) rotate(-90)` };
-    return [...parts, svgNode("text", name, "strictness")];
+    return [...parts, svgNode("text", name, "clusters")];
   }
 
-  /** Return the strictness halfway to the stricter neighbour of a stop: branches divide there. */
-  const edge = (stop) => (stop ? Math.sqrt(stops()[stop - 1] * stops()[stop]) : stops()[0] * 1.06);
-
-  /** Return the cluster on the screen that each branch is a part of, -1 for none. */
-  function clusters() {
-    const cut = shown?.joined ? stops().indexOf(shown.strictness) : -1;
-    const of = tree.branches.map(() => -1);
-    if (cut >= 0) shown.numbers.forEach((number, label) => { of[tree.branch_of[cut][number]] = label; });
-    tree.branches.forEach(([, first, , parent], i) => { if (cut >= 0 && first > cut) of[i] = of[parent]; });
-    return of;
+  /** Return the place of each branch, that of its parent, and its ends. */
+  function ends() {
+    const found = tree.branches.map(([place, parent], i) => ({
+      x: scale.x(place), from: scale.x(tree.branches[Math.max(parent, 0)][0]), parent,
+      top: i ? scale.y(firstOf(i) - 0.5) : MARGIN.top, bottom: scale.height - MARGIN.bottom,
+    }));
+    for (const { parent, top } of found) if (parent >= 0) found[parent].bottom = top;
+    return found;
   }
+  const pathOf = ({ x, from, top, bottom }) => `M${from.toFixed(1)} ${top.toFixed(1)}H${x.toFixed(1)}V${bottom.toFixed(1)}`;
 
-  /** Return the ends of a branch, and the place of its parent. */
-  function ends([place, first, last, parent]) {
-    const bottom = last + 1 < stops().length ? scale.y(edge(last + 1)) : scale.height - MARGIN.bottom;
-    const x = scale.x(place), from = parent < 0 ? x : scale.x(tree.branches[parent][0]);
-    return { x, from, top: scale.y(edge(first)), bottom };
-  }
-
-  function branches() {
-    return tree.branches.map(ends).map(({ x, from, top, bottom }) =>
-      svgNode("path", { d: `M${from} ${top}H${x}V${bottom}`, style: "stroke: var(--soft); stroke-width: 1.2; opacity: .6" }));
-  }
+  const branches = () => svgNode("path", { d: scale.ends.map(pathOf).join(""), style: "stroke: var(--soft); stroke-width: 1.2; opacity: .6" });
 
   /** Return the branches below the line in the colours of the clusters, with a dot where it cuts one. */
   function coloured() {
-    const of = clusters(), parts = [], dots = [];
-    tree.branches.forEach((branch, i) => {
-      if (of[i] < 0) return;
-      const cut = scale.y(shown.strictness), { x, from, top, bottom } = ends(branch), crossed = top <= cut;
-      const d = crossed ? `M${x} ${cut}V${bottom}` : `M${from} ${top}H${x}V${bottom}`, colour = colourOf(of[i]);
-      parts.push(svgNode("path", { d, style: `stroke: ${colour}; stroke-width: 2.4` }));
-      if (crossed) dots.push(svgNode("circle", { cx: x, cy: cut, r: 4.5, style: `fill: ${colour}; stroke: var(--panel); stroke-width: 1.5` }));
+    if (!isCut()) return [];
+    const label = tree.branches.map(() => -1), paths = new Map(), dots = [], y = scale.y(Math.min(shown.cut, largest()));
+    shown.branches.forEach((branch, k) => { if (branch < label.length) label[branch] = k; });
+    scale.ends.forEach((each, i) => {
+      const isOwn = label[i] >= 0;
+      if (!isOwn && each.parent >= 0 && firstOf(i) > shown.cut) label[i] = label[each.parent];
+      if (label[i] < 0) return;
+      const colour = colourOf(label[i]);
+      paths.set(colour, (paths.get(colour) ?? "") + (isOwn ? `M${each.x} ${y}V${each.bottom}` : pathOf(each)));
+      if (isOwn && shown.n <= DOTTED) dots.push(svgNode("circle", { cx: each.x, cy: y, r: 4.5, style: `fill: ${colour}; stroke: var(--panel); stroke-width: 1.5` }));
     });
-    return [...parts, ...dots];
+    const width = shown.n <= DOTTED ? 2.4 : 1.4;
+    return [...[...paths].map(([colour, d]) => svgNode("path", { d, style: `stroke: ${colour}; stroke-width: ${width}` })), ...dots];
   }
 
   /** Return the line with its handle; none at a bandwidth. */
   function line() {
-    if (shown && !shown.joined) return [];
+    if (shown && !isCut()) return [];
     const across = scale.width - MARGIN.left - MARGIN.right + 8;
     return [svgNode("path", {
-      class: "line", d: `M${MARGIN.left - 4} 0l-8 -6v12zh${across}`, transform: `translate(0 ${scale.y(strictness)})`,
+      class: "line", d: `M${MARGIN.left - 4} 0l-8 -6v12zh${across}`, transform: `translate(0 ${scale.y(current())})`,
       style: "fill: var(--accent); stroke: var(--accent); stroke-width: 2; opacity: .75",
     })];
   }
 
-  /** Update the text and the attributes of the slider. */
+  function summary() {
+    if (!isCut()) return "";
+    const { n, cut: k, significant } = shown, background = n > k ? ", and background" : "";
+    if (significant === 1) return k === 1 ? "1 cluster: no significant valley" : `${plural(k, "cluster")}, not significant${background}`;
+    return (k < significant ? `${k} of ${significant.toLocaleString("en")} significant` : `${plural(k, "cluster")}, ${k > significant ? significant : "all"} significant`) + background;
+  }
+
+  /** Update the text and the attributes of the controls. */
   function refresh() {
-    const joined = shown?.joined, lone = joined && shown.n === 1 && shown.strictness <= 1;
-    const summary = joined ? `${plural(shown.n, "cluster")}, strictness ${shown.strictness}${lone ? ": no significant valley" : ""}` : "";
-    text.textContent = shown && !joined ? "Drag here for significant clusters" : summary;
-    const all = stops(), valued = { valuemin: all.at(-1), valuemax: all[0], valuenow: strictness, valuetext: summary || "off", disabled: isWhole() };
+    text.textContent = shown && !isCut() ? "Drag here for significant clusters" : summary();
+    const valued = { valuemin: 1, valuemax: largest(), valuenow: current(), valuetext: summary() || "off", disabled: isWhole() };
     for (const [key, value] of Object.entries(valued)) svg.setAttribute(`aria-${key}`, value);
-    resetButton.disabled = !shown || (joined && strictness === 1);
+    if (document.activeElement !== number) number.value = isCut() ? shown.cut : "";
+    resetButton.disabled = !shown || (isCut() && wanted === null);
+    allButton.hidden = !isCut() || shown.cut >= shown.significant;
+    allButton.textContent = `All ${shown?.significant ?? ""}`;
   }
 
   // -- dragging, keys and reset
 
-  function cut(value, event) {
-    if (value === strictness && shown?.joined) return;
-    strictness = value;
+  function cut(n, event) {
+    if (isCut() && n === current()) return;
+    wanted = n;
     onCut(event);
-    $(".line", svg)?.setAttribute("transform", `translate(0 ${scale.y(value)})`); // the reply draws the rest
-    svg.setAttribute("aria-valuenow", value);
+    if (scale) $(".line", svg)?.setAttribute("transform", `translate(0 ${scale.y(current())})`); // the reply draws the rest
+    svg.setAttribute("aria-valuenow", current());
   }
 
   function cutAt(event) {
     if (isWhole()) return;
     const y = event.clientY - svg.getBoundingClientRect().top;
-    const distances = stops().map((value) => Math.abs(scale.y(value) - y));
-    cut(stops()[distances.indexOf(Math.min(...distances))], event);
+    let [low, high] = [1, largest()];
+    while (low < high) { // the largest number whose line is not below the pointer by more than half a step
+      const middle = (low + high + 1) >> 1;
+      if (scale.y(middle - 0.5) <= y) low = middle; else high = middle - 1;
+    }
+    cut(low, event);
   }
 
-  const reset = () => { strictness = 1; onCut(); };
+  const reset = () => { wanted = null; onCut(); };
   svg.onpointerdown = (event) => {
     event.preventDefault(); // of a selection, which the next drag would move instead of the line
     svg.focus({ preventScroll: true });
@@ -141,22 +155,25 @@ export function treePanel(box, { colourOf, onCut }) {
   svg.onpointermove = (event) => { if (svg.hasPointerCapture(event.pointerId)) cutAt(event); };
   svg.ondblclick = reset;
   resetButton.onclick = reset;
+  allButton.onclick = (event) => cut(shown.significant, event);
+  number.onchange = (event) => { if (number.value && number.checkValidity()) cut(Number(number.value), event); };
+  number.onblur = refresh;
   svg.onkeydown = (event) => {
-    const all = stops(), step = { ArrowUp: -1, ArrowRight: -1, ArrowDown: 1, ArrowLeft: 1, Home: all.length, End: -all.length }[event.key];
-    if (!step || isWhole()) return;
+    const n = current(), page = Math.ceil(n / 4);
+    const next = { ArrowUp: n - 1, ArrowLeft: n - 1, ArrowDown: n + 1, ArrowRight: n + 1, PageUp: n - page, PageDown: n + page, Home: 1, End: largest() }[event.key];
+    if (next === undefined || isWhole()) return;
     event.preventDefault();
-    const nearest = all.findIndex((value) => value <= strictness);
-    cut(all[Math.max(0, Math.min(all.length - 1, nearest + step))], event);
+    cut(Math.max(1, Math.min(largest(), next)), event);
   };
   new ResizeObserver(() => requestAnimationFrame(draw)).observe(svg);
 
   return {
     reset,
-    get strictness() { return strictness; },
-    setStrictness(value) { strictness = value; },
+    get wanted() { return wanted; },
+    setWanted(n) { wanted = n; },
     get advice() { return tree?.advice ?? ""; },
     /** Forget the tree of another table, and wait for the next. */
-    clear() { tree = shown = null; strictness = 1; box.hidden = false; draw(); },
+    clear() { tree = shown = wanted = null; box.hidden = false; draw(); },
     /** Draw a tree. */
     draw(message) { tree = message; draw(); },
     /** Colour the tree as the clusters on the screen. */

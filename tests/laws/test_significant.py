@@ -1,0 +1,274 @@
+"""The laws of the clusters without a bandwidth, tested for equality without a tolerance.
+
+The result depends on the values and weights of the rows only: not on their order, on chunks or on
+threads. All cuts come from one nested family.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+from tests.laws.kinds import KINDS, MIXTURES, Kind
+
+from meanshiftpp import MeanShiftPP
+from meanshiftpp.core.chunk import Chunk
+from meanshiftpp.core.tree import significant, tally
+from meanshiftpp.core.tree.marginals import marginals_of
+from meanshiftpp.core.tree.significant import Significant
+
+OPTIONS: tuple[dict[str, Any], ...] = ({}, {"cluster_all": False}, {"min_cluster_size": 50})
+SEVERAL = range(1, 13)
+
+every_kind = pytest.mark.parametrize("name", KINDS)
+every_option = pytest.mark.parametrize("options", OPTIONS, ids=str)
+
+
+def fit(kind: Kind, **options: Any) -> MeanShiftPP:
+    return MeanShiftPP(periodic=kind.periodic, **options).fit(kind.X, sample_weight=kind.weight)
+
+
+def assert_same(model: MeanShiftPP, expected: MeanShiftPP, X: np.ndarray) -> None:
+    """Compare the splits, the clusters and the labels of points."""
+    assert model.tree_.splits == expected.tree_.splits
+    assert np.array_equal(model.cluster_weights_, expected.cluster_weights_)
+    assert np.array_equal(model.cluster_centers_, expected.cluster_centers_)
+    assert np.array_equal(model.tree_.radii, expected.tree_.radii)
+    assert np.array_equal(model.predict(X), expected.predict(X))
+
+
+def quiet_cut(model: MeanShiftPP, **cut: Any) -> MeanShiftPP:
+    """Cut without a warning that data has fewer peaks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return model.cut(**cut)
+
+
+def is_nested(fine: np.ndarray, coarse: np.ndarray) -> bool:
+    """Return whether each cluster of the fine labels lies in one of the coarse labels."""
+    return len(np.unique(np.c_[fine, coarse], axis=0)) == len(np.unique(fine))
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+@every_option
+@every_kind
+def test_labels_are_those_of_predict_and_add_up(name: str, options: dict[str, Any]):
+    kind = KINDS[name]
+    model = fit(kind, **options)
+    labels, weight = model.labels_, kind.weight
+    assert np.array_equal(model.predict(kind.X), labels)
+    inside = labels >= 0
+    sums = np.bincount(labels[inside], None if weight is None else weight[inside])
+    assert np.array_equal(sums, model.cluster_weights_)
+    assert np.array_equal(np.sort(sums)[::-1], sums)
+    if options.get("cluster_all", True):
+        assert inside.all()
+
+
+@every_option
+@every_kind
+def test_order_and_threads_do_not_matter(name: str, options: dict[str, Any]):
+    kind = KINDS[name]
+    model = fit(kind, **options, n_jobs=1)
+    for order in (np.random.default_rng(1).permutation(len(kind.X)), np.argsort(kind.X[:, 0])):
+        weight = None if kind.weight is None else kind.weight[order]
+        shuffled = fit(kind._replace(X=kind.X[order], weight=weight), **options, n_jobs=2)
+        assert_same(shuffled, model, kind.X)
+        assert np.array_equal(shuffled.labels_, model.labels_[order])
+
+
+@every_option
+@every_kind
+def test_chunks_have_the_clusters_of_one_fit(name: str, options: dict[str, Any]):
+    kind = KINDS[name]
+    model = fit(kind, **options)
+    for n_chunks in (1, 2, 7):
+        parts = MeanShiftPP(periodic=kind.periodic, **options)
+        order = np.random.default_rng(n_chunks).permutation(len(kind.X))
+        for rows in np.array_split(order, n_chunks):
+            weight = None if kind.weight is None else kind.weight[rows]
+            parts.partial_fit(kind.X[rows], sample_weight=weight)
+        assert_same(parts, model, kind.X)
+        assert np.array_equal(parts.labels_, model.labels_[rows])
+
+
+@every_option
+@every_kind
+def test_whole_weights_are_copies(name: str, options: dict[str, Any]):
+    kind = KINDS[name]
+    weight = np.random.default_rng(2).integers(0, 4, len(kind.X))
+    weighted = fit(kind._replace(weight=weight), **options)
+    copies = fit(kind._replace(X=np.repeat(kind.X, weight, axis=0), weight=None), **options)
+    assert_same(weighted, copies, kind.X)
+    as_floats = fit(kind._replace(weight=weight * 1.0), **options)
+    assert_same(as_floats, weighted, kind.X)
+
+
+@settings(max_examples=60, derandomize=True)
+@given(st.data())
+def test_few_rows_of_any_values(data: st.DataObject):
+    """Order, chunks and copies of rows on a lattice, many of them equal."""
+    n, d = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 4))
+    draws = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    step = data.draw(st.sampled_from([1.0, 0.1, 1e-3, 1e6]))
+    X = draws.integers(0, data.draw(st.sampled_from([1, 2, 9, 500])) + 1, (n, d)) * step
+    options = data.draw(st.sampled_from([*OPTIONS, {"strictness": 0.2}]))
+    model = MeanShiftPP(**options).fit(X)
+    order = draws.permutation(n)
+    assert_same(MeanShiftPP(**options).fit(X[order]), model, X)
+    parts = MeanShiftPP(**options)
+    for rows in np.array_split(order, data.draw(st.integers(1, 4))):
+        parts.partial_fit(X[rows])
+    assert_same(parts, model, X)
+    assert np.array_equal(model.predict(X), model.labels_)
+    weight = draws.integers(1, 4, n)
+    weighted = MeanShiftPP(**options).fit(X, sample_weight=weight)
+    assert_same(weighted, MeanShiftPP(**options).fit(np.repeat(X, weight, axis=0)), X)
+
+
+@pytest.mark.parametrize("limits", [(300, 1 << 22), (300, 250)], ids=["cells", "joined cells"])
+@every_kind
+def test_cells_of_many_rows_do_not_depend_on_chunks(
+    name: str, limits: tuple[int, int], monkeypatch
+):
+    """The limits of rows and cells are lowered, so that small data is treated like large data."""
+    monkeypatch.setattr(tally, "MAX_ROWS", limits[0])
+    monkeypatch.setattr(significant, "MAX_ROWS", limits[0])
+    monkeypatch.setattr(significant, "_BLOCK", 277)
+    monkeypatch.setattr(tally, "MAX_CELLS", limits[1])
+    kind = KINDS[name]
+    model = fit(kind)
+    recipe = Significant(kind.periodic).checked(kind.X.shape[1])
+    for n_chunks, order in (
+        (1, np.arange(len(kind.X))),
+        (3, np.random.default_rng(3).permutation(len(kind.X))),
+        (8, np.argsort(np.abs(kind.X[:, 0]))),
+    ):
+        chunks = [
+            Chunk(kind.X[rows], None if kind.weight is None else kind.weight[rows])
+            for rows in np.array_split(order, n_chunks)
+        ]
+        total = recipe.gather(lambda each, chunks=chunks: sum(map(each.bin, chunks), each.empty()))
+        clusters = recipe.search(total)
+        assert clusters.tree.splits == model.tree_.splits
+        assert np.array_equal(clusters.weights, model.cluster_weights_)
+        assert np.array_equal(clusters.centers, model.cluster_centers_)
+        assert np.array_equal(clusters.label(kind.X), model.labels_)
+
+
+# -- units and origin ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exponent", [-900, -60, -1, 3, 60, 900])
+@every_kind
+def test_powers_of_two_change_nothing(name: str, exponent: int):
+    kind, factor = KINDS[name], 2.0**exponent
+    model, scaled = fit(kind), fit(kind.scaled(factor))
+    assert np.array_equal(scaled.labels_, model.labels_)
+    assert np.array_equal(scaled.cluster_centers_, model.cluster_centers_ * factor)
+    assert len(scaled.tree_.splits) == len(model.tree_.splits)
+
+
+@pytest.mark.parametrize("cells", [3, -(2**21), 2**22 + 5])
+@pytest.mark.parametrize("name", [name for name in KINDS if not KINDS[name].periodic])
+def test_moving_by_whole_cells_changes_nothing(name: str, cells: int):
+    kind = KINDS[name]
+    X = np.ldexp(np.rint(np.ldexp(kind.X.astype(np.float64), 30)), -30)  # so that sums are exact
+    levels = [m.level for m in marginals_of(X, None, np.zeros(X.shape[1]), 1)]
+    moved = X + cells * 2.0 ** np.maximum(levels, -20)
+    model, other = fit(kind._replace(X=X)), fit(kind._replace(X=moved))
+    assert np.array_equal(other.labels_, model.labels_)
+    assert [s.depth for s in other.tree_.splits] == [s.depth for s in model.tree_.splits]
+
+
+@pytest.mark.parametrize("factor", [3.0, 0.37, 1e5])
+@pytest.mark.parametrize("name", MIXTURES)
+def test_other_units_change_rows_at_borders_only(name: str, factor: float):
+    kind = KINDS[name]
+    found = fit(kind.scaled(factor))
+    assert adjusted_rand_score(fit(kind).labels_, found.labels_) >= 0.98
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_origin_and_columns_change_rows_at_borders_only(name: str):
+    kind = KINDS[name]
+    expected = fit(kind).labels_
+    moved = fit(kind._replace(X=kind.X + np.pi))
+    assert adjusted_rand_score(expected, moved.labels_) >= 0.98
+    periodic = kind.periodic and kind.periodic[::-1]
+    reversed_columns = fit(kind._replace(X=kind.X[:, ::-1], periodic=periodic))
+    assert adjusted_rand_score(expected, reversed_columns.labels_) >= 0.98
+
+
+# -- cuts ------------------------------------------------------------------------------------------
+
+
+@every_kind
+def test_cuts_are_nested(name: str):
+    kind = KINDS[name]
+    model = fit(kind)
+    cuts = [quiet_cut(model, n_clusters=k) for k in SEVERAL]
+    for k, cut in zip(SEVERAL, cuts, strict=True):
+        assert cut.tree_.n_clusters == len(cut.cluster_weights_) <= k
+        assert np.array_equal(cut.predict(kind.X), cut.labels_)
+        coarser = cuts[max(k - 2, 0)].labels_
+        assert is_nested(cut.labels_, coarser)
+        # One split more divides one cluster, and moves no other border.
+        before, after = len(np.unique(coarser)), len(np.unique(cut.labels_))
+        assert len(np.unique(np.c_[cut.labels_, coarser], axis=0)) == after
+        assert after - before in ((0,) if k == 1 else (0, 1))
+    assert np.array_equal(
+        quiet_cut(model, n_clusters=model.tree_.n_clusters).labels_, model.labels_
+    )
+
+
+@every_kind
+def test_a_cut_of_a_cut_is_a_cut(name: str):
+    kind = KINDS[name]
+    model = fit(kind)
+    cuts = {k: quiet_cut(model, n_clusters=k) for k in (1, 2, 3, 5, 8, 12)}
+    for fine in (1, 3, 12):
+        for k, expected in cuts.items():
+            again = quiet_cut(cuts[fine], n_clusters=k)
+            assert np.array_equal(again.labels_, expected.labels_), (fine, k)
+            assert again.tree_.splits == expected.tree_.splits
+            assert np.array_equal(again.cluster_centers_, expected.cluster_centers_)
+
+
+@every_kind
+def test_cuts_by_size_and_persistence_are_nested(name: str):
+    kind = KINDS[name]
+    fine = quiet_cut(fit(kind), n_clusters=12)
+    for option, values in (
+        ("min_cluster_size", (1, 10, 40, 150, 600, 1e9)),
+        ("persistence", (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)),
+    ):
+        before = fine.labels_
+        for value in values:
+            cut = fine.cut(**{option: value})
+            assert is_nested(before, cut.labels_)
+            assert (cut.labels_ >= 0).all()
+            if option == "min_cluster_size" and len(cut.cluster_weights_) > 1:
+                assert (cut.cluster_weights_ >= value).all()
+            quiet_cut(cut, n_clusters=3)  # a coarser cut of what is left
+            before = cut.labels_
+        assert len(cut.cluster_weights_) == 1
+
+
+@pytest.mark.parametrize("size", [5, 100, 700])
+@every_kind
+def test_least_size_prunes_the_tree(name: str, size: int):
+    kind = KINDS[name]
+    options = {"strictness": 0.3}
+    model, pruned = fit(kind, **options), fit(kind, **options, min_cluster_size=size)
+    assert is_nested(model.labels_, pruned.labels_)
+    assert (pruned.labels_ >= 0).all()
+    assert len(pruned.cluster_weights_) == 1 or (pruned.cluster_weights_ >= size).all()
+    assert np.array_equal(pruned.labels_, model.cut(min_cluster_size=size).labels_)
