@@ -57,6 +57,14 @@ auto with_type(Dtype dtype, Fn&& fn) {
     }
 }
 
+// Whether a double holds an integer of 64 bits, and no other integer rounds to the same double.
+template <class T>
+bool is_exact(T x) {
+    constexpr T kExact = static_cast<T>(kMaxExact);
+    if constexpr (std::numeric_limits<T>::is_signed) return -kExact <= x && x <= kExact;
+    return x <= kExact;
+}
+
 // The value as a double; throws if a double cannot hold it exactly.
 template <class T>
 double widen(const Points& points, i64 row, int column) {
@@ -64,10 +72,7 @@ double widen(const Points& points, i64 row, int column) {
     std::memcpy(&x, points.at(row, column), sizeof x);
     const double wide = static_cast<double>(x);
     if constexpr (std::numeric_limits<T>::is_integer && sizeof(T) == 8) {
-        constexpr T kExact = static_cast<T>(kMaxExact);
-        bool exact = x <= kExact;
-        if constexpr (std::numeric_limits<T>::is_signed) exact = exact && x >= -kExact;
-        if (!exact)
+        if (!is_exact(x))
             throw BadInput("is " + std::to_string(x) +
                                ", which float64 cannot hold exactly: integers must lie within +-2**53; "
                                "subtract an offset first",

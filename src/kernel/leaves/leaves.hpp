@@ -35,6 +35,8 @@ class Squares {
         high_ += square >> 32;
         low_ += square & UINT32_MAX;
     }
+    // Adds a sum of squares below 2^32.
+    void add_sum(u64 squares) { low_ += squares; }
     void add(const Squares& other) {
         high_ += other.high_;
         low_ += other.low_;
@@ -45,6 +47,30 @@ class Squares {
 
   private:
     u64 high_ = 0, low_ = 0;
+};
+
+// The codes of a block of rows.
+template <int W>
+class Placer {
+  public:
+    Placer(const Lattice& lattice, const Interleave<W>& interleave)
+        : lattice_(lattice),
+          interleave_(interleave),
+          coordinates_(static_cast<size_t>(lattice.d) * kColumnRows),
+          inside_(kColumnRows) {}
+
+    template <class T>
+    void place(const Points& points, i64 first, int count) {
+        lattice_.place<T>(points, first, count, coordinates_.data(), inside_.data());
+    }
+    bool inside(int k) const { return inside_[k] != 0; }
+    // IN k: inside the lattice.
+    Code<W> code(int k) const { return interleave_.code(coordinates_.data() + k, kColumnRows); }
+
+  private:
+    const Lattice& lattice_;
+    const Interleave<W>& interleave_;
+    std::vector<i32> coordinates_, inside_;
 };
 
 template <int W>
@@ -61,6 +87,12 @@ class Divider {
 
     Divider(const u64* weights, const Interleave<W>& interleave, int d, u64 limit)
         : weights_(weights), interleave_(interleave), d_(static_cast<size_t>(d)), limit_(limit) {}
+
+    // OUT sorted: the rows of the next leaves, which begin at a place in all rows.
+    void write_to(Array<u32>& sorted, u32 place) {
+        sorted_ = &sorted;
+        place_ = place;
+    }
 
     // IN rows whose codes agree above the lowest `bits`; spare: room for as many.
     void divide(Row* rows, Row* spare, size_t count, int bits) {
@@ -92,20 +124,14 @@ class Divider {
     }
 
     void add_leaf(const Row* rows, size_t count, int bits) {
-        u64 weight = 0;
-        leaves.first.push_back(static_cast<u32>(leaves.rows.size()));
+        leaves.first.push_back(place_);
+        for (size_t i = 0; i < count; ++i) (*sorted_)[place_ + i] = rows[i].row;
+        place_ += static_cast<u32>(count);
         leaves.sums.insert(leaves.sums.end(), d_, 0);
-        u64* sums = &leaves.sums[leaves.sums.size() - d_];
-        for (size_t i = 0; i < count; ++i) {
-            const u64 w = weight_of(rows[i].row);
-            weight += w;
-            leaves.rows.push_back(rows[i].row);
-            interleave_.add_coordinates(rows[i].code, w, sums);
-        }
-        leaves.weights.push_back(weight);
+        leaves.weights.push_back(add_up(rows, count, &leaves.sums[leaves.sums.size() - d_]));
         leaves.codes.push_back(without_lowest(rows[0].code, bits));
         leaves.bits.push_back(static_cast<u16>(bits));
-        bits == 0 ? squares.add(weight) : add_squares(rows, count);
+        bits == 0 ? squares.add(leaves.weights.back()) : add_squares(rows, count);
         poll_(static_cast<i64>(4 * count));
     }
 
@@ -114,13 +140,29 @@ class Divider {
 
   private:
     static constexpr int kDigitBits = 8, kBins = 1 << kDigitBits;
+    static constexpr size_t kFew = 24;  // rows: comparing all pairs is faster than sorting
 
     u64 weight_of(u32 row) const { return weights_ ? weights_[row] : 1; }
 
     // Enough bits to divide so many rows into light groups, if they lie evenly.
     int useful_bits(size_t count) const { return 1 + static_cast<int>(std::bit_width(count / (limit_ + 1))); }
 
+    // Adds weighted coordinates to sums; returns the weight.
+    u64 add_up(const Row* rows, size_t count, u64* sums) const {
+        if (!weights_) {
+            interleave_.add_coordinates(rows, count, sums);
+            return count;
+        }
+        u64 weight = 0;
+        for (size_t i = 0; i < count; ++i) {
+            weight += weights_[rows[i].row];
+            interleave_.add_coordinates(rows[i].code, weights_[rows[i].row], sums);
+        }
+        return weight;
+    }
+
     void add_squares(const Row* rows, size_t count) {
+        if (!weights_ && count <= kFew) return squares.add_sum(count + 2 * equal_pairs(rows, count));
         same_.assign(rows, rows + count);
         std::sort(same_.begin(), same_.end(), [](const Row& a, const Row& b) { return a.code < b.code; });
         u64 sum = 0;
@@ -131,11 +173,19 @@ class Divider {
             sum = 0;
         }
     }
+    static u64 equal_pairs(const Row* rows, size_t count) {
+        u64 pairs = 0;
+        for (size_t i = 1; i < count; ++i)
+            for (size_t k = 0; k < i; ++k) pairs += rows[i].code == rows[k].code;
+        return pairs;
+    }
 
     const u64* weights_;
     const Interleave<W>& interleave_;
     size_t d_;
     u64 limit_;
+    Array<u32>* sorted_ = nullptr;
+    u32 place_ = 0;
     Poller poll_;
     std::vector<Row> same_;
 };
@@ -159,6 +209,7 @@ class LeafBuilder {
         const Divider<W> empty(weights_, interleave_, lattice_.d, limit_);
         std::vector<Divider<W>> dividers(static_cast<size_t>(team_), empty);
         const std::vector<Job> jobs = make_jobs(empty);
+        sorted_.resize(rows_.size());
         parallel(team_, [&](int t) {
             const u32 begin = share(t), end = share(t + 1);
             Array<Row> spare;
@@ -187,13 +238,16 @@ class LeafBuilder {
         Array<char> inside(static_cast<size_t>(points_.n));
         with_type(points_.dtype, [&](auto type) {
             parallel(team_, [&](int t) {
-                std::vector<u32> coordinates(static_cast<size_t>(lattice_.d));
-                each_of(part(points_.n, t, team_), 8 * lattice_.d, [&](i64 i) {
-                    inside[i] = lattice_.locate<decltype(type)>(points_, i, coordinates.data()) &&
-                                (!weights_ || weights_[i] > 0);
-                    if (!inside[i]) return;
-                    codes[i] = interleave_.code(coordinates.data());
-                    ++at[t][bucket_of(codes[i])];
+                Placer<W> placer(lattice_, interleave_);
+                each_block(part(points_.n, t, team_), [&](i64 first, int count) {
+                    placer.template place<decltype(type)>(points_, first, count);
+                    for (int k = 0; k < count; ++k) {
+                        const i64 i = first + k;
+                        inside[i] = placer.inside(k) && (!weights_ || weights_[i] > 0);
+                        if (!inside[i]) continue;
+                        codes[i] = placer.code(k);
+                        ++at[t][bucket_of(codes[i])];
+                    }
                 });
             });
         });
@@ -228,25 +282,25 @@ class LeafBuilder {
 
     void run(const Job& job, Array<Row>& spare, Divider<W>& divider) {
         const u32 begin = start_[job.low], count = start_[job.high] - begin;
+        divider.write_to(sorted_, begin);
         if (job.high - job.low > 1) return divider.add_leaf(&rows_[begin], count, job.bits);
         if (spare.size() < count) spare.resize(count);
         divider.divide(&rows_[begin], spare.data(), count, job.bits);
     }
 
-    LeafSet<W> joined(std::vector<Divider<W>>& dividers) const {
+    LeafSet<W> joined(std::vector<Divider<W>>& dividers) {
         LeafSet<W> all = std::move(dividers[0].leaves);
         for (int t = 1; t < team_; ++t) {
             const LeafSet<W>& more = dividers[t].leaves;
-            const u32 before = static_cast<u32>(all.rows.size());
-            for (const u32 first : more.first) all.first.push_back(before + first);
-            append(all.rows, more.rows);
+            append(all.first, more.first);
             append(all.weights, more.weights);
             append(all.sums, more.sums);
             append(all.codes, more.codes);
             append(all.bits, more.bits);
             dividers[0].squares.add(dividers[t].squares);
         }
-        all.first.push_back(static_cast<u32>(all.rows.size()));
+        all.first.push_back(static_cast<u32>(sorted_.size()));
+        all.rows = std::move(sorted_);
         all.squares = dividers[0].squares.value();
         return all;
     }
@@ -263,6 +317,7 @@ class LeafBuilder {
     int team_, bits_, digit_;
     std::vector<u32> start_;  // of each bucket in the rows, and their number
     Array<Row> rows_;
+    Array<u32> sorted_;  // rows in the order of leaves
 };
 
 }  // namespace detail
@@ -287,14 +342,19 @@ void find_leaves(const Points& points, const Lattice& lattice, const Code<W>* co
     const int team = team_size(points.n, 1 << 12, n_threads);
     with_type(points.dtype, [&](auto type) {
         parallel(team, [&](int t) {
-            std::vector<u32> coordinates(static_cast<size_t>(lattice.d));
-            each_of(part(points.n, t, team), 8 * lattice.d + 32, [&](i64 i) {
-                found[i] = -1;
-                if (!lattice.locate<decltype(type)>(points, i, coordinates.data())) return;
-                const Code<W> code = interleave.code(coordinates.data());
-                const u32 bin = bits_of(code, total - digit, digit);
-                const i64 k = std::upper_bound(codes + start[bin], codes + start[bin + 1], code) - codes - 1;
-                if (k >= 0 && first_difference(codes[k], code) <= bits[k]) found[i] = static_cast<i32>(k);
+            detail::Placer<W> placer(lattice, interleave);
+            each_block(part(points.n, t, team), [&](i64 first, int count) {
+                placer.template place<decltype(type)>(points, first, count);
+                for (int i = 0; i < count; ++i) {
+                    found[first + i] = -1;
+                    if (!placer.inside(i)) continue;
+                    const Code<W> code = placer.code(i);
+                    const u32 bin = bits_of(code, total - digit, digit);
+                    const i64 k =
+                        std::upper_bound(codes + start[bin], codes + start[bin + 1], code) - codes - 1;
+                    if (k >= 0 && first_difference(codes[k], code) <= bits[k])
+                        found[first + i] = static_cast<i32>(k);
+                }
             });
         });
     });

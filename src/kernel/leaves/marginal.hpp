@@ -6,278 +6,304 @@
 // unlike the range, the level hardly depends on outliers.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
+#include <atomic>
 
-#include "kernel/base/cell_rule.hpp"
-#include "kernel/base/mix_bits.hpp"
-#include "kernel/base/threads.hpp"
-#include "kernel/cells/points.hpp"
+#include "kernel/leaves/cell_table.hpp"
+#include "kernel/leaves/columns.hpp"
 
 namespace mspp {
 
-struct Marginal {
-    static constexpr size_t kMost = kMarginalCells;
-    static constexpr int kBits = 51;  // |x| is below 2^(level + kBits), so that cells are exact
-    struct Entry {
-        i64 cell;
-        u64 weight;
-    };
-
-    int level = 0;  // of an axis without a period; a period is divided into kMost cells
-    double low = 0, high = 0;
-    Array<Entry> entries;  // in rising order
-};
-
 namespace detail {
 
-// One column of the points, with weights.
-template <class T>
-struct Column {
-    const Points& points;
-    const u64* weights;
-    int axis;
+// Where most values of an axis lie, in cells that a sample of them already needs.
+struct Window {
+    int level = CellTable::kLowest;
+    double inverse = 1;  // of the size of a cell
+    double first = 0;    // cell
+    i64 cells = 0;       // 0 if all values are counted by hashing
+    double period = 0;   // of an axis with one; a cell is then a part of it
 
-    // Calls fn(x, weight) for each row of positive weight in a part of the rows, in parallel.
-    template <class Fn>
-    void each(int team, Fn&& fn) const {
+    // OUT out (count,): the cell of each value in the window, -1 for those outside.
+    void place(const double* values, int count, i32* out) const {
+        const double scale = inverse, low = first, last = static_cast<double>(cells);
+        if (period > 0) return place_in_period(values, count, out);
+        for (int k = 0; k < count; ++k) {
+            const double cell = cell_of(values[k] * scale) - low;
+            const bool is_inside = (cell >= 0) & (cell < last);
+            out[k] = static_cast<i32>(is_inside ? cell : -1.0);
+        }
+    }
+
+  private:
+    void place_in_period(const double* values, int count, i32* out) const {
+        for (int k = 0; k < count; ++k) {
+            const double turns = values[k] / period, part = turns - std::floor(turns);
+            const double cell = cell_of(part * inverse);
+            out[k] = static_cast<i32>(cell < inverse ? cell : 0);  // the part may round up to 1
+        }
+    }
+};
+
+// Counts the values of some axes in one pass. Cells of the window are counted in arrays, which is many times
+// faster than hashing.
+template <class T, class Count>
+class ColumnCounter {
+  public:
+    // IN weights (n,) or null; windows of the axes from `first_axis` on.
+    ColumnCounter(const Points& points, const u64* weights, int first_axis, std::vector<Window> windows,
+                  int team)
+        : points_(points), weights_(weights), first_axis_(first_axis), windows_(std::move(windows)) {
+        for (int t = 0; t < team; ++t) {
+            Tables& tables = threads_.emplace_back();
+            for (const Window& window : windows_) {
+                tables.counts.emplace_back(static_cast<size_t>(window.cells), Count{0});
+                tables.others.emplace_back(window.level, window.cells > 0 ? 0 : points.n / team);
+            }
+        }
         parallel(team, [&](int t) {
-            each_of(part(points.n, t, team), [&](i64 i) {
-                const u64 weight = weights ? weights[i] : 1;
-                if (weight > 0) fn(t, widen<T>(points, i, axis), weight);
+            each_block(part(points.n, t, team), [&](i64 first, int count) {
+                for (size_t a = 0; a < windows_.size(); ++a) add(a, first, count, threads_[t]);
             });
         });
     }
-};
 
-// The occupied cells in a hash table, which joins cells when there are too many.
-class CellTable {
-  public:
-    using Entry = Marginal::Entry;
-    int level() const { return level_; }
-
-    void add(double x, u64 weight) {
-        if (std::fabs(x) >= limit_) raise(std::ilogb(x) - Marginal::kBits + 1 - level_);
-        put(static_cast<i64>(cell_of(x * inverse_)), weight);
-    }
-
-    void add(const CellTable& other) {
-        raise(other.level_ - level_);
-        for (const Entry& each : other.table_)
-            if (each.weight > 0) put(joined(each.cell, level_ - other.level_), each.weight);
-    }
-
-    Array<Entry> entries() {
-        if (size_ > Marginal::kMost) coarsen();
-        Array<Entry> found;
-        for (const Entry& each : table_)
-            if (each.weight > 0) found.push_back(each);
-        std::sort(found.begin(), found.end(), [](const Entry& a, const Entry& b) { return a.cell < b.cell; });
-        return found;
+    // OUT found.level and entries of one of the axes.
+    void store(size_t a, Marginal& found) {
+        const Window& window = windows_[a];
+        CellTable& others = threads_[0].others[a];
+        for (size_t t = 1; t < threads_.size(); ++t) others.add(threads_[t].others[a]);
+        for (i64 k = 0; k < window.cells; ++k) {
+            u64 sum = 0;
+            for (const Tables& each : threads_) sum += each.counts[a][k];
+            if (sum > 0) found.entries.push_back({static_cast<i64>(window.first) + k, sum});
+        }
+        found.level = others.level();
+        if (!others.is_empty() || found.level > window.level) merge(found.entries, others, window.level);
+        if (window.period > 0) return;
+        Joins joins;
+        for (const auto& [cell, weight] : found.entries) joins.add(cell);
+        if (const int bits = joins.bits(); bits > 0) join(found.entries, bits);
+        found.level += std::max(0, joins.bits());
     }
 
   private:
-    static constexpr int kLowest = -1000;  // 2^1000 is finite
-    static constexpr size_t kRoom = Marginal::kMost + Marginal::kMost / 2, kFirstSlots = size_t{1} << 10;
+    using Entry = Marginal::Entry;
+    struct Tables {  // of one thread
+        std::vector<Array<Count>> counts;
+        std::vector<CellTable> others;  // of values outside the windows
+    };
 
-    static i64 joined(i64 cell, int bits) { return cell >> std::min(bits, 63); }
-
-    size_t slot_of(i64 cell) const {
-        const size_t mask = table_.size() - 1;
-        size_t slot = static_cast<size_t>(mix_bits(static_cast<u64>(cell))) & mask;
-        while (table_[slot].weight > 0 && table_[slot].cell != cell) slot = (slot + 1) & mask;
-        return slot;
-    }
-
-    void put(i64 cell, u64 weight) {
-        Entry& entry = table_[slot_of(cell)];
-        size_ += entry.weight == 0;
-        entry = {cell, entry.weight + weight};
-        if (4 * size_ > 3 * table_.size()) size_ <= kRoom ? rebuild(0, 2 * table_.size()) : coarsen();
-    }
-
-    // Joins 2^bits cells to one; none if `bits` is not above 0.
-    void raise(int bits) {
-        if (bits <= 0) return;
-        level_ += bits;
-        limit_ = std::ldexp(1.0, level_ + Marginal::kBits);
-        inverse_ = std::ldexp(1.0, -level_);
-        rebuild(bits, table_.size());
-    }
-
-    void rebuild(int bits, size_t slots) {
-        poll();
-        const Array<Entry> old = std::exchange(table_, Array<Entry>(slots, Entry{0, 0}));
-        size_ = 0;
-        for (const Entry& each : old) {
-            if (each.weight == 0) continue;
-            Entry& entry = table_[slot_of(joined(each.cell, bits))];
-            size_ += entry.weight == 0;
-            entry = {joined(each.cell, bits), entry.weight + each.weight};
+    void add(size_t a, i64 first, int count, Tables& tables) {
+        const Window& window = windows_[a];
+        double values[kColumnRows];
+        i32 cells[kColumnRows];
+        load_column<T>(points_, first, count, first_axis_ + static_cast<int>(a), values);
+        window.place(values, count, cells);
+        Count* counts = tables.counts[a].data();
+        if (weights_) {
+            for (int k = 0; k < count; ++k)
+                if (cells[k] >= 0) counts[cells[k]] += static_cast<Count>(weights_[first + k]);
+        } else {
+            for (int k = 0; k < count; ++k)
+                if (cells[k] >= 0) ++counts[cells[k]];
         }
+        for (int k = 0; k < count; ++k)
+            if (cells[k] < 0 && std::isfinite(values[k])) tables.others[a].add(values[k], weight(first + k));
+    }
+    u64 weight(i64 row) const { return weights_ ? weights_[row] : 1; }
+
+    // Adds the cells of a table to those of a finer level.
+    static void merge(Array<Entry>& entries, const CellTable& others, int level) {
+        for (Entry& each : entries) each.cell = joined(each.cell, others.level() - level);
+        for (const Entry& each : others.entries()) entries.push_back(each);
+        std::sort(entries.begin(), entries.end(),
+                  [](const Entry& a, const Entry& b) { return a.cell < b.cell; });
+        join(entries, 0);
+    }
+    static void join(Array<Entry>& entries, int bits) {
+        size_t last = 0;
+        for (size_t k = 0; k < entries.size(); ++k) {
+            const Entry entry{joined(entries[k].cell, bits), entries[k].weight};
+            if (k > 0 && entries[last].cell == entry.cell)
+                entries[last].weight += entry.weight;
+            else
+                entries[k > 0 ? ++last : last] = entry;
+        }
+        entries.resize(entries.empty() ? 0 : last + 1);
     }
 
-    // Raises the level to the finest with at most kMost cells.
-    void coarsen() {
-        std::vector<i64> cells;
-        for (const Entry& each : table_)
-            if (each.weight > 0) cells.push_back(each.cell);
-        std::sort(cells.begin(), cells.end());
-        size_t last_at[65] = {};  // how many cells join the one before when so many bits are dropped
-        for (size_t k = 1; k < cells.size(); ++k)
-            ++last_at[std::bit_width(static_cast<u64>(cells[k - 1] ^ cells[k]))];
-        size_t left = cells.size();
-        int bits = 0;
-        while (left > Marginal::kMost) left -= last_at[++bits];
-        raise(bits);
-    }
-
-    int level_ = kLowest;
-    double limit_ = std::ldexp(1.0, kLowest + Marginal::kBits), inverse_ = std::ldexp(1.0, -kLowest);
-    Array<Entry> table_ = Array<Entry>(kFirstSlots, Entry{0, 0});
-    size_t size_ = 0;
+    const Points& points_;
+    const u64* weights_;
+    int first_axis_;
+    std::vector<Window> windows_;
+    std::vector<Tables> threads_;
 };
 
-// Finds the marginal of one axis. Cells within a range of up to 2^kRangeBits are counted in arrays, which is
-// many times faster than by hashing, if that range shows at which level there are few enough.
+// Finds the marginals of all axes: their ranges, then windows from a sample, then the counts.
 template <class T>
 class MarginalFinder {
   public:
-    MarginalFinder(Column<T> column, int n_threads)
-        : column_(column), team_(team_size(column.points.n, 1 << 16, n_threads)) {}
+    // IN weights (n,) or null; period (d,), 0 for none.
+    MarginalFinder(const Points& points, const u64* weights, const double* period, int n_threads)
+        : points_(points),
+          weights_(weights),
+          period_(period),
+          team_(team_size(points.n, 1 << 16, n_threads)),
+          found_(static_cast<size_t>(points.d), Marginal{0, HUGE_VAL, -HUGE_VAL, {}}) {}
 
-    Marginal run(double period) {
-        if (period > 0) return periodic(period);
-        find_range([](double x) { return x; });
-        if (found_.low > found_.high) return {};  // no row has a weight
-        if (!(column_.points.n > static_cast<i64>(Marginal::kMost) && find_level())) hash();
+    std::vector<Marginal> run() {
+        find_ranges();
+        if (points_.d > 0 && found_[0].low > found_[0].high)  // no row has a weight
+            return std::vector<Marginal>(found_.size());
+        std::vector<Window> windows(found_.size());
+        std::atomic<int> next{0};
+        parallel(std::min(team_, points_.d), [&](int) {
+            for (int j; (j = next.fetch_add(1)) < points_.d;) windows[j] = window_of(j);
+        });
+        for (int first = 0, last; first < points_.d;
+             first = last) {  // axes whose tables fit the cache together
+            i64 cells = 0;
+            for (last = first; last < points_.d && (last == first || cells < kMostCells); ++last)
+                cells += windows[last].cells + kTableCells;
+            const std::vector<Window> some(windows.begin() + first, windows.begin() + last);
+            const bool are_few = !weights_ && points_.n <= i64{UINT32_MAX};
+            are_few ? count<u32>(first, some) : count<u64>(first, some);
+        }
         return std::move(found_);
     }
 
   private:
-    static constexpr int kRangeBits = 22;
+    static constexpr int kRangeBits = 22;  // of the cells of a sample
+    static constexpr i64 kMostCells = i64{1} << kRangeBits, kSample = i64{1} << 17, kRun = 16,
+                         kTableCells = 1 << 13;  // as large as a small hash table
+    static constexpr int kWide = 8;
 
-    template <class Value>
-    void find_range(Value&& value) {
-        const double infinity = std::numeric_limits<double>::infinity();
-        std::vector<double> low(static_cast<size_t>(team_), infinity),
-            high(static_cast<size_t>(team_), -infinity);
-        column_.each(team_, [&](int t, double x, u64) {
-            low[t] = std::min(low[t], value(x));
-            high[t] = std::max(high[t], value(x));
-        });
-        found_.low = *std::min_element(low.begin(), low.end());
-        found_.high = *std::max_element(high.begin(), high.end());
+    template <class Count>
+    void count(int first, const std::vector<Window>& windows) {
+        ColumnCounter<T, Count> counter(points_, weights_, first, windows, team_);
+        for (size_t a = 0; a < windows.size(); ++a) counter.store(a, found_[static_cast<size_t>(first) + a]);
     }
 
-    // Finds the level in a bitmap of the cells. False if even its finest cells are few.
-    bool find_level() {
-        const double range = found_.high - found_.low;
-        const double size = std::max(std::fabs(found_.low), std::fabs(found_.high));
-        if (!std::isfinite(range) || range < 0x1p-900) return false;
-        const int finest =
-            std::max(std::ilogb(range) - kRangeBits + 1, std::ilogb(size) - Marginal::kBits + 1);
-        const double inverse = std::ldexp(1.0, -finest);
-        const i64 first = static_cast<i64>(cell_of(found_.low * inverse)) & ~i64{63};
-        const i64 words = (static_cast<i64>(cell_of(found_.high * inverse)) - first) / 64 + 1;
-        std::vector<Array<u64>> marks(static_cast<size_t>(team_), Array<u64>(static_cast<size_t>(words), 0));
-        column_.each(team_, [&](int t, double x, u64) {
-            const u64 at = static_cast<u64>(static_cast<i64>(cell_of(x * inverse)) - first);
-            marks[t][at / 64] |= u64{1} << at % 64;
+    // The least and the greatest value of each axis; rejects values that are not finite.
+    void find_ranges() {
+        std::vector<std::vector<Marginal>> threads(static_cast<size_t>(team_), found_);
+        parallel(team_, [&](int t) {
+            each_block(part(points_.n, t, team_), [&](i64 first, int count) {
+                for (int j = 0; j < points_.d; ++j) widen_range(j, first, count, threads[t][j]);
+            });
         });
-        for (int t = 1; t < team_; ++t)
-            for (i64 w = 0; w < words; ++w) marks[0][w] |= marks[t][w];
-        const int bits = bits_to_join(marks[0], first);
-        if (bits == 0) return false;
-        found_.level = finest + bits;
-        count();
-        return true;
-    }
-
-    // How many bits of the marked cells to drop until there are at most kMost.
-    static int bits_to_join(const Array<u64>& marks, i64 first) {
-        size_t count = 0, joins[65] = {};
-        i64 before = 0;
-        for (size_t w = 0; w < marks.size(); ++w)
-            for (u64 rest = marks[w]; rest != 0; rest &= rest - 1) {
-                const i64 cell = first + static_cast<i64>(w) * 64 + std::countr_zero(rest);
-                if (count++ > 0) ++joins[std::bit_width(static_cast<u64>(before ^ cell))];
-                before = cell;
+        for (const auto& each : threads)
+            for (size_t j = 0; j < found_.size(); ++j) {
+                found_[j].low = std::min(found_[j].low, each[j].low);
+                found_[j].high = std::max(found_[j].high, each[j].high);
             }
-        int bits = 0;
-        while (count > Marginal::kMost) count -= joins[++bits];
-        return bits;
     }
-
-    void count() {
-        const double inverse = std::ldexp(1.0, -found_.level);
-        const i64 first = static_cast<i64>(cell_of(found_.low * inverse));
-        const i64 cells = static_cast<i64>(cell_of(found_.high * inverse)) - first + 1;
-        count_cells(first, cells, [&](double x) { return static_cast<i64>(cell_of(x * inverse)); });
+    void widen_range(int j, i64 first, int count, Marginal& range) const {
+        double values[kColumnRows];
+        if (!load_column<T>(points_, first, count, j, values)) check_rows<T>(points_, {first, first + count});
+        if (weights_) count = keep_weighted(values, weights_ + first, count);
+        if (period_[j] > 0)
+            for (int k = 0; k < count; ++k) values[k] -= std::floor(values[k] / period_[j]) * period_[j];
+        while (count % kWide != 0) values[count++] = values[0];
+        double low[kWide], high[kWide];  // several at a time, which compilers do not do by themselves
+        std::fill_n(low, kWide, range.low), std::fill_n(high, kWide, range.high);
+        for (int k = 0; k < count; k += kWide)
+            for (int c = 0; c < kWide; ++c) {
+                low[c] = values[k + c] < low[c] ? values[k + c] : low[c];
+                high[c] = values[k + c] > high[c] ? values[k + c] : high[c];
+            }
+        range.low = *std::min_element(low, low + kWide), range.high = *std::max_element(high, high + kWide);
     }
-
-    template <class CellOf>
-    void count_cells(i64 first, i64 cells, CellOf&& cell_at) {
-        std::vector<Array<u64>> weights(static_cast<size_t>(team_),
-                                        Array<u64>(static_cast<size_t>(cells), 0));
-        column_.each(team_, [&](int t, double x, u64 weight) { weights[t][cell_at(x) - first] += weight; });
-        for (i64 k = 0; k < cells; ++k) {
-            u64 sum = 0;
-            for (const Array<u64>& each : weights) sum += each[k];
-            if (sum > 0) found_.entries.push_back({first + k, sum});
+    static int keep_weighted(double* values, const u64* weights, int count) {
+        int kept = 0;
+        for (int k = 0; k < count; ++k) {
+            values[kept] = values[k];
+            kept += weights[k] > 0;
         }
+        return kept;
     }
 
-    void hash() {
-        std::vector<CellTable> tables(static_cast<size_t>(team_));
-        column_.each(team_, [&](int t, double x, u64 weight) { tables[t].add(x, weight); });
-        for (int t = 1; t < team_; ++t) tables[0].add(tables[t]);
-        found_.entries = tables[0].entries();
-        found_.level = tables[0].level();
+    Window window_of(int j) const {
+        if (period_[j] > 0) {
+            constexpr i64 kCells = static_cast<i64>(Marginal::kMost);
+            return {0, static_cast<double>(kCells), 0, kCells, period_[j]};
+        }
+        const double largest = std::max(std::fabs(found_[j].low), std::fabs(found_[j].high));
+        const int exact = largest > 0
+                              ? std::max(std::ilogb(largest) - Marginal::kBits + 1, CellTable::kLowest)
+                              : CellTable::kLowest;
+        Window window{exact};
+        if (points_.n > static_cast<i64>(Marginal::kMost)) find_window(j, window);
+        return window;
     }
 
-    Marginal periodic(double period) {
-        constexpr i64 kCells = static_cast<i64>(Marginal::kMost);
-        count_cells(0, kCells, [&](double x) {
-            const double turns = x / period, part = turns - std::floor(turns);
-            return static_cast<i64>(part * static_cast<double>(kCells)) % kCells;  // part may round up to 1
-        });
-        find_range([&](double x) { return x - std::floor(x / period) * period; });
-        return std::move(found_);
+    // Finds the level of a sample, which the level of all values is not below. The window holds the middle of
+    // the sample and as much again on both sides, so that outliers do not widen it.
+    void find_window(int j, Window& window) const {
+        const std::vector<double> sample = sample_of(j);
+        const auto [low, high] = middle_of(sample, found_[j]);
+        if (!std::isfinite(high - low) || high - low < 0x1p-900) return;
+        const double largest = std::max(std::fabs(low), std::fabs(high));
+        const int finest =
+            std::max(std::ilogb(high - low) - kRangeBits + 1, std::ilogb(largest) - Marginal::kBits + 1);
+        const int bits = bits_to_join(sample, low, high, std::ldexp(1.0, -finest));
+        if (bits == 0) return;  // few cells
+        window.level = finest + bits;
+        window.inverse = std::ldexp(1.0, -window.level);
+        window.first = cell_of(low * window.inverse);
+        window.cells = static_cast<i64>(cell_of(high * window.inverse) - window.first) + 1;
+    }
+    static int bits_to_join(const std::vector<double>& sample, double low, double high, double inverse) {
+        const i64 first = static_cast<i64>(cell_of(low * inverse)) & ~i64{63};
+        Array<u64> marks(static_cast<size_t>((static_cast<i64>(cell_of(high * inverse)) - first) / 64 + 1),
+                         0);
+        for (const double x : sample) {
+            if (x < low || x > high) continue;
+            const u64 at = static_cast<u64>(static_cast<i64>(cell_of(x * inverse)) - first);
+            marks[at / 64] |= u64{1} << at % 64;
+        }
+        Joins joins;
+        for (size_t w = 0; w < marks.size(); ++w)
+            for (u64 rest = marks[w]; rest != 0; rest &= rest - 1)
+                joins.add(first + static_cast<i64>(w) * 64 + std::countr_zero(rest));
+        return joins.bits();
+    }
+    static std::pair<double, double> middle_of(const std::vector<double>& sample, const Marginal& range) {
+        std::vector<double> some;
+        for (size_t k = 0; k < sample.size(); k += 31) some.push_back(sample[k]);
+        std::sort(some.begin(), some.end());
+        const size_t tail = some.size() / 100;
+        const double low = some[tail], high = some[some.size() - 1 - tail];
+        return {std::max(range.low, low - (high - low)), std::min(range.high, high + (high - low))};
+    }
+    // Some values of an axis, from short runs of rows.
+    std::vector<double> sample_of(int j) const {
+        const i64 runs = std::min(points_.n, kSample) / kRun;
+        std::vector<double> sample;
+        for (i64 k = 0; k < runs * kRun; ++k) {
+            const i64 row = points_.n / runs * (k / kRun) + k % kRun;
+            if (!weights_ || weights_[row] > 0) sample.push_back(widen<T>(points_, row, j));
+        }
+        if (sample.empty()) sample.push_back(found_[j].low);
+        return sample;
     }
 
-    Column<T> column_;
+    const Points& points_;
+    const u64* weights_;
+    const double* period_;
     int team_;
-    Marginal found_{0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), {}};
+    std::vector<Marginal> found_;
 };
 
 }  // namespace detail
-
-// Throws BadInput for the first value that is not finite.
-template <class T>
-void check_finite(const Points& points, int n_threads) {
-    const int team = team_size(points.n, 1 << 16, n_threads);
-    parallel(team, [&](int t) {
-        each_of(part(points.n, t, team), points.d, [&](i64 i) {
-            for (int j = 0; j < points.d; ++j)
-                if (const double x = widen<T>(points, i, j); !std::isfinite(x)) reject(i, j, x, 1.0);
-        });
-    });
-}
 
 // The marginals of all axes. IN weights (n,), null for 1 each: points of weight 0 do not count; period (d,),
 // 0 for none. Throws BadInput for a value that is not finite.
 inline std::vector<Marginal> make_marginals(const Points& points, const u64* weights, const double* period,
                                             int n_threads) {
-    std::vector<Marginal> found;
-    with_type(points.dtype, [&](auto type) {
-        using T = decltype(type);
-        check_finite<T>(points, n_threads);
-        for (int j = 0; j < points.d; ++j)
-            found.push_back(detail::MarginalFinder<T>({points, weights, j}, n_threads).run(period[j]));
+    return with_type(points.dtype, [&](auto type) {
+        return detail::MarginalFinder<decltype(type)>(points, weights, period, n_threads).run();
     });
-    return found;
 }
 
 }  // namespace mspp
