@@ -110,6 +110,12 @@ auto to_numpy(Array<T>&& from, std::initializer_list<size_t> shape) {
     return nb::ndarray<nb::numpy, T>(owned->data(), shape, owner);
 }
 
+// A copy.
+template <class T>
+auto to_numpy(const std::vector<T>& values) {
+    return to_numpy(Array<T>(values.begin(), values.end()), {values.size()});
+}
+
 // The tuple (cells, counts, sums, more...).
 template <class... More>
 nb::tuple to_tuple(GridData&& grid, More&&... more) {

@@ -20,6 +20,7 @@ NB_MODULE(_kernel, m) {
     bind_bin(m);
     bind_seek(m);
     bind_query(m);
+    bind_marginals(m);
     bind_leaves(m);
     bind_tree(m);
     bind_image(m);

@@ -6,7 +6,7 @@ Functions release the GIL, and their results do not depend on `n_threads`. `Inva
 reports bad values of points; other errors of arguments are ValueError and TypeError.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,6 @@ MAX_REACH: int  # the largest reach of a search: 64
 MAX_FEATURES: int  # the largest number of axes of points and cells: 2**20
 MAX_KEY_AXES: int  # cells of up to this many axes are numbered by a key: 10
 MARGINAL_CELLS: int  # the largest number of occupied cells of a marginal: 65,536
-LEAST_WINDOW: int  # rows of the lightest window of a tree: 8
-SMALL_PART: int  # parts of at most this share of all data have windows of their own: 16
 MAX_COLOUR_CELLS: int  # the largest number of colours of ColourCells: 20,000
 
 # Binning
@@ -148,50 +146,162 @@ def window_counts(
 ) -> Counts:
     """Return the sum of the counts of the cells at most `reach` away from each query cell."""
 
-# Leaves
+# Marginals and lattices
 
-def check_finite(points: NDArray[np.generic], n_threads: int) -> None:
-    """Raise for the first value that is not finite."""
+LEAST_SPREAD: float  # a feature with a smaller spread is constant: 2**-950
+PERIOD_BITS: int  # a period has 2**PERIOD_BITS cells of a lattice: 30
+
+class Marginal:
+    """The occupied cells of one feature, at the finest size with at most MARGINAL_CELLS of them.
+
+    The number of occupied cells only grows with the data, so marginals of parts add up to that of
+    all points, in any order.
+    """
+
+    def __init__(
+        self,
+        level: int,  # a cell is 2**level wide; a period has MARGINAL_CELLS cells instead
+        cells: NDArray[np.int64],  # (m,), rising
+        counts: NDArray[np.uint64],  # (m,), the weight in each
+        low: float,  # the least value; within the period, for a feature with one
+        high: float,
+        period: float,  # 0 for none
+    ) -> None: ...
+    def __add__(self, other: Marginal) -> Marginal: ...
+    def __len__(self) -> int:
+        """Return the number of occupied cells."""
+
+    @property
+    def level(self) -> int: ...
+    @property
+    def cells(self) -> NDArray[np.int64]: ...
+    @property
+    def counts(self) -> NDArray[np.uint64]: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def period(self) -> float: ...
+    @property
+    def fine_level(self) -> int:
+        """The level of the cells of a tree, for a feature without a period."""
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation; far outliers are moved to a limit."""
+
+    @property
+    def varies(self) -> bool:
+        """Whether the feature is not constant, apart from the rounding of its values."""
+
+class Lattice:
+    """Cells of the same size along all features, in the units of a tree.
+
+    A value x has the coordinate ``(floor(x / cell_size) - low) >> shift``. Points outside of the
+    `extent` are not part of the tree; they are far beyond nearly all others. Arrays have one value
+    per feature.
+    """
+
+    def __init__(
+        self,
+        cell_size: NDArray[np.float64],
+        cells_per_period: NDArray[np.int64],  # 0 for none
+        low: NDArray[np.int64],  # the first cell
+        extent: NDArray[np.int64],  # how many there are
+        shift: NDArray[np.int64],  # bits of the number of a cell that are dropped
+        scale: NDArray[np.float64],  # length of a coordinate in the tree; 1 without a period
+        units: NDArray[np.float64],  # length in data units of 1 in the tree; 0 for a constant
+        constants: NDArray[np.float64],  # medians, for features with a single coordinate
+    ) -> None: ...
+    @property
+    def cell_size(self) -> NDArray[np.float64]: ...
+    @property
+    def cells_per_period(self) -> NDArray[np.int64]: ...
+    @property
+    def low(self) -> NDArray[np.int64]: ...
+    @property
+    def extent(self) -> NDArray[np.int64]: ...
+    @property
+    def shift(self) -> NDArray[np.int64]: ...
+    @property
+    def scale(self) -> NDArray[np.float64]: ...
+    @property
+    def units(self) -> NDArray[np.float64]: ...
+    @property
+    def constants(self) -> NDArray[np.float64]: ...
+    @property
+    def period(self) -> NDArray[np.float64]:
+        """The period of each feature in the tree; 0 for none."""
+
+    def positions(self, points: NDArray[np.generic]) -> NDArray[np.float64]:
+        """Return the positions of points in the tree, without rounding to coordinates."""
+
+    def middles(self, points: NDArray[np.generic]) -> NDArray[np.float64]:
+        """Return positions that are equal for all points with the same coordinates."""
+
+    def wrapped(self, offsets: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return offsets of positions the shorter way round each period."""
+
+    def values(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return positions in the tree as points in data units."""
 
 def marginals(
     points: NDArray[np.generic],  # (n, d)
     weights: NDArray[np.uint64] | None,  # (n,); points of weight 0 do not count
     period: NDArray[np.float64],  # (d,), 0 for none
     n_threads: int,
-) -> list[tuple[int, NDArray[np.int64], NDArray[np.uint64], float, float]]:
-    """Return for each axis the level, the occupied cells, their weights, and the range.
+) -> list[Marginal]:
+    """Return the marginal of each feature; raise for a value that is not finite."""
 
-    A cell is 2**level wide; a period has MARGINAL_CELLS cells.
+def check_finite(points: NDArray[np.generic], n_threads: int) -> None:
+    """Raise for the first value that is not finite."""
+
+def unit_choices(marginals: Sequence[Marginal]) -> list[NDArray[np.float64]]:
+    """Return the units in which to look at features: all alike, and each by its spread.
+
+    Spreads are rounded to powers of four of the largest. A constant feature has the unit 0; there
+    is no choice if all are constant.
     """
+
+def plan_lattice(
+    marginals: Sequence[Marginal],
+    units: NDArray[np.float64],  # (d,), relative to each other
+    total: float,  # the weight of all points
+) -> tuple[Lattice, NDArray[np.float64], bool]:
+    """Return the finest lattice whose codes fit, the piles at the ends of features, and is_plain.
+
+    A pile is a row of feature, value and width; the width is negative at the low end. Features are
+    plain if none has a pile at its end or is rounded.
+    """
+
+# Leaves
+
+_Leaves = tuple[
+    NDArray[np.uint64],  # (m, words), the first code in the box of each leaf
+    NDArray[np.uint16],  # (m,), the free bits of the codes in it
+    NDArray[np.float64],  # (m, d), means in the tree
+    NDArray[np.int64],  # (m,), weights
+]
 
 def build_leaves(
     points: NDArray[np.generic],  # (n, d)
     weights: NDArray[np.uint64] | None,  # (n,); points of weight 0 belong to no leaf
-    cell_size: NDArray[np.float64],  # (d,), as all arrays of the lattice
-    cells_per_period: NDArray[np.int64],  # 0 for none
-    low: NDArray[np.int64],
-    extent: NDArray[np.int64],
-    shift: NDArray[np.int64],
+    lattice: Lattice,
     limit: int,  # the largest weight of a box that is not halved further
     n_threads: int,
 ) -> tuple[
+    _Leaves,
     NDArray[np.uint32],  # the points inside, along the Morton curve
     NDArray[np.uint32],  # (m + 1,), where each leaf begins among them
-    NDArray[np.uint64],  # (m,), weights
-    NDArray[np.uint64],  # (m, d), sums of weights times coordinates
-    NDArray[np.uint64],  # (m, words), the first code in the box of each leaf
-    NDArray[np.uint16],  # (m,), the free bits of the codes in it
-    float,  # the sum of the squared weights of points with equal codes
+    float,  # the sum of the squared weights of points with equal coordinates
 ]:
     """Divide points into the largest boxes of at most `limit` weight."""
 
 def find_leaves(
     points: NDArray[np.generic],
-    cell_size: NDArray[np.float64],
-    cells_per_period: NDArray[np.int64],
-    low: NDArray[np.int64],
-    extent: NDArray[np.int64],
-    shift: NDArray[np.int64],
+    lattice: Lattice,
+    ends: NDArray[np.float64],  # (k, 3), piles whose points were spread
     codes: NDArray[np.uint64],  # (m, words), rising
     bits: NDArray[np.uint16],  # (m,)
     n_threads: int,
@@ -207,40 +317,81 @@ def take_leaves(
 ) -> None:
     """Set labels[i] to values[leaf of point i]."""
 
+class Piles:
+    """Points of which many are equal: their piles are spread, or count less."""
+
+    def __init__(
+        self,
+        marginals: Sequence[Marginal],
+        lattice: Lattice,
+        ends: NDArray[np.float64],  # (k, 3)
+        positions: NDArray[np.float64],  # (m, d), of leaves of one coordinate each
+        weights: NDArray[np.int64],  # (m,)
+        total: float,  # the weight of all points
+        whole: bool,  # whether a weight of w stands for w equal points
+    ) -> None: ...
+    @property
+    def total(self) -> int:
+        """The sum of the counts, after repeated points count less."""
+
+    def leaves(self, limit: int, n_threads: int) -> tuple[_Leaves, NDArray[np.int32]]:
+        """Return leaves of at most `limit` counts, and that of each position or -1."""
+
+def least_shift(cells: Cells, least: int, most: int) -> int:  # cells in any order
+    """Return how many bits to drop from cells, at least so many, until `most` are distinct."""
+
 # The tree
 
 def grow_tree(
-    points: NDArray[np.float64],  # (n, d), finite
-    weights: NDArray[np.int64],  # (n,), positive
-    period: NDArray[np.float64],  # (d,), 0 for none; values are from 0 to the period
+    lattice: Lattice,
+    positions: NDArray[np.float64],  # (m, d), of the leaves
+    weights: NDArray[np.int64],  # (m,), positive
+    sizes: NDArray[np.float64],  # (m,), counts of the points in each leaf
+    hosts: NDArray[np.int64] | None,  # (m,), of an earlier tree of the same leaves
+    rows: float,  # effective number of rows of all leaves, at most the sum of the weights
     strictness: NDArray[np.float64],  # of each stage, falling
     enough: int,  # the next stage follows if there are fewer clusters
-    rows: float,  # effective number of rows of all points, at most the sum of the weights
     critical: NDArray[np.float64],  # line, plane, slope, least
     n_threads: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, NDArray[np.generic]], int, int]:
-    """Grow the tree of significant clusters.
+) -> tuple[
+    NDArray[np.int64],  # (m,), the cluster of each leaf
+    NDArray[np.int64],  # (m,), log2 of the radius of its lightest window, in units of 2**-16
+    dict[str, NDArray[np.generic]],  # the splits as columns
+    int,  # the mass of the lightest windows
+    int,  # the number of masses tried
+    NDArray[np.int64],  # (m,), the leaf whose cluster each leaf is in; -1 for its own background
+]:
+    """Grow the tree of significant clusters, all of which have points."""
 
-    Return the cluster of each point, log2 of the radius of the lightest window around it in units
-    of 2**-16, the splits as columns, the mass of the lightest windows, and the number of masses
-    tried.
-    """
+def leaf_limit(rows: float, total: float) -> int:
+    """Return the largest weight of a leaf that blurs a window less than noise."""
 
-def find_extents(
-    labels: NDArray[np.int64],  # (n,), below n_clusters
-    sizes: NDArray[np.float64],  # (n,)
-    radii: NDArray[np.float64],  # (n,), log2
-    n_clusters: int,
-    cluster: NDArray[np.int64],  # (k,), of each saddle: the cluster that ends there
+def finer_limit(
+    labels: NDArray[np.int64],  # (m,), the cluster of each leaf
+    weights: NDArray[np.int64],  # (m,)
+    rows: float,
+    limit: int,
+) -> int:
+    """Return the weight of the leaves that small parts of a tree need; `limit` if it has none."""
+
+def join_small(
+    size: NDArray[np.float64],  # of each cluster
+    cluster: NDArray[np.int64],  # (k,), of each split
     other: NDArray[np.int64],  # (k,), the cluster across
-    level: NDArray[np.float64],  # (k,), log2 of the radius of the lightest windows
-    dimension: NDArray[np.float64],  # (k,)
-    depth: NDArray[np.float64],  # (k,), log2
-) -> NDArray[np.int64]:
-    """Return the cluster of each leaf without the flat background around bumps.
+    level: NDArray[np.float64],  # (k,), of the saddle: lower where it is denser
+    min_size: float,
+) -> list[int]:
+    """Return the splits to undo: the smallest cluster joins across its densest saddle first."""
 
-    Background without a cluster has a number from n_clusters on.
-    """
+def weakest_first(
+    size: NDArray[np.float64],  # of each cluster
+    cluster: NDArray[np.int64],  # (k,), of each split
+    parent: NDArray[np.int64],
+    other: NDArray[np.int64],  # the cluster across
+    stage: NDArray[np.int64],
+    depth: NDArray[np.float64],
+) -> list[int]:
+    """Return the order in which splits are undone: the loosest stage, then the least separation."""
 
 # Images
 

@@ -12,7 +12,7 @@
 #include "kernel/image/colour.hpp"
 #include "kernel/image/hierarchy.hpp"
 #include "kernel/seek/seek.hpp"
-#include "significant.hpp"
+#include "table_tree.hpp"
 
 using namespace mspp;
 
@@ -137,8 +137,8 @@ class Picture {
 
 Clustering last;  // of cluster_points
 TreeSettings tree_settings;
-std::unique_ptr<SignificantTree> last_tree;  // of grow_points
-Array<double> described;                     // a part of it
+std::unique_ptr<TableTree> last_tree;  // of grow_points
+Array<double> described;               // a part of it
 
 }  // namespace
 
@@ -181,7 +181,7 @@ EMSCRIPTEN_KEEPALIVE void configure_tree(const double* critical, const double* s
 // IN points (n, d); OUT ids (n,), the leaf of each. The functions below change or describe the tree.
 EMSCRIPTEN_KEEPALIVE int grow_points(const double* points, int n, int d, i32* ids) {
     return guarded([&] {
-        last_tree = grow_points(packed(points, Dtype::f64, n, d), tree_settings);
+        last_tree = grow_table(packed(points, Dtype::f64, n, d), tree_settings);
         std::copy(last_tree->ids.begin(), last_tree->ids.end(), ids);
     });
 }
@@ -189,18 +189,19 @@ EMSCRIPTEN_KEEPALIVE int grow_more(int n_clusters) {
     return guarded([&] { last_tree->grow_to(n_clusters); });
 }
 EMSCRIPTEN_KEEPALIVE int n_leaves() { return static_cast<int>(last_tree->sizes.size()); }
-EMSCRIPTEN_KEEPALIVE int n_splits() { return static_cast<int>(last_tree->tree.splits.size()); }
+EMSCRIPTEN_KEEPALIVE int n_splits() { return static_cast<int>(last_tree->grown.tree.splits.size()); }
 // OUT cluster, size, log2 of the radius and host of each leaf, then its position in data units.
 EMSCRIPTEN_KEEPALIVE const double* leaves() {
     described.clear();
     const TreeLattice& lattice = last_tree->lattice();
-    const size_t d = last_tree->d();
+    const size_t d = lattice.d();
     for (size_t k = 0; k < last_tree->sizes.size(); ++k) {
-        described.push_back(static_cast<double>(last_tree->tree.labels[k]));
+        described.push_back(static_cast<double>(last_tree->grown.tree.labels[k]));
         described.push_back(last_tree->sizes[k]);
-        described.push_back(static_cast<double>(last_tree->tree.radii[k]) * kLogUnit);
-        described.push_back(static_cast<double>(last_tree->hosts[k]));
-        for (size_t j = 0; j < d; ++j) described.push_back(lattice.value(last_tree->positions[k * d + j], j));
+        described.push_back(static_cast<double>(last_tree->grown.tree.radii[k]) * kLogUnit);
+        described.push_back(static_cast<double>(last_tree->grown.hosts[k]));
+        for (size_t j = 0; j < d; ++j)
+            described.push_back(lattice.value(last_tree->leaves.positions[k * d + j], j));
     }
     return described.data();
 }
@@ -209,7 +210,7 @@ EMSCRIPTEN_KEEPALIVE const double* units() { return last_tree->lattice().units.d
 // OUT cluster, parent, stage, joins, score and depth of each split.
 EMSCRIPTEN_KEEPALIVE const double* splits() {
     described.clear();
-    for (const Split& split : last_tree->tree.splits) {
+    for (const Split& split : last_tree->grown.tree.splits) {
         for (const i64 whole : {split.cluster, split.parent, split.stage, static_cast<i64>(split.joins)})
             described.push_back(static_cast<double>(whole));
         described.push_back(last_tree->score(split));

@@ -27,7 +27,8 @@ CALLS = {
     "density-fit": ("ones(10**12, 3)", "GridDensity(n_jobs=N).fit(data)"),
     "tree": (
         "rows(900_000, 12)",
-        "_kernel.grow_tree(data, weights, np.zeros(12), np.ones(1), 0, 9e5, np.ones(4), N)",
+        "_kernel.grow_tree(lattice, data, weights, weights.astype(float), None, 9e5, "
+        "np.ones(1), 0, np.ones(4), N)",
     ),
 }
 SCRIPT = """
@@ -44,6 +45,8 @@ def ones(n, d):
     return np.broadcast_to(np.float32(1), (n, d))
 
 weights = np.ones(900_000, np.int64)
+whole, real = (np.full(12, value) for value in (0, 1.0))
+lattice = _kernel.Lattice(real, whole, whole, whole + 1, whole, real, real, real)
 for N, source, call in zip(map(int, sys.argv[1::3]), sys.argv[2::3], sys.argv[3::3]):
     data = eval(source)
     timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))

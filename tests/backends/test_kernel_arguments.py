@@ -41,30 +41,82 @@ def take(values=1, ids=4, labels=4):
     return arrays[2]
 
 
-def grow(points=4, weights=(1, 1, 1, 1), period=2, critical=4, stages=1, rows=4.0):
-    weights = np.array(weights, np.int64)
-    data, periods, values = np.zeros((points, 2)), np.zeros(period), np.ones(critical)
-    return _kernel.grow_tree(data, weights, periods, np.ones(stages), 0, rows, values, 1)
-
-
 def lattice(d=2, **changes):
-    arrays = {
-        "cell_size": np.ones(d),
-        "cells_per_period": np.zeros(d, np.int64),
-        "low": np.zeros(d, np.int64),
-        "extent": np.full(d, 8),
-        "shift": np.zeros(d, np.int64),
-    }
-    return arrays | changes
+    whole = {"cells_per_period": 0, "low": 0, "extent": 8, "shift": 0}
+    real = {"cell_size": 1.0, "scale": 1.0, "units": 1.0, "constants": 0.0}
+    arrays = {name: np.full(d, value) for name, value in (whole | real).items()}
+    return _kernel.Lattice(**arrays | changes)
+
+
+def grow(
+    leaves=4,
+    weights=(1, 1, 1, 1),
+    sizes=4,
+    hosts=None,
+    critical=4,
+    stages=1,
+    rows=4.0,
+    **changes,
+):
+    return _kernel.grow_tree(
+        lattice(**changes),
+        np.zeros((leaves, 2)),
+        np.array(weights, np.int64),
+        np.ones(sizes),
+        None if hosts is None else np.array(hosts, np.int64),
+        rows,
+        np.ones(stages),
+        0,
+        np.ones(critical),
+        1,
+    )
 
 
 def build(weights=None, **changes):
-    return _kernel.build_leaves(POINTS, weights, **lattice(**changes), limit=1, n_threads=1)
+    return _kernel.build_leaves(POINTS, weights, lattice(**changes), 1, 1)
 
 
-def find_leaves(codes=(1, 1), bits=1, **changes):
+def find_leaves(codes=(1, 1), bits=1, ends=(0, 3), **changes):
     codes, bits = np.zeros(codes, np.uint64), np.zeros(bits, np.uint16)
-    return _kernel.find_leaves(POINTS, **lattice(**changes), codes=codes, bits=bits, n_threads=1)
+    ends = np.zeros(ends) if isinstance(ends, tuple) else np.array(ends, np.float64)
+    return _kernel.find_leaves(POINTS, lattice(**changes), ends, codes, bits, 1)
+
+
+def marginal(level=0, cells=(0, 1), counts=(1, 2), low=0.0, high=1.5, period=0.0):
+    cells, counts = np.array(cells, np.int64), np.array(counts, np.uint64)
+    return _kernel.Marginal(level, cells, counts, low, high, period)
+
+
+def piles(marginals=2, positions=(3, 2), weights=3, ends=(0, 3), limit=1):
+    found = _kernel.Piles(
+        [marginal()] * marginals,
+        lattice(),
+        np.zeros(ends),
+        np.zeros(positions),
+        np.ones(weights, np.int64),
+        3.0,
+        True,
+    )
+    return found.leaves(limit, 1)
+
+
+def plan(units=2):
+    return _kernel.plan_lattice([marginal()] * 2, np.ones(units), 3.0)
+
+
+def finer(labels=(0, 0, 1), weights=3):
+    return _kernel.finer_limit(np.array(labels, np.int64), np.ones(weights, np.int64), 3.0, 1)
+
+
+def small(size=2, cluster=(1,), other=(0,), level=1):
+    clusters = (np.array(each, np.int64) for each in (cluster, other))
+    return _kernel.join_small(np.ones(size), *clusters, np.zeros(level), 2.0)
+
+
+def weakest(size=2, cluster=(1,), parent=(0,), stage=1, depth=1):
+    cluster, parent = (np.array(each, np.int64) for each in (cluster, parent))
+    stages = np.zeros(stage, np.int64)
+    return _kernel.weakest_first(np.ones(size), cluster, parent, parent, stages, np.ones(depth))
 
 
 def spread(rows=(0, 1), first=(0, 2), values=1, labels=4):
@@ -72,21 +124,6 @@ def spread(rows=(0, 1), first=(0, 2), values=1, labels=4):
     labels = np.full(labels, -1, np.int32)
     _kernel.take_leaves(rows, first, np.full(values, 7, np.int32), labels, 1)
     return labels
-
-
-def extents(leaves=3, sizes=3, radii=3, n_clusters=2, saddles=1, levels=1, label=1, cluster=1):
-    whole = np.full(saddles, cluster)
-    return _kernel.find_extents(
-        np.full(leaves, label),
-        np.ones(sizes),
-        np.zeros(radii),
-        n_clusters,
-        whole,
-        np.zeros(saddles, np.int64),
-        np.zeros(levels),
-        np.ones(saddles),
-        np.ones(saddles),
-    )
 
 
 def marginals(weights=None, period=2):
@@ -115,11 +152,13 @@ def track(window=(1, 2, 3, 4), selected=None, mask=None):
 
 
 def test_arguments_that_fit_are_accepted():
-    for call in (bin_points, seek, find, grow, build, extents, marginals, table, hierarchy, track):
+    for call in (bin_points, seek, find, grow, build, marginals, plan, table, hierarchy, track):
         call()
     coarsen(2)
     assert take().tolist() == [0, 0, 0, 0]
     assert find_leaves().tolist() == [0, 0, 0, 0]
+    assert piles()[1].tolist() == [0, 0, 0]
+    assert (finer(), small(), weakest()) == (1, [0], [0])
     assert spread().tolist() == [7, 7, -1, -1]
     track(selected=(4, 3), mask=(6, 8))
     assert table().score(np.zeros((17, 38), np.float32)).tolist() == [0] * 17
@@ -152,38 +191,65 @@ def test_arguments_that_fit_are_accepted():
         (lambda: find(reach=2**31), "reach must be from 0"),
         (lambda: coarsen(0), "factor must be from 1"),
         (lambda: coarsen(2**31), "factor must be from 1"),
-        (lambda: grow(points=0, weights=()), "has the wrong shape"),
+        (lambda: grow(leaves=0, weights=(), sizes=0), "has the wrong shape"),
         (lambda: grow(weights=(1, 1, 1)), "has the wrong shape"),
-        (lambda: grow(period=3), "has the wrong shape"),
+        (lambda: grow(sizes=3), "has the wrong shape"),
+        (lambda: grow(hosts=(0,)), "has the wrong shape"),
+        (lambda: grow(d=3), "has the wrong shape"),
         (lambda: grow(critical=3), "has the wrong shape"),
         (lambda: grow(stages=0), "has the wrong shape"),
         (lambda: grow(rows=0.0), "rows must be above 0 and at most the sum of weights"),
         (lambda: grow(rows=4.5), "rows must be above 0 and at most the sum of weights"),
         (lambda: grow(weights=(1, 1, 1, 0)), "weights must be from 1 to 2^31"),
         (lambda: grow(weights=(1, 1, 1, 2**31 + 1)), "weights must be from 1 to 2^31"),
+        (lambda: grow(hosts=(0, 0, 0, 4)), "hosts must be leaves, or -1"),
+        (lambda: grow(hosts=(0, 0, 0, -2)), "hosts must be leaves, or -1"),
+        (lambda: grow(units=np.zeros(2)), "a tree needs a feature that varies"),
+        (lambda: finer(weights=2), "labels or weights have the wrong shape or values"),
+        (lambda: finer(labels=(0, 0, -1)), "labels or weights have the wrong shape or values"),
+        (lambda: small(level=2), "splits have the wrong shape or clusters"),
+        (lambda: small(other=(2,)), "splits have the wrong shape or clusters"),
+        (lambda: small(cluster=(-1,)), "splits have the wrong shape or clusters"),
+        (lambda: weakest(depth=2), "splits have the wrong shape or clusters"),
+        (lambda: weakest(parent=(2,)), "splits have the wrong shape or clusters"),
         (lambda: marginals(period=3), "period must have one value per axis"),
         (lambda: marginals(weights=np.ones(3, np.uint64)), "weights must have one value per point"),
+        (lambda: marginal(counts=(1,)), "cells and counts do not fit"),
+        (lambda: marginal(cells=(1, 1)), "cells must rise, and their counts must be positive"),
+        (lambda: marginal(counts=(1, 0)), "cells must rise, and their counts must be positive"),
+        (lambda: marginal(low=2.0), "an impossible range, period or level"),
+        (lambda: marginal(high=np.inf), "an impossible range, period or level"),
+        (lambda: marginal(period=-1.0), "an impossible range, period or level"),
+        (lambda: marginal(level=1101), "an impossible range, period or level"),
+        (lambda: plan(units=3), "units must have one value per marginal"),
         (lambda: build(weights=np.ones(3, np.uint64)), "weights must have one value per point"),
-        (lambda: build(d=3), "a lattice must have one value per axis"),
-        (lambda: build(low=np.zeros(1, np.int64)), "a lattice must have one value per axis"),
-        (lambda: build(shift=np.full(2, -1)), "at most 30 bits"),
-        (lambda: build(shift=np.full(2, 63)), "at most 30 bits"),
-        (lambda: build(extent=np.zeros(2, np.int64)), "at most 30 bits"),
-        (lambda: build(extent=np.full(2, 2**31)), "at most 30 bits"),
-        (lambda: build(cells_per_period=np.full(2, 2**31)), "at most 30 bits"),
+        (lambda: build(d=3), "points must have the features of the lattice"),
+        (lambda: lattice(low=np.zeros(1, np.int64)), "a lattice must have one value per axis"),
+        (lambda: lattice(cell_size=np.zeros(2)), "cells must be larger than 0"),
+        (lambda: lattice(scale=np.full(2, np.inf)), "cells must be larger than 0"),
+        (lambda: lattice(units=np.full(2, -1.0)), "cells must be larger than 0"),
+        (lambda: lattice(shift=np.full(2, -1)), "coordinates must fit a code"),
+        (lambda: lattice(shift=np.full(2, 63)), "coordinates must fit a code"),
+        (lambda: lattice(extent=np.zeros(2, np.int64)), "coordinates must fit a code"),
+        (lambda: lattice(extent=np.full(2, 2**31)), "coordinates must fit a code"),
+        (lambda: lattice(low=np.full(2, 2**52)), "coordinates must fit a code"),
+        (lambda: lattice(cells_per_period=np.full(2, 2**31)), "coordinates must fit a code"),
+        (lambda: lattice(cells_per_period=np.full(2, -1)), "coordinates must fit a code"),
         (lambda: find_leaves(codes=(1, 2)), "codes and bits have the wrong shape"),
         (lambda: find_leaves(codes=(2, 1)), "codes and bits have the wrong shape"),
-        (lambda: find_leaves(extent=np.full(2, 2**31)), "at most 30 bits"),
+        (lambda: find_leaves(ends=(1, 2)), "a pile has a feature, a value and a width"),
+        (lambda: find_leaves(ends=[[2, 0, 1]]), "a feature that is not there"),
+        (lambda: find_leaves(ends=[[0.5, 0, 1]]), "a feature that is not there"),
+        (lambda: find_leaves(d=3), "points must have the features of the lattice"),
+        (lambda: piles(marginals=1), "marginals, positions or weights have the wrong shape"),
+        (lambda: piles(weights=2), "marginals, positions or weights have the wrong shape"),
+        (lambda: piles(limit=0), "limit must be at least 1"),
+        (lambda: _kernel.least_shift(CELLS, 63, 1), "least or most is out of range"),
+        (lambda: _kernel.least_shift(CELLS, 0, 0), "least or most is out of range"),
         (lambda: spread(values=2), "values must have one value per leaf"),
         (lambda: spread(rows=(0, 4)), "rows and first do not fit the labels"),
         (lambda: spread(first=(0, 3)), "rows and first do not fit the labels"),
         (lambda: spread(first=(2, 0, 2), values=2), "rows and first do not fit the labels"),
-        (lambda: extents(sizes=2), "leaves or saddles have the wrong shape or labels"),
-        (lambda: extents(radii=4), "leaves or saddles have the wrong shape or labels"),
-        (lambda: extents(levels=2), "leaves or saddles have the wrong shape or labels"),
-        (lambda: extents(label=2), "leaves or saddles have the wrong shape or labels"),
-        (lambda: extents(label=-1), "leaves or saddles have the wrong shape or labels"),
-        (lambda: extents(cluster=2), "leaves or saddles have the wrong shape or labels"),
         (lambda: _kernel.convert_colours(POINTS, "lab", 255.0, 1), "three columns"),
         (lambda: _kernel.convert_colours(np.zeros((4, 3)), "xyz", 1.0, 1), "space must be rgb"),
         (lambda: table(features=(1, 4)), "five features, five thresholds and 32 values"),

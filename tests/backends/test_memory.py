@@ -15,8 +15,8 @@ CALLS = {
     "density": "density.score_samples(points)",
     "segment": "segment(image, n_threads=4)",
     "marginals": "_kernel.marginals(points, None, np.zeros(3), 4)",
-    "tree": "_kernel.grow_tree("
-    "points[:10_000], ones, np.zeros(3), np.ones(1), 0, 1e4, np.ones(4), 4)",
+    "tree": "_kernel.grow_tree(lattice, points[:10_000], ones, ones.astype(float), None, 1e4, "
+    "np.ones(1), 0, np.ones(4), 4)",
     "significant": "MeanShiftPP(n_jobs=4).fit(points)",
 }
 SCRIPT = """
@@ -27,6 +27,8 @@ from meanshiftpp import Grid, GridDensity, MeanShiftPP, _kernel, seek, segment
 rng = np.random.default_rng(0)
 points = rng.normal(size=(100_000, 3))
 ones = np.ones(10_000, np.int64)
+whole, real = (np.full(3, value) for value in (0, 1.0))
+lattice = _kernel.Lattice(real, whole, whole, whole + 1, whole, real, real, real)
 grid = Grid.from_points(points, 0.1, n_threads=4)
 density = GridDensity(0.2, n_jobs=4).fit(points)
 image = rng.integers(0, 255, (150, 200, 3), np.uint8)

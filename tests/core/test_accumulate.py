@@ -17,15 +17,15 @@ def test_sum_is_the_same_at_any_time():
     for number, part in enumerate(parts):
         total.add(part)
         expected = expected + part
-        assert number % 7 or total.grid() == expected
-    assert total.grid() == Grid.from_points(X, 0.4)
+        assert number % 7 or total.total() == expected
+    assert total.total() == Grid.from_points(X, 0.4)
 
 
 def test_chunks_are_binned_into_the_cells_of_the_sum():
     total = GridSum(Grid.empty(0.4, 3, periodic=[5, None, None]))
     for part in np.split(X, 5):
         total.add_chunk(Chunk(part))
-    assert total.grid() == Grid.from_points(X, 0.4, periodic=[5, None, None])
+    assert total.total() == Grid.from_points(X, 0.4, periodic=[5, None, None])
 
 
 def test_real_weights_are_added():
@@ -33,7 +33,7 @@ def test_real_weights_are_added():
     total = GridSum(Grid.empty(0.4, 3))
     for points, weight in zip(np.split(X, 5), np.split(w, 5)):
         total.add_chunk(Chunk(points, weight))
-    assert total.grid().total == pytest.approx(w.sum())
+    assert total.total().total == pytest.approx(w.sum())
 
 
 def test_real_weights_near_the_limit_are_added():
@@ -48,7 +48,7 @@ def test_real_weights_near_the_limit_are_added():
         assert not grid.whole
         assert not total.whole
         assert total.total == pytest.approx(n * weight)
-        assert waiting.grid().total == pytest.approx(n * weight)
+        assert waiting.total().total == pytest.approx(n * weight)
 
 
 def test_whole_and_real_weights_are_added():
@@ -58,8 +58,8 @@ def test_whole_and_real_weights_are_added():
         total = GridSum(Grid.empty(0.4, 3))
         for part in parts:
             total.add(part)
-        assert total.grid() == whole + real == real + whole
-        assert total.grid().total == pytest.approx(whole.total + real.total)
+        assert total.total() == whole + real == real + whole
+        assert total.total().total == pytest.approx(whole.total + real.total)
 
 
 def test_light_real_weights_are_rounded_beside_heavy_whole_ones():
@@ -101,4 +101,4 @@ def test_cell_that_becomes_too_heavy_raises():
     total = GridSum(heavy)
     total.add(heavy)  # the grids are merged later
     with pytest.raises(InvalidInputError, match="a cell of weight 4,294,967,296"):
-        total.grid()
+        total.total()

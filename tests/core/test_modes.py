@@ -294,16 +294,6 @@ def test_strengths_compare_windows_with_the_densest_of_the_cluster(resolution, p
     assert_array_equal(modes.strengths(), np.where(labels < 0, 0, density / peaks[labels]))
 
 
-def test_united_modes_are_numbered_by_weight_and_stay_at_the_heaviest():
-    X = np.repeat([[0.5], [10.5], [20.5], [30.5], [40.5]], [6, 5, 4, 3, 1], axis=0)
-    modes = seek(Grid.from_points(X, 1.0)).keep(2)
-    united, numbers = modes.united(np.array([7, 4, 4, -1]))
-    assert numbers.tolist() == [4, 7]
-    assert united.weights.tolist() == [9, 6]
-    assert united.centers.tolist() == [[10.5], [0.5]]
-    assert united.cell_labels.tolist() == [1, 0, 0, -1, -1]
-
-
 def test_shares_take_little_more_memory_than_their_result():
     X = np.arange(2000.0)[:, None]
     modes = seek(Grid.from_points(X[::2], 0.1))

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from tests.laws.kinds import KINDS, MIXTURES, Kind
 
-from meanshiftpp import MeanShiftPP
+from meanshiftpp import MeanShiftPP, _kernel
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.tree import significant, tally
-from meanshiftpp.core.tree.marginals import marginals_of
 from meanshiftpp.core.tree.significant import Significant
 
 OPTIONS: tuple[dict[str, Any], ...] = ({}, {"cluster_all": False}, {"min_cluster_size": 50})
@@ -181,7 +180,7 @@ def test_powers_of_two_change_nothing(name: str, exponent: int):
 def test_moving_by_whole_cells_changes_nothing(name: str, cells: int):
     kind = KINDS[name]
     X = np.ldexp(np.rint(np.ldexp(kind.X.astype(np.float64), 30)), -30)  # so that sums are exact
-    levels = [m.level for m in marginals_of(X, None, np.zeros(X.shape[1]), 1)]
+    levels = [m.level for m in _kernel.marginals(X, None, np.zeros(X.shape[1]), 1)]
     moved = X + cells * 2.0 ** np.maximum(levels, -20)
     model, other = fit(kind._replace(X=X)), fit(kind._replace(X=moved))
     assert np.array_equal(other.labels_, model.labels_)

@@ -49,6 +49,14 @@ class Summand(Protocol):
 G = TypeVar("G", bound=Summand)
 
 
+def check_width(n_features: int, expected: int, name: str) -> None:
+    """Raise `GridMismatchError` if a chunk or a part of a sum has other features."""
+    if n_features != expected:
+        raise GridMismatchError(
+            f"{name} has {pluralize(n_features, 'feature')}, but {expected} were expected"
+        )
+
+
 def check_addable(one: Summand, other: Summand) -> None:
     """Raise `GridMismatchError` if two grids cannot be added."""
     if one.device != other.device:
@@ -98,22 +106,22 @@ class GridSum(Generic[G]):
 
     def add(self, grid: G, name: str = "a grid") -> None:
         """Add a grid; one that cannot be added raises at once, with its name."""
-        self._check_width(grid.n_features, name)
+        check_width(grid.n_features, self._total.n_features, name)
         check_addable(self._total, grid)
         self._waiting.append(grid)
         self._n_waiting += len(grid)
         if self._n_waiting > len(self._total):
-            self.grid()
+            self.total()
 
     def add_chunk(self, chunk: Chunk, *, n_threads: int | None = None) -> None:
         """Bin a chunk and add its grid; an error states the place in the chunk's file."""
         if chunk.points.ndim == 2:
-            self._check_width(chunk.points.shape[1], chunk.source)
+            check_width(chunk.points.shape[1], self._total.n_features, chunk.source)
         with chunk.locating_errors():
             grid, _ = self._total.bin(chunk.points, sample_weight=chunk.weight, n_threads=n_threads)
         self.add(grid, chunk.source)
 
-    def grid(self) -> G:
+    def total(self) -> G:
         """Return the sum so far."""
         parts = [grid for grid in (self._total, *self._waiting) if len(grid)]
         self._waiting, self._n_waiting = [], 0
@@ -125,13 +133,6 @@ class GridSum(Generic[G]):
                 parts[0] = parts[0] + grid
             self._total = parts[0]
         return self._total
-
-    def _check_width(self, n_features: int, name: str) -> None:
-        if n_features != self._total.n_features:
-            raise GridMismatchError(
-                f"{name} has {pluralize(n_features, 'feature')}, "
-                f"but {self._total.n_features} were expected"
-            )
 
 
 def bin_on_gpu(
@@ -146,5 +147,5 @@ def bin_on_gpu(
             counts = gpu(weights.counts[first : first + len(batch)])
             part = Weights(counts, counts, 1.0, whole=True)  # the sum gets the unit
         total.add_chunk(Chunk(batch, part, first=first))
-    grid = total.grid()
+    grid = total.total()
     return grid.with_rows(grid.rows, weights.unit, weights.whole) if weights else grid

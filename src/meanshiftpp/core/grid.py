@@ -194,7 +194,7 @@ class Grid(Cells):
                 "the number of features is unknown, because there were no chunks; pass one "
                 "bandwidth per feature"
             )
-        return total.grid() if total else cls.empty(bandwidth, periodic=periodic)
+        return total.total() if total else cls.empty(bandwidth, periodic=periodic)
 
     @classmethod
     def empty(
@@ -307,6 +307,10 @@ class Grid(Cells):
         if self.device == device:
             return self
         return self.with_rows(Rows(*map(copy, self.rows)), self.unit, self.whole)
+
+    def start_sum(self) -> GridSum[Grid]:
+        """Return a sum that begins with this grid, for many grids or chunks."""
+        return GridSum(self)
 
     def __add__(self, other: object) -> Grid:
         if not isinstance(other, Grid):

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 
 class Numbering(NamedTuple):
-    """The labels of items, and for each label its group, its first item and its size."""
+    """The labels of items, and for each label its group and its size."""
 
     labels: NDArray[np.int32]
     groups: NDArray[np.integer]
-    first: NDArray[np.intp]
     sizes: NDArray[Any]
 
 
@@ -44,4 +43,4 @@ def number_by_size(groups: NDArray[np.integer], weights: NDArray[Any] | None = N
     order = order[numbers[order] >= 0]
     label = np.full(len(numbers), -1, np.int32)
     label[order] = np.arange(len(order))
-    return Numbering(label[group], numbers[order], first[order], sizes[order])
+    return Numbering(label[group], numbers[order], sizes[order])

@@ -19,7 +19,6 @@ from meanshiftpp.backends import backend_of, gpu_of
 from meanshiftpp.backends.protocol import Gpu
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.labels import number_by_size
 from meanshiftpp.core.window import cells_per_bandwidth
 
 _FAR = np.int32(-2)  # label of a cell without occupied cells in its window, until it is resolved
@@ -117,26 +116,6 @@ class Modes:
             fractions=self.fractions[:k],
             weights=self.weights[:k],
         )
-
-    def united(self, clusters: NDArray[np.integer]) -> tuple[Modes, NDArray[np.integer]]:
-        """Merge modes into clusters, heaviest first, each at the place of its heaviest mode.
-
-        `clusters` has a number for each mode, the same for those that belong together; negative
-        numbers are noise, of label -1. Return the united modes, and the number of each.
-        """
-        numbering = number_by_size(clusters, to_host(self.weights))
-        xp = module_of(self.cell_labels)
-        kept = xp.asarray(numbering.first)
-        united = replace(
-            self,
-            cell_labels=xp.asarray(np.append(numbering.labels, np.int32(-1)))[
-                self.cell_labels  # -1 stays -1
-            ],
-            cells=self.cells[kept],
-            fractions=self.fractions[kept],
-            weights=xp.asarray(numbering.sizes),
-        )
-        return united, numbering.groups
 
     def strengths(self, n_threads: int | None = None) -> NDArray[np.float64]:
         """Return how dense each cell is, from 0 to 1 for the densest of its cluster.

@@ -13,7 +13,7 @@ differ in how chunks reach `bin` and where `search` runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
@@ -141,6 +141,10 @@ class Recipe:
             cell_size=cell_size,
             cells_per_period=cells_per_period,
         )
+
+    def gather(self, read: Callable[[Self], Grid]) -> Grid:
+        """Return the grid of all chunks; `read` bins them by a recipe and adds them up."""
+        return read(self)
 
     def search(self, grid: Grid, *, n_threads: int | None = None) -> Modes:
         """Search a grid for its modes, and drop those that are too light.

@@ -22,9 +22,7 @@ from numpy.typing import ArrayLike
 
 from meanshiftpp._support.checks import Periodic, as_not_negative
 from meanshiftpp._support.files import check_readable, exists, is_folder, known_suffix, suffix_of
-from meanshiftpp.core.accumulate import GridSum
 from meanshiftpp.core.grid import Grid
-from meanshiftpp.core.tree.tally import Tally, TallySum
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io import arrays
 from meanshiftpp.io.checkpoint import Checkpoint, Total
@@ -186,8 +184,7 @@ def add_points(
     """Add all points of a source to an empty grid or tally, with the options of `build_grid`."""
     done = Checkpoint(start) if checkpoint is None else Checkpoint.resume(checkpoint, source, start)
     position, rows = done.position, done.rows
-    total = TallySum(done.total) if isinstance(done.total, Tally) else GridSum(done.total)
-    so_far: Callable[[], Any] = total.tally if isinstance(total, TallySum) else total.grid
+    total: Any = done.total.start_sum()
     report = progress or (lambda rows: None)
     report(rows)
     saved = monotonic()
@@ -198,9 +195,9 @@ def add_points(
             position, rows = chunk.end, rows + chunk.size
             report(chunk.size)
             if checkpoint is not None and monotonic() - saved >= every:
-                Checkpoint(so_far(), position, rows).save(checkpoint, source)
+                Checkpoint(total.total(), position, rows).save(checkpoint, source)
                 saved = monotonic()
-    result: Total = so_far()
+    result: Total = total.total()
     if checkpoint is not None and position != done.position:
         Checkpoint(result, position, rows).save(checkpoint, source)
     if not len(result):

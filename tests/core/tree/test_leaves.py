@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from meanshiftpp import _kernel
-from meanshiftpp.core.tree.lattice import Lattice, code_bits, code_words, unit_choices
+from meanshiftpp._kernel import Lattice
 from meanshiftpp.core.tree.leaves import Leaves
-from meanshiftpp.core.tree.marginals import marginals_of
 
 rng = np.random.default_rng(11)
 
@@ -20,9 +19,22 @@ def lattice_of(X, units=None, period=None) -> Lattice:
     """Return the lattice of points, by default in equal units."""
     X = np.asarray(X, np.float64)
     d = X.shape[1]
-    marginals = marginals_of(X, None, np.zeros(d) if period is None else np.array(period), 1)
-    units = unit_choices(marginals)[0] if units is None else np.array(units)
-    return Lattice.of_marginals(marginals, units, np.zeros(d))
+    marginals = _kernel.marginals(X, None, np.zeros(d) if period is None else np.array(period), 1)
+    units = _kernel.unit_choices(marginals)[0] if units is None else np.array(units)
+    return _kernel.plan_lattice(marginals, units, len(X))[0]
+
+
+def code_bits(n_features: int) -> int:
+    """Return the bits of each coordinate in a code of 1, 2, 4 or 8 words."""
+    words = next(words for d, words in ((3, 1), (6, 2), (12, 4), (np.inf, 8)) if n_features <= d)
+    return min(30, max(1, 64 * words // n_features))
+
+
+def coordinates_of(lattice: Lattice, X: np.ndarray) -> np.ndarray:
+    """Return the coordinates of points; those of points outside are beyond the extent."""
+    cells = (np.floor(X / lattice.cell_size) - lattice.low).astype(np.int64)
+    turns = lattice.cells_per_period
+    return np.where(turns > 0, cells % np.where(turns > 0, turns, 1), cells) >> lattice.shift
 
 
 def boxes_of(coordinates: np.ndarray, counts: np.ndarray, limit: int) -> list[list[int]]:
@@ -63,8 +75,8 @@ def test_leaves_are_the_largest_light_boxes(name, limit):
     X, period = CASES[name]
     lattice = lattice_of(X, period=period)
     counts = np.random.default_rng(limit).integers(1, 4, len(X)).astype(np.uint64)
-    leaves, placed, squares = Leaves.of_points(X, counts, lattice, limit, 2)
-    coordinates = lattice.coordinates(X)
+    leaves, placed = Leaves.of_points(X, counts, lattice, limit, 2)
+    coordinates = coordinates_of(lattice, X)
     inside = ((coordinates >= 0) & (coordinates < 1 << code_bits(X.shape[1]))).all(axis=1)
     rows = np.flatnonzero(inside)
     expected = [rows[box].tolist() for box in boxes_of(coordinates[rows], counts[rows], limit)]
@@ -77,10 +89,11 @@ def test_leaves_are_the_largest_light_boxes(name, limit):
     means = [np.average(coordinates[box], axis=0, weights=counts[box]) for box in expected]
     np.testing.assert_allclose(leaves.positions, (np.array(means) + 0.5) * lattice.scale)
     _, group = np.unique(coordinates[rows], axis=0, return_inverse=True)
-    assert squares == (np.bincount(group.ravel(), counts[rows]) ** 2).sum()
+    assert placed.squares == (np.bincount(group.ravel(), counts[rows]) ** 2).sum()
     # Every point is found where it was placed.
     ids = np.full(len(X), -1, np.int32)
-    placed.spread(np.arange(len(leaves), dtype=np.int32), ids, 2)
+    each = np.arange(len(leaves), dtype=np.int32)
+    _kernel.take_leaves(placed.rows, placed.first, each, ids, 2)
     np.testing.assert_array_equal(leaves.find(X, 2), ids)
     np.testing.assert_array_equal(ids >= 0, inside)
 
@@ -95,9 +108,12 @@ def test_points_in_no_leaf_get_the_nearest(name):
     found = leaves.find(new, 1)
     np.testing.assert_array_equal(ids[found >= 0], found[found >= 0])
     assert (distances[found >= 0] == 0).all()
-    used = lattice.used
-    values = lattice.cell_values(lattice.coordinates(new))
-    offsets = lattice.positions(values)[:, None, used] - leaves.positions[None, :, used]
+    used = lattice.units > 0
+    # Points of equal coordinates are at the first cell of them.
+    cells = (coordinates_of(lattice, new) << lattice.shift) + lattice.low
+    middles = lattice.positions((cells + 0.5) * lattice.cell_size)
+    np.testing.assert_array_equal(lattice.middles(new), middles)
+    offsets = middles[:, None, used] - leaves.positions[None, :, used]
     turns = lattice.period[used]
     offsets -= np.rint(offsets / np.where(turns > 0, turns, np.inf)) * turns
     nearest = np.sqrt((offsets**2).sum(axis=2)).min(axis=1)
@@ -110,14 +126,14 @@ def test_coordinates_are_those_of_the_kernel(seed, d, scale):
     draws = np.random.default_rng(seed)
     X = draws.normal(size=(50, d)) * scale
     lattice = lattice_of(X)
-    leaves, placed, _ = Leaves.of_points(X, None, lattice, 0, 1)
+    leaves, placed = Leaves.of_points(X, None, lattice, 0, 1)
+    found = np.floor(leaves.positions / lattice.scale)
     np.testing.assert_array_equal(
-        leaves.coordinates()[np.repeat(np.arange(len(leaves)), np.diff(placed.first))],
-        lattice.coordinates(X)[placed.rows],
+        found[np.repeat(np.arange(len(leaves)), np.diff(placed.first))],
+        coordinates_of(lattice, X)[placed.rows],
     )
-    np.testing.assert_array_equal(
-        lattice.coordinates(lattice.cell_values(lattice.coordinates(X))), lattice.coordinates(X)
-    )
+    middles = lattice.values(lattice.middles(X))
+    np.testing.assert_array_equal(coordinates_of(lattice, middles), coordinates_of(lattice, X))
 
 
 def test_distances_are_those_of_the_data_in_its_units():
@@ -143,40 +159,37 @@ def test_a_circle_has_no_outside_and_no_edge():
 
 
 def test_features_of_other_spread_have_a_second_unit():
+    def units_of(X):
+        return _kernel.unit_choices(_kernel.marginals(X, None, np.zeros(2), 1))
+
     X = rng.normal(size=(500, 2))
-    period = np.zeros(2)
-    alike = unit_choices(marginals_of(X, None, period, 1))
+    alike = units_of(X)
     assert [each.tolist() for each in alike] == [[1, 1]]
-    own = unit_choices(marginals_of(X * [1, 1000], None, period, 1))
+    own = units_of(X * [1, 1000])
     assert [each.tolist() for each in own] == [[1, 1], [4.0**-5, 1]]
-    constant = unit_choices(marginals_of(np.c_[X[:, 0], np.ones(500)], None, period, 1))
+    constant = units_of(np.c_[X[:, 0], np.ones(500)])
     assert [each.tolist() for each in constant] == [[1, 0]]
-    assert unit_choices(marginals_of(np.ones((5, 2)), None, period, 1)) == []
+    assert units_of(np.ones((5, 2))) == []
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 6, 7, 12, 13, 100, 600])
 def test_codes_have_room_for_every_coordinate(d):
-    X = rng.normal(size=(30, d))
-    codes = _kernel.build_leaves(
-        X,
-        None,
-        cell_size=np.ones(d),
-        cells_per_period=np.zeros(d, np.int64),
-        low=np.full(d, -8),
-        extent=np.full(d, 16),
-        shift=np.full(d, 3),
-        limit=1,
-        n_threads=1,
-    )[4]
-    assert codes.shape[1] == code_words(d)
+    whole = {"cells_per_period": 0, "low": -8, "extent": 16, "shift": 3}
+    real = {"cell_size": 1.0, "scale": 1.0, "units": 1.0, "constants": 0.0}
+    arrays = {name: np.full(d, value) for name, value in (whole | real).items()}
+    (codes, *_), *_ = _kernel.build_leaves(rng.normal(size=(30, d)), None, Lattice(**arrays), 1, 1)
+    bits = 64 * codes.shape[1]
+    assert codes.shape[1] in (1, 2, 4, 8)
     assert 1 <= code_bits(d) <= 30
-    assert code_bits(d) * min(d, 64 * code_words(d)) <= 64 * code_words(d)
+    assert code_bits(d) * min(d, bits) <= bits
+    with pytest.raises(ValueError, match="coordinates must fit a code"):
+        Lattice(**arrays | {"extent": np.full(d, 8 * 2 ** code_bits(d) + 1)})
 
 
 @pytest.mark.parametrize("constant", [0.0, 5e-324, -3.5, 1e308, -np.finfo(float).max])
 def test_constant_features_are_in_one_coordinate(constant):
     X = np.c_[rng.normal(size=50), np.full(50, constant)]
     lattice = lattice_of(X)
-    assert lattice.used.tolist() == [True, False]
-    assert len(np.unique(lattice.coordinates(X)[:, 1])) == 1
+    assert (lattice.units > 0).tolist() == [True, False]
+    assert len(np.unique(coordinates_of(lattice, X)[:, 1])) == 1
     assert (lattice.values(lattice.positions(X))[:, 1] == constant).all()

@@ -122,7 +122,7 @@ def merge(
             for file in files[1:]:
                 total.add(Grid.load(file), str(file))
                 check_columns(file, columns_of(file), files[0], columns, advice=MERGE_ADVICE)
-            merged = total.grid()
+            merged = total.total()
             merged.save(output, columns=columns)
         _print_grid(output, merged, columns, as_json)
 

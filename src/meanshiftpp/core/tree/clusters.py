@@ -160,11 +160,11 @@ class Clusters:
         core = tree.radii[inside] <= mean_radius[label] + _SAME_RADIUS
         core |= is_top[inside]
         leaves, label, size = inside[core], label[core], size[core]
-        positions = tree.leaves.positions
-        offsets = self._wrapped(positions[leaves] - positions[tops][label])
+        positions, lattice = tree.leaves.positions, tree.leaves.lattice
+        offsets = lattice.wrapped(positions[leaves] - positions[tops][label])
         weight = np.bincount(label, size, k)[:, None]
         mean = np.stack([np.bincount(label, size * x, k) for x in offsets.T], axis=1) / weight
-        squared = np.square(self._wrapped(offsets - mean[label])).sum(axis=1)
+        squared = np.square(lattice.wrapped(offsets - mean[label])).sum(axis=1)
         within = np.full(k, np.inf)
         np.minimum.at(within, label, squared - 4.0 ** tree.radii[leaves])
         mean[within > 0] = 0.0
@@ -180,15 +180,6 @@ class Clusters:
         dense = np.flatnonzero(radii == least[labels])
         tops: NDArray[np.intp] = order[dense[np.searchsorted(labels[dense], np.arange(len(self)))]]
         return tops
-
-    def _wrapped(self, offsets: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return offsets in the tree the shorter way round each period."""
-        period = self.tree.leaves.lattice.period
-        if not period.any():
-            return offsets
-        return offsets - np.where(
-            period > 0, np.rint(offsets / np.where(period > 0, period, 1.0)) * period, 0.0
-        )
 
     def _data(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return positions in the tree in data units; between 0 and the period on a circle."""
@@ -232,7 +223,7 @@ class Clusters:
 
     def _dimension(self) -> float:
         splits = self.tree.splits
-        used = float(self.tree.leaves.lattice.used.sum())
+        used = float(self.tree.leaves.used.sum())
         return float(np.mean([split.dimension for split in splits])) if splits else max(used, 1.0)
 
     def shares(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -243,7 +234,7 @@ class Clusters:
         leaves, points = self.tree.leaves, to_host(as_points(X))
         if len(leaves) == 1:
             return np.ones((len(points), len(self)), order="F")
-        lattice, used = leaves.lattice, leaves.lattice.used
+        lattice, used = leaves.lattice, leaves.used
         shares = np.zeros((len(points), len(self) + 1), order="F")
         for start in range(0, len(points), _BLOCK):
             at = lattice.positions(points[start : start + _BLOCK])[:, used]

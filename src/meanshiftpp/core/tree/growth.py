@@ -10,24 +10,21 @@ produce more false splits than one. The tree with more clusters is kept; of equa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._kernel import LEAST_WINDOW, SMALL_PART
+from meanshiftpp import _kernel
+from meanshiftpp._kernel import LEAST_SPREAD, PERIOD_BITS, Lattice, Marginal
 from meanshiftpp._support.devices import to_host
 from meanshiftpp._support.warnings import warn_user
-from meanshiftpp.core.tree import piles
-from meanshiftpp.core.tree.lattice import PERIOD_BITS, Lattice, unit_choices
 from meanshiftpp.core.tree.leaves import Leaves, Placed
-from meanshiftpp.core.tree.marginals import LEAST_SPREAD, Marginal, marginals_of
 from meanshiftpp.core.tree.tree import Tree
 from meanshiftpp.errors import InvalidInputError
 
 SECOND_LOOK = 1.25  # strictness of a tree in other units
-_MOST_LEAVES = 1 << 21
 _FEW_REPEATS = 1.05  # of the effective weight of a point: below it, repeated points are few
 
 
@@ -38,7 +35,7 @@ class Observed:
     Attributes
     ----------
     points : ndarray of shape (n, d)
-        The points, or the occupied cells of a tally as whole numbers.
+        The points, or the middles of the occupied cells of a tally.
     counts : ndarray of shape (n,), uint64, or None
         The weight of each in units; None for 1 each.
     whole : bool
@@ -80,11 +77,12 @@ def grow(
 ) -> Grown:
     """Grow the tree of points; a value that is not finite raises an error with its place."""
     if marginals is None:
-        marginals = marginals_of(observed.points, observed.counts, period, n_threads)
-    if not len(marginals[0].cells):
+        points, counts = to_host(observed.points), observed.counts
+        marginals = _kernel.marginals(points, counts, period, n_threads)
+    if not len(marginals[0]):
         raise InvalidInputError("a tree needs at least one row of positive weight, got none")
     check_spread(marginals)
-    looks = unit_choices(marginals)
+    looks = _kernel.unit_choices(marginals)
     if not looks:
         return _constant(observed, marginals, strictness)
     grown = [
@@ -118,8 +116,8 @@ def check_spread(marginals: Sequence[Marginal]) -> None:
 
 def _constant(observed: Observed, marginals: Sequence[Marginal], strictness: float) -> Grown:
     """Return the tree of points that are all equal: one leaf, one cluster."""
-    lattice = Lattice.of_marginals(marginals, np.zeros(len(marginals)), np.zeros(len(marginals)))
-    leaves, *_ = Leaves.of_points(to_host(observed.points), observed.counts, lattice, 1, 1)
+    lattice, *_ = _kernel.plan_lattice(marginals, np.zeros(len(marginals)), observed.total)
+    leaves, _ = Leaves.of_points(observed.points, observed.counts, lattice, 1, 1)
     tree = Tree.of_one(leaves, np.array([observed.total * 1.0]), strictness)
     return Grown(tree, np.zeros(len(observed.points), np.int32))
 
@@ -137,97 +135,74 @@ class _Look:
 
     def grow(self) -> Grown:
         """Grow the tree; of spread piles, if many points are equal."""
-        observed, used = self.observed, self.units > 0
-        ends = tuple(piles.end_piles(self.marginals))
-        steps = np.array([m.step(observed.total) for m in self.marginals]) * used
-        lattice = Lattice.of_marginals(self.marginals, self.units, piles.margins_of(ends, steps))
-        if not steps.any() and not ends:
-            grown = self._grow_points(lattice, _leaf_limit(observed.rows, observed.total))
-            if grown is not None:
-                return grown
-        return self._grow_piles(lattice, ends)
+        total, rows = self.observed.total, self.observed.rows
+        lattice, ends, is_plain = _kernel.plan_lattice(self.marginals, self.units, total)
+        grown = self._grow_points(lattice, _kernel.leaf_limit(rows, total)) if is_plain else None
+        return grown or self._grow_piles(lattice, ends)
 
     def _grow_points(self, lattice: Lattice, limit: int) -> Grown | None:
         """Grow the tree of points that are not equal; None if many are."""
-        observed, n_threads = self.observed, self.n_threads
-        leaves, placed, squares = Leaves.of_points(
-            to_host(observed.points), observed.counts, lattice, limit, n_threads
+        observed = self.observed
+        leaves, placed = Leaves.of_points(
+            observed.points, observed.counts, lattice, limit, self.n_threads
         )
-        if observed.whole and squares > _FEW_REPEATS * observed.total:
+        if observed.whole and placed.squares > _FEW_REPEATS * observed.total:
             return None
-        each = np.arange(len(leaves), dtype=np.int32)
-        ids, sizes = _ids(leaves, placed, each, leaves.weights, observed, n_threads)
         rows = observed.rows * float(leaves.weights.sum()) / observed.total
-        tree = Tree.grown(leaves, sizes, rows, self.factor, self.strictness, n_threads)
-        finer = _finer_limit(tree, limit)
-        return self._grow_points(lattice, finer) if finer < limit else Grown(tree, ids)
+        each = np.arange(len(leaves), dtype=np.int32)
+        grown, finer = self._grow_leaves(leaves, rows, limit, placed, each, leaves.weights)
+        return grown if finer == limit else self._grow_points(lattice, finer)
 
-    def _grow_piles(self, lattice: Lattice, ends: tuple[piles.EndPile, ...]) -> Grown:
+    def _grow_piles(self, lattice: Lattice, ends: NDArray[np.float64]) -> Grown:
         """Grow the tree of points of which many are equal: piles are spread or count less."""
         observed, n_threads = self.observed, self.n_threads
-        single, placed, _ = Leaves.of_points(
-            to_host(observed.points), observed.counts, lattice, 0, n_threads
+        single, placed = Leaves.of_points(observed.points, observed.counts, lattice, 0, n_threads)
+        piles = _kernel.Piles(
+            self.marginals,
+            lattice,
+            ends,
+            single.positions,
+            single.weights,
+            observed.total,
+            observed.whole,
         )
-        counts, d = single.weights, len(self.marginals)
-        steps = np.array([m.step(len(counts) if d > 1 else observed.total) for m in self.marginals])
-        steps = np.where(lattice.used, steps / np.where(lattice.used, lattice.units, 1.0), 0.0)
-        if not (steps >= 3).any() and observed.whole:
-            counts = piles.effective(counts)
-        rows = float(counts.sum()) * (1.0 if observed.whole else observed.rows / observed.total)
-        limit = _leaf_limit(rows, int(counts.sum()))
-        while True:
-            coordinates = single.coordinates()
-            moved, parts = piles.spread_ends(coordinates, counts, lattice, ends, limit)
-            moved, parts = piles.spread_steps(moved, parts, steps, limit)
-            shares = parts.astype(np.uint64)
-            leaves = Leaves.of_coordinates(moved, shares, lattice, limit, n_threads)
-            leaves = replace(leaves, ends=ends)
-            of_single = leaves.locate(lattice.cell_values(coordinates), n_threads)[0]
-            ids, sizes = _ids(leaves, placed, of_single, single.weights, observed, n_threads)
-            tree = Tree.grown(leaves, sizes, rows, self.factor, self.strictness, n_threads)
-            finer = _finer_limit(tree, limit)
-            if finer == limit:
-                return Grown(tree, ids)
+        rows = piles.total * (1.0 if observed.whole else observed.rows / observed.total)
+        limit, finer = 0, _kernel.leaf_limit(rows, piles.total)
+        while finer != limit:
             limit = finer
+            arrays, found = piles.leaves(limit, n_threads)
+            leaves = Leaves(lattice, ends, *arrays)
+            missed = np.flatnonzero(found < 0)
+            points = lattice.values(single.positions[missed])
+            found[missed] = leaves.locate(points, n_threads)[0]
+            grown, finer = self._grow_leaves(leaves, rows, limit, placed, found, single.weights)
+        return grown
 
+    def _grow_leaves(
+        self,
+        leaves: Leaves,
+        rows: float,
+        limit: int,
+        placed: Placed,
+        of_placed: NDArray[np.int32],
+        weights: NDArray[np.int64],
+    ) -> tuple[Grown, int]:
+        """Grow the tree of leaves, and return it with the limit that its small parts need.
 
-def _leaf_limit(rows: float, total: int) -> int:
-    """Return the largest weight of a leaf: light enough that it blurs a window less than noise."""
-    window = max(LEAST_WINDOW, int(np.sqrt(rows)) // 4)
-    return max(1, int(max(1, int(np.sqrt(window)) // 2) * total / rows))
-
-
-def _finer_limit(tree: Tree, limit: int) -> int:
-    """Return the weight of the leaves that small parts of a tree need, which have light windows.
-
-    The tree of finer leaves has the same large parts: their windows join leaves anyway.
-    """
-    total = float(tree.leaves.weights.sum())
-    finest = max(1, int(max(1.0, tree.rows / _MOST_LEAVES) * total / tree.rows))
-    parts = np.bincount(tree.labels, tree.leaves.weights)
-    has_small = bool((parts[parts > 0] * SMALL_PART <= total).any())
-    return min(limit, finest) if has_small else limit
-
-
-def _ids(
-    leaves: Leaves,
-    placed: Placed,
-    of_placed: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    observed: Observed,
-    n_threads: int,
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the leaf of each point, and the counts of the points in each leaf.
-
-    `of_placed` and `weights` are the leaf and the counts of each group of placed points. Points
-    outside of the lattice, and those without weight, belong to the nearest leaf.
-    """
-    ids = np.full(len(observed.points), -1, np.int32)
-    placed.spread(of_placed, ids, n_threads)
-    sizes = np.bincount(of_placed, weights, len(leaves)).astype(np.float64)
-    if len(placed.rows) < len(ids):
-        outside = np.flatnonzero(ids < 0)
-        ids[outside] = leaves.locate(to_host(observed.points)[outside], n_threads)[0]
-        counts = None if observed.counts is None else observed.counts[outside]
-        sizes += np.bincount(ids[outside], counts, len(leaves))
-    return ids, sizes
+        `of_placed` and `weights` are the leaf and the counts of each group of placed points. Points
+        outside of the lattice, and those without weight, belong to the nearest leaf.
+        """
+        observed, n_threads = self.observed, self.n_threads
+        ids = np.full(len(observed.points), -1, np.int32)
+        _kernel.take_leaves(placed.rows, placed.first, of_placed, ids, n_threads)
+        sizes = np.bincount(of_placed, weights, len(leaves)).astype(np.float64)
+        if len(placed.rows) < len(ids):
+            outside = np.flatnonzero(ids < 0)
+            ids[outside] = leaves.locate(to_host(observed.points)[outside], n_threads)[0]
+            counts = None if observed.counts is None else observed.counts[outside]
+            sizes += np.bincount(ids[outside], counts, len(leaves))
+        # Parts of piles that were spread beyond the lattice are in no leaf.
+        rows = min(rows, float(leaves.weights.sum()))
+        tree = Tree.grown(leaves, sizes, rows, self.factor, self.strictness, n_threads)
+        finer = _kernel.finer_limit(tree.labels, leaves.weights, rows, limit)
+        return Grown(tree, ids), finer

@@ -12,28 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._kernel import COUNT_LIMIT
+from meanshiftpp._kernel import COUNT_LIMIT, PERIOD_BITS, Marginal
 from meanshiftpp._support.checks import Weights, as_points, as_weights, thread_count
 from meanshiftpp._support.devices import to_host
-from meanshiftpp._support.text import pluralize
 from meanshiftpp._support.warnings import warn_user
+from meanshiftpp.core.accumulate import check_width
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.tree.growth import Observed
-from meanshiftpp.core.tree.lattice import PERIOD_BITS
-from meanshiftpp.core.tree.marginals import Marginal, add_marginals, marginals_of
-from meanshiftpp.core.tree.piles import hash_cells
 from meanshiftpp.errors import GridMismatchError
 
 MAX_ROWS = 1 << 24
 MAX_CELLS = 1 << 22
 _WAITING_ROWS = 1 << 22
-_MAX_SHIFT = 62  # cells then have a bit for the sign only
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +90,11 @@ class Part:
         """Return the weights in data units; None for 1 each."""
         return None if self.weights is None else self.weights.counts.astype(np.float64) * self.unit
 
+    def marginals(self, period: NDArray[np.float64]) -> list[Marginal]:
+        """Return the marginal of each feature."""
+        counts = None if self.weights is None else self.weights.counts
+        return _kernel.marginals(self.points, counts, period, thread_count(None))
+
     def sum_squares(self, unit: float) -> float:
         """Return the sum of the squared weights of the rows, in a finer unit of weight."""
         squares = self.squares
@@ -148,11 +151,7 @@ class Tally:
         """Return the tally of a chunk alone; an error states the place in the chunk's file."""
         with chunk.locating_errors():
             part = Part.of_points(chunk.points, chunk.weight)
-            if part.points.shape[1] != self.n_features:
-                raise GridMismatchError(
-                    f"{chunk.source or 'X'} has {pluralize(part.points.shape[1], 'feature')}, "
-                    f"but {self.n_features} were expected"
-                )
+            check_width(part.points.shape[1], self.n_features, chunk.source or "X")
             _kernel.check_finite(to_host(as_points(chunk.points)), thread_count(n_threads))
         alone = replace(self, parts=(part,) if len(part.points) else (), n_rows=part.n_rows)
         return alone._settled()
@@ -164,7 +163,7 @@ class Tally:
             raise GridMismatchError("tallies of other periods or features cannot be added")
         marginals, coarser = None, max(self.coarser, other.coarser)
         if self.marginals is not None or other.marginals is not None:
-            marginals = add_marginals([tally._marginals() for tally in (self, other) if len(tally)])
+            marginals = _added([tally._marginals() for tally in (self, other) if len(tally)])
         exact = all(tally.exact and not tally._loses(marginals) for tally in (self, other))
         added = replace(
             self,
@@ -180,6 +179,10 @@ class Tally:
         """Let ``sum`` begin with its 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
+    def start_sum(self) -> TallySum:
+        """Return a sum that begins with this tally, for many tallies or chunks."""
+        return TallySum(self)
+
     def observed(self) -> tuple[Observed, list[Marginal], float]:
         """Return all points, their marginals, and the weight of one count."""
         if not self.exact:
@@ -191,21 +194,14 @@ class Tally:
             )
         part, marginals = self.one_part(), self._marginals()
         if self.coarser >= 0:  # the middle of a cell may lie beyond all values
-            low, high = (
-                np.array(
-                    [limit if m.period else end for m, end in zip(marginals, ends, strict=True)]
-                )
-                for limit, ends in (
-                    (-np.inf, [m.low for m in marginals]),
-                    (np.inf, [m.high for m in marginals]),
-                )
-            )
+            low = np.array([-np.inf if m.period else m.low for m in marginals])
+            high = np.array([np.inf if m.period else m.high for m in marginals])
             part = replace(part, points=np.clip(part.points.astype(np.float64), low, high))
         if part.weights is None:
             return Observed(part.points), marginals, 1.0
         counts, unit = part.weights.counts, part.unit
         if not part.whole:
-            marginals = marginals_of(part.points, counts, self.period, thread_count(None))
+            marginals = part.marginals(self.period)
         squares = part.sum_squares(unit)
         return Observed(part.points, counts, part.whole, squares), marginals, unit
 
@@ -216,11 +212,8 @@ class Tally:
     def _marginals(self) -> list[Marginal]:
         if self.marginals is not None:
             return self.marginals
-        threads = thread_count(None)
         parts = self.parts or (Part(np.empty((0, self.n_features))),)
-        counts = (None if part.weights is None else part.weights.counts for part in parts)
-        pairs = zip(parts, counts, strict=True)
-        return add_marginals([marginals_of(p.points, n, self.period, threads) for p, n in pairs])
+        return _added([part.marginals(self.period) for part in parts])
 
     def _loses(self, marginals: list[Marginal] | None) -> bool:
         """Return whether cells were joined that the marginals of all points might keep apart."""
@@ -246,7 +239,7 @@ class Tally:
         sizes = tally._fine_sizes()
         cells = np.concatenate([_cells(part.points, sizes, self.period) for part in parts])
         counts = np.concatenate([part.in_unit(unit) for part in parts])
-        coarser = _least_shift(cells, max(self.coarser, 0))
+        coarser = _kernel.least_shift(cells, max(self.coarser, 0), MAX_CELLS)
         cells >>= coarser
         merged, sums, *_ = _kernel.merge_cells(cells, counts, np.zeros(cells.shape, np.uint64))
         shift = np.where(self.period > 0, min(coarser, PERIOD_BITS), coarser)
@@ -282,9 +275,14 @@ class TallySum:
         # Real weights are rounded when they are added, so they must not wait for a time to save.
         rounded = not all(part.whole for part in self._waiting.parts)
         if rounded or self._waiting.n_rows >= _WAITING_ROWS:
-            self.tally()
+            self.total()
 
-    def tally(self) -> Tally:
+    def add(self, tally: Tally, name: str = "a tally") -> None:
+        """Add a tally; one of other features raises, with its name."""
+        check_width(tally.n_features, self._total.n_features, name)
+        self._total = self._total + tally
+
+    def total(self) -> Tally:
         """Return the sum so far."""
         self._total, self._waiting = self._total + self._waiting, self._empty
         return self._total
@@ -305,25 +303,9 @@ def _cells(
     return cells
 
 
-def _least_shift(cells: NDArray[np.int64], least: int) -> int:
-    """Return how many bits of cells to drop, at least so many, until few enough are distinct."""
-    low, high = least, _MAX_SHIFT
-    if len(cells) <= MAX_CELLS or _n_distinct(cells, low) <= MAX_CELLS:
-        return low
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _n_distinct(cells, middle) <= MAX_CELLS:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-def _n_distinct(cells: NDArray[np.int64], shift: int) -> int:
-    """Return how many cells are distinct without their lowest bits, by a hash of 64 bits."""
-    hashes = hash_cells(cells >> shift)
-    hashes.sort()
-    return 1 + int(np.count_nonzero(hashes[1:] != hashes[:-1]))
+def _added(parts: Sequence[Sequence[Marginal]]) -> list[Marginal]:
+    """Return the marginals of all points from those of parts."""
+    return [reduce(add, axis) for axis in zip(*parts, strict=True)]
 
 
 def _stacked(parts: Sequence[Part]) -> Part:

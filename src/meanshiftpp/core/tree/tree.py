@@ -8,14 +8,13 @@ own if its valley is deeper than noise makes valleys anywhere.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
 from meanshiftpp._support.text import pluralize
-from meanshiftpp.core.labels import ranked
 from meanshiftpp.core.tree.critical import critical_values
 from meanshiftpp.core.tree.leaves import Leaves
 from meanshiftpp.core.tree.split import Split
@@ -23,7 +22,6 @@ from meanshiftpp.core.tree.split import Split
 LOOSER = 0.8  # strictness of each further stage, relative to the one before
 STAGES = 14
 _MOST_WANTED = 4
-_LEAST_SIZE = 2.0**-10  # of a cluster, in counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,50 +90,45 @@ class Tree:
     ) -> Self:
         """Grow the tree of leaves whose counts are worth so many rows."""
         one = replace(cls.of_one(leaves, sizes, strictness), rows=rows, factor=factor)
-        tree = one.regrown(1, n_threads=n_threads)
-        return replace(tree, hosts=tree._find_hosts())._without_empty()
+        return one._grown(1, None, n_threads)
 
     def regrown(self, n_clusters: int, *, n_threads: int) -> Self:
         """Grow the tree again, in looser stages until it has at least so many clusters.
 
         Each stage divides the clusters of the one before, so the tree keeps all its splits.
         """
-        used = self.leaves.lattice.used
-        if not used.any():  # all points are equal
+        if not self.leaves.used.any():  # all points are equal
             return self
+        return self._grown(n_clusters, self.hosts, n_threads)
+
+    def _grown(self, n_clusters: int, hosts: NDArray[np.int64] | None, n_threads: int) -> Self:
+        leaves = self.leaves
         stages = LOOSER ** np.arange(STAGES if n_clusters > 1 else 1, dtype=np.float64)
-        labels, radii, columns, window, n_levels = _kernel.grow_tree(
-            np.ascontiguousarray(self.leaves.positions[:, used]),
-            self.leaves.weights,
-            np.ascontiguousarray(self.leaves.lattice.period[used]),
+        labels, radii, columns, window, n_levels, hosts = _kernel.grow_tree(
+            leaves.lattice,
+            leaves.positions,
+            leaves.weights,
+            self.sizes,
+            hosts,
+            self.rows,
             self.factor * self.strictness * stages,
             n_clusters,
-            self.rows,
-            critical_values(int(used.sum())),
+            critical_values(int(leaves.used.sum())),
             n_threads,
         )
         columns["critical"] = np.multiply(columns["critical"], self.factor)
         columns["score"] = np.divide(columns["score"], self.factor)
         names = Split.__dataclass_fields__
         rows = zip(*(columns[name].tolist() for name in names), strict=True)
-        splits = tuple(Split(**dict(zip(names, row, strict=True))) for row in rows)
-        tree = replace(
+        return replace(
             self,
             labels=labels,
             radii=np.ldexp(radii.astype(np.float64), -16),
             window=window,
             n_levels=n_levels,
-            splits=splits,
+            splits=tuple(Split(*row) for row in rows),
+            hosts=hosts,
         )
-        return tree._without_empty()
-
-    def _without_empty(self) -> Self:
-        """Undo splits that leave a cluster without points.
-
-        A pile that was spread can be divided, although all its points are in one place; and looser
-        valleys divide the background.
-        """
-        return self.without(self._too_small(_LEAST_SIZE))
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -215,52 +208,32 @@ class Tree:
         not divide further: depth in bits times the counts of the smaller side, which bounds what is
         lost by describing two clusters as one.
         """
-        splits = self.splits
-        cluster, parent, stage = (
-            np.array([getattr(split, name) for split in splits], np.int64)
-            for name in ("cluster", "parent", "stage")
+        order = _kernel.weakest_first(
+            np.bincount(self.labels, self.sizes),
+            self._column("cluster", np.int64),
+            self._column("parent", np.int64),
+            self._across(),
+            self._column("stage", np.int64),
+            self._column("depth", np.float64),
         )
-        depth = np.array([split.depth for split in splits])
-        other = self.labels[[split.joins for split in splits]]
-        size = np.bincount(self.labels, self.sizes)
-        children = np.bincount(parent, minlength=len(size))
-        left, order = np.ones(len(splits), bool), []
-        for _ in splits:
-            free = np.flatnonzero(left & (children[cluster] == 0))
-            if not free.size:  # clusters that another cut joined may be parts of each other
-                free = np.flatnonzero(left)
-            lost = depth[free] * np.minimum(size[cluster[free]], size[other[free]])
-            weakest = free[np.lexsort((-cluster[free], lost, -stage[free]))[0]]
-            gone, into = cluster[weakest], other[weakest]
-            size[into] += size[gone]
-            other[other == gone] = into
-            children[parent[weakest]] -= 1
-            left[weakest] = False
-            order.append(splits[weakest])
-        return order
+        return [self.splits[k] for k in order]
 
     def _too_small(self, min_size: float) -> list[Split]:
         """Return the splits to undo: the smallest cluster joins across its densest saddle first."""
-        if not self.splits:
-            return []
-        size = np.bincount(self.groups, self.sizes, self.background)
-        if size[np.unique(self.labels)].min() >= min_size:
-            return []
-        splits = sorted(self.splits, key=self.light_saddle)
-        sides = np.array([(split.cluster, self.across(split)) for split in splits], np.int64)
-        left, undone = np.ones(len(splits), bool), []
-        while left.any():
-            labels = np.unique(sides[left])
-            least = labels[np.argmin(size[labels])]
-            if size[least] >= min_size:
-                break
-            at = int(np.flatnonzero(left & (sides == least).any(axis=1))[0])
-            into = int(sides[at].sum() - least)
-            size[into] += size[least]
-            sides[sides == least] = into
-            left[at] = False
-            undone.append(splits[at])
-        return undone
+        undone = _kernel.join_small(
+            np.bincount(self.groups, self.sizes, self.background),
+            self._column("cluster", np.int64),
+            self._across(),
+            np.array([self.light_saddle(split) for split in self.splits], np.float64),
+            min_size,
+        )
+        return [self.splits[k] for k in undone]
+
+    def _column(self, name: str, kind: type) -> NDArray[Any]:
+        return np.array([getattr(split, name) for split in self.splits], kind)
+
+    def _across(self) -> NDArray[np.int64]:
+        return self.labels[self._column("joins", np.int64)]
 
     def without(self, undone: list[Split]) -> Self:
         """Undo splits: the clusters on both sides of each become one."""
@@ -307,28 +280,3 @@ class Tree:
         """Return the nearest leaf of each point, and whether the point is beyond its window."""
         ids, distances = self.leaves.locate(X, n_threads)
         return ids, distances > np.exp2(self.radii[ids])
-
-    def _find_hosts(self) -> NDArray[np.int64]:
-        """Return the hosts of all leaves: those of the background are in the cluster around."""
-        own = np.arange(len(self.labels))
-        if not self.splits:
-            return own
-        numbers, label = ranked(self.labels)
-        label = label.astype(np.int64)
-        sides = np.array([(split.cluster, self.across(split)) for split in self.splits], np.int64)
-        cluster, other = np.searchsorted(numbers, sides).T
-        found = _kernel.find_extents(
-            label,
-            self.sizes,
-            self.radii,
-            len(numbers),
-            np.ascontiguousarray(cluster),
-            np.ascontiguousarray(other),
-            np.array([self.light_saddle(split) for split in self.splits]),
-            np.array([split.dimension for split in self.splits]),
-            np.array([split.depth for split in self.splits]),
-        )
-        densest = np.lexsort((self.radii, label))
-        tops = densest[np.searchsorted(label[densest], np.arange(len(numbers)))]
-        hosts = np.append(tops, -1)[np.minimum(found, len(numbers))]
-        return np.where(found == label, own, hosts)

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._kernel import MAX_CELL
+from meanshiftpp._kernel import Lattice
 from meanshiftpp._support.checks import as_positive, as_whole
-from meanshiftpp.core.tree.lattice import Lattice, code_bits, code_words
 from meanshiftpp.core.tree.leaves import Leaves
-from meanshiftpp.core.tree.piles import EndPile
 from meanshiftpp.core.tree.split import Split
 from meanshiftpp.core.tree.tree import Tree
 from meanshiftpp.errors import GridFileError
@@ -31,7 +29,13 @@ _LATTICE = {  # arrays with one value per feature
     "units": np.float64,
     "constants": np.float64,
 }
-_LEAVES = {"codes": np.uint64, "bits": np.uint16, "positions": np.float64, "weights": np.int64}
+_LEAVES = {
+    "ends": np.float64,
+    "codes": np.uint64,
+    "bits": np.uint16,
+    "positions": np.float64,
+    "weights": np.int64,
+}
 _TREE = {
     "sizes": np.float64,
     "labels": np.int64,
@@ -50,7 +54,6 @@ def to_bytes(tree: Tree) -> bytes:
     content: dict[str, Any] = {name: getattr(leaves.lattice, name) for name in _LATTICE}
     content |= {name: getattr(leaves, name) for name in _LEAVES}
     content |= {name: getattr(tree, name) for name in (*_TREE, *_NUMBERS)}
-    content["ends"] = np.array(leaves.ends, np.float64).reshape(-1, 3)
     content |= {
         f"split {name}": np.array([getattr(split, name) for split in tree.splits], np.float64)
         for name in _SPLIT
@@ -79,10 +82,10 @@ def _tree(content: dict[str, NDArray[Any]]) -> Tree:
     if not d or not m:
         raise ValueError("it is empty")
     lattice = Lattice(**_arrays(content, _LATTICE, {}, d))
-    shapes = {"codes": (m, code_words(d)), "positions": (m, d)}
-    leaves = Leaves(lattice, **_arrays(content, _LEAVES, shapes, m), ends=_ends(content, d))
+    shapes = {name: content[name].shape for name in ("ends", "codes")} | {"positions": (m, d)}
+    leaves = Leaves(lattice, **_arrays(content, _LEAVES, shapes, m))
+    leaves.find(np.empty((0, d)), 1)  # the kernel checks codes and ends
     arrays = _arrays(content, _TREE, {}, m)
-    _check_lattice(lattice)
     _check_leaves(leaves, **arrays)
     numbers = {name: float(content[name]) for name in ("rows", "factor", "strictness")}
     if numbers["rows"] > leaves.weights.sum():
@@ -110,13 +113,6 @@ def _arrays(
     }
 
 
-def _ends(content: dict[str, NDArray[Any]], n_features: int) -> tuple[EndPile, ...]:
-    rows = _array(content, "ends", (len(content["ends"]), 3), np.float64).tolist()
-    if any(feature not in range(n_features) for feature, *_ in rows):
-        raise ValueError("a pile is at the end of a feature that is not there")
-    return tuple(EndPile(int(feature), value, width) for feature, value, width in rows)
-
-
 def _array(
     content: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...], kind: Any
 ) -> NDArray[Any]:
@@ -126,16 +122,6 @@ def _array(
     if not np.isfinite(values).all():
         raise ValueError(f"{name} is not finite")
     return np.ascontiguousarray(values)
-
-
-def _check_lattice(lattice: Lattice) -> None:
-    if (lattice.cell_size <= 0).any() or (lattice.scale <= 0).any() or (lattice.units < 0).any():
-        raise ValueError("its cells must be larger than 0")
-    cells = np.maximum(lattice.extent, lattice.cells_per_period)
-    fits = (lattice.shift >= 0) & (lattice.shift <= 62) & (lattice.extent >= 1)
-    fits &= (lattice.cells_per_period >= 0) & (cells <= MAX_CELL) & (abs(lattice.low) <= MAX_CELL)
-    if not fits.all() or ((cells - 1) >> lattice.shift >> code_bits(len(cells))).any():
-        raise ValueError("its coordinates are out of range")
 
 
 def _check_leaves(

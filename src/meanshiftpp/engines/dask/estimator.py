@@ -22,7 +22,7 @@ from meanshiftpp.core.tree import Clusters
 from meanshiftpp.core.tree.significant import Significant
 from meanshiftpp.engines.dask import tasks
 from meanshiftpp.engines.dask.files import find_scan
-from meanshiftpp.engines.sums import Total, gather
+from meanshiftpp.engines.sums import Total
 from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 from meanshiftpp.estimators import cluster
 from meanshiftpp.estimators.base import checked_points, parameters_checked, threads_of
@@ -117,13 +117,13 @@ class MeanShiftPP(cluster.MeanShiftPP):
         n_threads, source = threads_of(self.n_jobs), self._source(X)
         recipe = self._recipe().checked(points.shape[1])
 
-        def read(recipe: CheckedRecipe | Significant) -> Total:
+        def read(recipe: Any) -> Any:
             total = _bin_files(X, recipe, self.n_jobs) if weight is None else None
             if total is None:
                 total = _bin_blocks(points, weight, recipe, self.n_jobs, source)
             return total
 
-        total = gather(recipe, read)
+        total: Any = recipe.gather(read)
         if not len(total):
             raise InvalidInputError("X must have at least one row of positive weight, got none")
         found = recipe.search(total, n_threads=n_threads)

@@ -62,7 +62,7 @@ from meanshiftpp.engines.spark.tasks import (
     bin_task,
     label_task,
 )
-from meanshiftpp.engines.sums import Total, gather
+from meanshiftpp.engines.sums import Total
 from meanshiftpp.estimators.condensed import CondensedTree
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class MeanShiftPP(
         if weight is not None:
             points.append(weight.alias(WEIGHT))
         selected = df.select(*points)
-        total = gather(recipe, lambda recipe: _bin(selected, recipe, names))
+        total = recipe.gather(lambda recipe: _bin(selected, recipe, names))
         model = MeanShiftPPModel(_search(total, recipe))
         model._resetUid(self.uid)
         fitted: MeanShiftPPModel = self._copyValues(model)
@@ -388,7 +388,7 @@ def _search(total: Any, recipe: Recipe | Significant) -> Modes | Clusters:
     return modes
 
 
-def _bin(points: Any, recipe: Recipe | Significant, names: tuple[str, ...]) -> Total:
+def _bin(points: Any, recipe: Recipe | Significant, names: tuple[str, ...]) -> Any:
     """Bin each partition, or the files that the data frame consists of, and add up the results."""
     scan = find_scan(points) if names else None
     if scan is not None and scan.tasks:

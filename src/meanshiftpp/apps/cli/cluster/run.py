@@ -88,7 +88,7 @@ class Clustering:
 
         total: Any
         with self._timed("read"):
-            total = checked.gather(read) if isinstance(checked, Significant) else read(checked)
+            total = checked.gather(read)
             if source.weight is not None:
                 self._n_points = source.count_points()
         with self._timed("cluster"), spinner(f"clustering {source.name}"):

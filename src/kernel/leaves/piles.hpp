@@ -1,0 +1,187 @@
+// Piles: many points with equal values, which are not that many observations of one place.
+//
+// A rounded value stands for all values that round to it, so a heavy point of rounded features is spread
+// evenly over its step. A pile at the end of a clipped scale is spread outwards. Any other repeated point
+// counts less: its share of the effective sample size (Kish 1965).
+#pragma once
+
+#include <numeric>
+
+#include "kernel/leaves/hash_row.hpp"
+#include "kernel/leaves/tree_leaves.hpp"
+
+namespace mspp {
+
+// Distinct points by their coordinates, with counts.
+struct Weighted {
+    Array<i64> coordinates;  // (n, d)
+    Array<u64> counts;
+
+    size_t size() const { return counts.size(); }
+    // OUT the row of a new point, a copy of `row`.
+    i64* add(const i64* row, size_t d, u64 count) {
+        coordinates.insert(coordinates.end(), row, row + d);
+        counts.push_back(count);
+        return &coordinates[coordinates.size() - d];
+    }
+};
+
+// Spreads piles outwards: equal points become at least 32, none above the limit.
+inline Weighted spread_ends(Weighted points, const TreeLattice& lattice, const EndPiles& ends, u64 limit) {
+    constexpr u64 kCopies = 32;
+    const size_t d = lattice.d();
+    for (size_t number = 0; number < ends.size(); ++number) {
+        const EndPile& end = ends[number];
+        Weighted next;
+        for (size_t i = 0; i < points.size(); ++i) {
+            const i64* row = &points.coordinates[i * d];
+            const u64 count = points.counts[i];
+            if (!end.holds(row[end.feature], lattice)) {
+                next.add(row, d, count);
+                continue;
+            }
+            const u64 copies = std::min(count, std::max((count + limit - 1) / limit, kCopies));
+            const u64 random = mix_bits(hash_row(row, d) + (number + 1) * kGolden);
+            const double uniform = static_cast<double>(random >> 11) * 0x1p-53;
+            for (u64 k = 0; k < copies; ++k) {
+                const double part = (static_cast<double>(k) + uniform) / static_cast<double>(copies);
+                i64* copy = next.add(row, d, count * (k + 1) / copies - count * k / copies);
+                copy[end.feature] += end.move(part, lattice);
+            }
+        }
+        points = std::move(next);
+    }
+    return points;
+}
+
+namespace detail {
+
+// Divides heavy points evenly over the steps of rounded features.
+class StepSpreader {
+  public:
+    // IN steps in coordinates, 0 for none; limit: the weight up to which points stay as they are.
+    StepSpreader(const std::vector<double>& steps, u64 limit) : steps_(steps), limit_(limit) {
+        for (size_t j = 0; j < steps.size(); ++j)
+            if (steps[j] >= kLeastStep) rounded_.push_back(j);
+    }
+    static constexpr double kLeastStep = 3;
+
+    Weighted run(const Weighted& points) const {
+        Weighted spread;
+        const size_t d = steps_.size();
+        for (size_t i = 0; i < points.size(); ++i) {
+            const i64* row = &points.coordinates[i * d];
+            if (rounded_.empty() || points.counts[i] <= limit_)
+                spread.add(row, d, points.counts[i]);
+            else
+                divide(row, points.counts[i], spread);
+        }
+        return spread;
+    }
+
+  private:
+    static constexpr u64 kMostParts = u64{1} << 31;
+
+    // The number of points along each feature: odd, so that one stays in the middle.
+    u64 parts_of(u64 count) const {
+        const double wanted = static_cast<double>(count) / static_cast<double>(limit_);
+        const size_t k = rounded_.size();
+        const double root = k == 1   ? wanted
+                            : k == 2 ? std::sqrt(wanted)
+                                     : std::pow(wanted, 1 / static_cast<double>(k));
+        double least = HUGE_VAL;
+        for (const size_t j : rounded_) least = std::min(least, steps_[j]);
+        return std::min(static_cast<u64>(std::ceil(root)) | 1, static_cast<u64>(least - 1) | 1);
+    }
+
+    void divide(const i64* row, u64 count, Weighted& spread) const {
+        const u64 m = parts_of(count);
+        size_t axes = 0;  // fewer than are rounded if there were too many parts
+        u64 total = 1;
+        while (axes < rounded_.size() && total * m <= kMostParts) {
+            total *= m;
+            ++axes;
+        }
+        const u64 used = std::min(count, total);  // parts of a count above 0
+        for (u64 part = 0; part < used; ++part) {
+            const u64 k = total <= count ? part : ((part + 1) * total - 1) / count;
+            const u64 share = total <= count ? count * (k + 1) / total - count * k / total : 1;
+            i64* moved = spread.add(row, steps_.size(), share);
+            u64 rest = k;
+            for (size_t r = axes; r-- > 0; rest /= m) {
+                const double place = (static_cast<double>(rest % m) + 0.5) / static_cast<double>(m) - 0.5;
+                moved[rounded_[r]] += static_cast<i64>(std::rint(place * steps_[rounded_[r]]));
+            }
+        }
+    }
+
+    const std::vector<double>& steps_;
+    u64 limit_;
+    std::vector<size_t> rounded_;
+};
+
+}  // namespace detail
+
+// IN steps in coordinates, 0 for none.
+inline Weighted spread_steps(const Weighted& points, const std::vector<double>& steps, u64 limit) {
+    return detail::StepSpreader(steps, limit).run(points);
+}
+
+// The counts of repeated points by their share of the effective sample size.
+inline void make_effective(Array<u64>& counts) {
+    double sum = 0, squares = 0;
+    for (const u64 count : counts) {
+        const double weight = static_cast<double>(count);
+        sum += weight;
+        squares += weight * weight;
+    }
+    for (u64& count : counts)
+        count = std::max<u64>(static_cast<u64>(std::rint(static_cast<double>(count) * (sum / squares))), 1);
+}
+
+// Points of which many are equal, and the leaves of their spread piles.
+class Piles {
+  public:
+    // IN single: leaves of one coordinate each; total: the weight of all points; whole: whether a weight of w
+    // stands for w equal points.
+    Piles(const Features& features, const TreeLattice& lattice, const EndPiles& ends,
+          const TreeLeaves& single, double total, bool whole)
+        : lattice_(lattice), ends_(ends), distinct_{{}, {single.weights.begin(), single.weights.end()}} {
+        const size_t d = lattice_.d();
+        for (size_t i = 0; i < single.positions.size(); ++i)
+            distinct_.coordinates.push_back(
+                static_cast<i64>(std::floor(single.positions[i] / lattice_.scale[i % d])));
+        const double n_distinct = d > 1 ? static_cast<double>(single.size()) : total;
+        for (size_t j = 0; j < d; ++j)
+            steps_.push_back(lattice_.is_used(j) ? features[j].step(n_distinct) / lattice_.units[j] : 0);
+        auto is_rounded = [](double step) { return step >= detail::StepSpreader::kLeastStep; };
+        if (whole && std::none_of(steps_.begin(), steps_.end(), is_rounded)) make_effective(distinct_.counts);
+    }
+
+    // The counts of all points.
+    u64 total() const { return std::accumulate(distinct_.counts.begin(), distinct_.counts.end(), u64{0}); }
+
+    // The leaves of at most `limit` counts each. OUT found: the leaf of each distinct point, -1 for none.
+    TreeLeaves leaves(u64 limit, Array<i32>& found, int n_threads) const {
+        const size_t d = lattice_.d();
+        const WholeCells cells(lattice_);
+        const Weighted spread = spread_steps(spread_ends(distinct_, lattice_, ends_, limit), steps_, limit);
+        TreeLeaves leaves = build_leaves(points_of(spread.coordinates, d), spread.counts.data(), lattice_,
+                                         cells.view(), limit, n_threads)
+                                .first;
+        Array<i64> placed = distinct_.coordinates;
+        place_ends(placed, lattice_, ends_);
+        found.resize(distinct_.size());
+        find_leaves(points_of(placed, d), cells.view(), leaves.codes.data(), leaves.bits.data(),
+                    static_cast<i64>(leaves.size()), found.data(), n_threads);
+        return leaves;
+    }
+
+  private:
+    TreeLattice lattice_;
+    EndPiles ends_;
+    Weighted distinct_;
+    std::vector<double> steps_;  // in coordinates; 0 for none
+};
+
+}  // namespace mspp
