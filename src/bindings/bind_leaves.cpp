@@ -84,10 +84,13 @@ void make_piles(Piles* self, const Features& features, const TreeLattice& lattic
     if (features.size() != lattice.d() || positions.shape(1) != lattice.d() ||
         positions.shape(0) != weights.shape(0))
         throw nb::value_error("marginals, positions or weights have the wrong shape");
-    TreeLeaves single;
-    single.positions.assign(positions.data(), positions.data() + positions.size());
-    single.weights.assign(weights.data(), weights.data() + weights.size());
-    new (self) Piles(features, lattice, ends_of(ends, lattice), single, total, whole);
+    const EndPiles piles = ends_of(ends, lattice);
+    without_gil([&] {
+        TreeLeaves single;
+        single.positions.assign(positions.data(), positions.data() + positions.size());
+        single.weights.assign(weights.data(), weights.data() + weights.size());
+        new (self) Piles(features, lattice, piles, single, total, whole);
+    });
 }
 
 nb::tuple pile_leaves(const Piles& piles, u64 limit, int n_threads) {

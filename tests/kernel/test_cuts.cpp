@@ -46,7 +46,7 @@ TEST(undoing_splits_joins_both_sides_and_keeps_the_others) {
 TEST(leaves_are_light_and_lighter_where_parts_are_small) {
     CHECK(leaf_limit(100, 100) == 1);
     CHECK(leaf_limit(1e6, 1e6) == 7);  // windows of 250 rows
-    CHECK(leaf_limit(1e6, 4e6) == 31);
+    CHECK(leaf_limit(1e6, 4e6) == 28);
     const std::vector<i64> even{0, 1, 0, 1}, weights{40, 40, 40, 40}, light{1, 60, 60, 60}, one{1, 0, 0, 0};
     CHECK(finer_limit(even.data(), weights.data(), 4, 160, 7) == 7);
     CHECK(finer_limit(one.data(), light.data(), 4, 181, 7) == 1);

@@ -174,3 +174,8 @@ TEST(every_distinct_point_of_piles_is_found_or_outside) {
         CHECK(std::count(of_points.begin(), of_points.end(), -1) < 300);
     }
 }
+
+TEST(spreading_many_piles_is_interrupted) {
+    Weighted points{Array<i64>(40000, 500), Array<u64>(20000, 100)};
+    laws::check_polls(20, [&](int) { spread_steps(points, {9.0, 9.0}, 1); });
+}

@@ -16,12 +16,14 @@ namespace mspp {
 struct Weighted {
     Array<i64> coordinates;  // (n, d)
     Array<u64> counts;
+    Poller poll{};
 
     size_t size() const { return counts.size(); }
     // OUT the row of a new point, a copy of `row`.
     i64* add(const i64* row, size_t d, u64 count) {
         coordinates.insert(coordinates.end(), row, row + d);
         counts.push_back(count);
+        poll(static_cast<i64>(8 + d));
         return &coordinates[coordinates.size() - d];
     }
 };

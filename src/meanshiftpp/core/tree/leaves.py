@@ -65,8 +65,10 @@ class Leaves:
         n_threads: int,
     ) -> tuple[Self, Placed]:
         """Return the leaves of points of at most `limit` counts each, and the points along them."""
-        arrays, *placed = _kernel.build_leaves(to_host(X), counts, lattice, limit, n_threads)
-        return cls(lattice, np.empty((0, 3)), *arrays), Placed(*placed)
+        arrays, rows, first, squares = _kernel.build_leaves(
+            to_host(X), counts, lattice, limit, n_threads
+        )
+        return cls(lattice, np.empty((0, 3)), *arrays), Placed(rows, first, squares)
 
     def __len__(self) -> int:
         return len(self.weights)

@@ -209,7 +209,7 @@ class Tree:
         lost by describing two clusters as one.
         """
         order = _kernel.weakest_first(
-            np.bincount(self.labels, self.sizes),
+            np.bincount(self.labels, self.sizes).astype(np.float64),
             self._column("cluster", np.int64),
             self._column("parent", np.int64),
             self._across(),
@@ -221,7 +221,7 @@ class Tree:
     def _too_small(self, min_size: float) -> list[Split]:
         """Return the splits to undo: the smallest cluster joins across its densest saddle first."""
         undone = _kernel.join_small(
-            np.bincount(self.groups, self.sizes, self.background),
+            np.bincount(self.groups, self.sizes, self.background).astype(np.float64),
             self._column("cluster", np.int64),
             self._across(),
             np.array([self.light_saddle(split) for split in self.splits], np.float64),
@@ -230,10 +230,13 @@ class Tree:
         return [self.splits[k] for k in undone]
 
     def _column(self, name: str, kind: type) -> NDArray[Any]:
+        """Return a field of all splits."""
         return np.array([getattr(split, name) for split in self.splits], kind)
 
     def _across(self) -> NDArray[np.int64]:
-        return self.labels[self._column("joins", np.int64)]
+        """Return the cluster on the other side of each split."""
+        across: NDArray[np.int64] = self.labels[self._column("joins", np.int64)]
+        return across
 
     def without(self, undone: list[Split]) -> Self:
         """Undo splits: the clusters on both sides of each become one."""
