@@ -24,6 +24,21 @@ KERNELS = {  # some instances of each template: all of them would take minutes t
     "wide": [f"{name}<{t}>" for name in ("cells_of", "add_points") for t in TYPES],
     "table": ["count_rows", "list_rows", "collect", "spread", "take"],
     "cells": ["merge_rows", "locate", "move_rows", "extent_of"],
+    "leaves": [
+        *(
+            f"{name}<{t}, {d}>"
+            for name in ("codes_of", "find_leaves")
+            for t in TYPES
+            for d in (1, 3)
+        ),
+        *(f"{name}<{t}>" for name in ("find_ranges", "count_cells") for t in TYPES),
+        *(
+            f"{name}<{d}>"
+            for name in ("mark_leaves", "sum_leaves", "coordinates_of")
+            for d in (1, 2, 3)
+        ),
+        "count_differences",
+    ],
     "search": [
         *(f"search<{d}, {way}, {r}>" for d in (1, 3, 6) for way in (0, 1) for r in (0, 1)),
         *(f"search<{d}, 2, 0>" for d in (7, 10)),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._kernel import find_cells, window_counts
+from meanshiftpp._kernel import Lattice, find_cells, find_leaves, marginals, window_counts
 from meanshiftpp._support.checks import has_periods
 from meanshiftpp.backends.protocol import (
     Binned,
+    BuiltLeaves,
     Cells,
     Coarse,
     Counts,
@@ -28,8 +31,11 @@ _MIN_QUERIES, _MAX_QUERIES = 1 << 8, 1 << 16  # of a tree at once: SciPy does no
 
 __all__ = [
     "bin_points",
+    "build_leaves",
     "coarsen_cells",
     "find_cells",
+    "find_leaves",
+    "marginals",
     "merge_cells",
     "nearest_modes",
     "nearest_points",
@@ -74,6 +80,31 @@ def seek_modes(
         cells, counts, sums, cells_per_period, reach, tol, max_iter, n_threads
     )
     return FoundModes(labels, at, fractions, weights.astype(np.float64), n_iter, converged)
+
+
+class PlacedRows(NamedTuple):
+    """The rows of the points along the curve; those of leaf k are rows[first[k] : first[k + 1]]."""
+
+    rows: NDArray[np.uint32]
+    first: NDArray[np.uint32]
+    squares: float  # sum of the squared counts of points with equal coordinates
+
+    @property
+    def n_inside(self) -> int:
+        """The number of points that are in a leaf."""
+        return len(self.rows)
+
+    def take(self, values: Labels, labels: Labels, n_threads: int) -> None:
+        """OUT labels[i] = values[leaf of point i]; points in no leaf keep their label."""
+        _kernel.take_leaves(self.rows, self.first, values, labels, n_threads)
+
+
+def build_leaves(
+    points: Points, counts: Counts | None, lattice: Lattice, limit: int, n_threads: int
+) -> BuiltLeaves:
+    """Divide points into the largest boxes of at most `limit` counts."""
+    arrays, rows, first, squares = _kernel.build_leaves(points, counts, lattice, limit, n_threads)
+    return BuiltLeaves(arrays, PlacedRows(rows, first, squares))
 
 
 def nearest_modes(positions: Floats, modes: Floats, cells_per_period: Periods) -> Labels:

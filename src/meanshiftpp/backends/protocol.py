@@ -1,4 +1,4 @@
-"""The interface of a backend: seven functions on arrays that are all on one device.
+"""The interface of a backend: ten functions on arrays that are all on one device.
 
 A backend is a module with these functions. All backends return equal results, bit for bit, of the
 same types. A backend that does not cover a case passes it to `host`, with a copy to the CPU and
@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from meanshiftpp._kernel import Lattice, Marginal
 
 # NumPy arrays on the host, CuPy arrays on a GPU, which have the same methods.
 Points = NDArray[np.generic]
@@ -66,6 +68,30 @@ class FoundModes(NamedTuple):
     weights: Floats  # in counts
     n_iter: int
     converged: bool
+
+
+class Placed(Protocol):
+    """The leaf of each point."""
+
+    @property
+    def n_inside(self) -> int:
+        """The number of points that are in a leaf."""
+
+    @property
+    def squares(self) -> float:
+        """The sum of the squared counts of points with equal coordinates."""
+
+    def take(self, values: Labels, labels: Labels, n_threads: int) -> None:
+        """OUT labels[i] = values[leaf of point i]; points in no leaf keep their label."""
+
+
+class BuiltLeaves(NamedTuple):
+    """The arrays of the leaves, on the host, and the leaf of each point."""
+
+    arrays: tuple[
+        NDArray[np.uint64], NDArray[np.uint16], Floats, Integers
+    ]  # codes, bits, positions, weights
+    placed: Placed
 
 
 class Backend(Protocol):
@@ -123,6 +149,27 @@ class Backend(Protocol):
         n_threads: int,
     ) -> Counts:
         """Return the sum of the counts within reach of each query cell."""
+
+    def marginals(
+        self, points: Points, counts: Counts | None, period: Floats, n_threads: int
+    ) -> list[Marginal]:
+        """Return the marginal of each feature; raise for a value that is not finite."""
+
+    def build_leaves(
+        self, points: Points, counts: Counts | None, lattice: Lattice, limit: int, n_threads: int
+    ) -> BuiltLeaves:
+        """Divide points into the largest boxes of at most `limit` counts."""
+
+    def find_leaves(
+        self,
+        points: Points,
+        lattice: Lattice,
+        ends: Floats,
+        codes: NDArray[np.uint64],
+        bits: NDArray[np.uint16],
+        n_threads: int,
+    ) -> Labels:
+        """Return the leaf whose box holds each point, -1 for none."""
 
     def nearest_modes(self, positions: Floats, modes: Floats, cells_per_period: Periods) -> Labels:
         """Return the nearest mode of each position, the first of equals; both in cells."""

@@ -428,7 +428,8 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         """Return the value of each point's leaf, or `none`."""
         if not hasattr(self, "_ids"):
             raise _MissingError("the points of a partial_fit are not stored; use fit")
-        of_points: NDArray[Any] = np.append(values, values.dtype.type(none))[self._ids]
+        of_leaf = np.append(values, values.dtype.type(none))
+        of_points: NDArray[Any] = module_of(self._ids).asarray(of_leaf)[self._ids]
         return of_points
 
     def _recipe(self) -> Recipe | Significant:

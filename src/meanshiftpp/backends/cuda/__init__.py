@@ -16,11 +16,15 @@ Each point is added to a row of sums, by one of the strategies of the CPU:
 The search looks up each cell of a window. From seven features on, it sums windows over buckets of
 cells that agree along the first axes (`buckets`), because most cells of a window are empty.
 
+Without a bandwidth, the GPU finds the marginals, the leaves and the leaf of each point (`leaves`);
+the host grows the tree of the leaves.
+
 The results are bit-identical. `fallback` states which cases are left to the host.
 """
 
 from meanshiftpp.backends.cuda.binning import bin_points
 from meanshiftpp.backends.cuda.cells import coarsen_cells, merge_cells
+from meanshiftpp.backends.cuda.leaves import build_leaves, find_leaves, marginals
 from meanshiftpp.backends.cuda.query import find_cells, nearest_modes, window_counts
 from meanshiftpp.backends.cuda.search import seek_modes
 from meanshiftpp.backends.cuda.transfer import CudaGpu
@@ -28,8 +32,11 @@ from meanshiftpp.backends.cuda.transfer import CudaGpu
 __all__ = [
     "CudaGpu",
     "bin_points",
+    "build_leaves",
     "coarsen_cells",
     "find_cells",
+    "find_leaves",
+    "marginals",
     "merge_cells",
     "nearest_modes",
     "seek_modes",

@@ -74,11 +74,21 @@ class Kernels:
         return self._compiled[key]
 
     def launch(
-        self, name: str, size: int, *args: Any, threads: int = 256, blocks: int = 0, shared: int = 0
+        self,
+        name: str,
+        size: int,
+        *args: Any,
+        threads: int = 256,
+        blocks: int = 0,
+        rows: int = 1,
+        shared: int = 0,
     ) -> None:
-        """Run a kernel with at least `size` threads, or with the given number of blocks."""
+        """Run a kernel with at least `size` threads, or with the given number of blocks.
+
+        There are `rows` rows of blocks.
+        """
         kernel = self.get(name, shared=shared > 0)
-        kernel((blocks or -(-size // threads) or 1,), (threads,), args, shared_mem=shared)
+        kernel((blocks or -(-size // threads) or 1, rows), (threads,), args, shared_mem=shared)
 
 
 def _with_headers(file: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._support.checks import as_not_negative, as_points, as_whole, thread_count
-from meanshiftpp._support.devices import current_device, module_of, on_gpu, to_host
+from meanshiftpp._support.devices import current_device, module_of, to_host
 from meanshiftpp._support.text import pluralize
 from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.backends import host
@@ -199,9 +199,14 @@ class Clusters:
         """
         points = as_points(X)
         with current_device(points):
-            ids = self.leaf_ids(points, n_threads=n_threads)
-            labels = np.append(self.leaf_labels, np.int32(-1))[ids]
-            return module_of(points).asarray(labels) if on_gpu(points) else labels
+            return self.labels_of(self.leaf_ids(points, n_threads=n_threads))
+
+    def labels_of(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the labels of leaves; -1 for the leaf -1."""
+        with current_device(ids):
+            of_leaf = np.append(self.leaf_labels, np.int32(-1))
+            labels: NDArray[np.int32] = module_of(ids).asarray(of_leaf)[ids]
+            return labels
 
     def leaf_ids(self, X: ArrayLike, *, n_threads: int | None = None) -> NDArray[np.int32]:
         """Return the leaf of each point, or the nearest; -1 for noise beyond the windows."""

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
 from meanshiftpp._kernel import LEAST_SPREAD, PERIOD_BITS, Lattice, Marginal
-from meanshiftpp._support.devices import to_host
+from meanshiftpp._support.devices import module_of, to_host
 from meanshiftpp._support.warnings import warn_user
-from meanshiftpp.core.tree.leaves import Leaves, Placed
+from meanshiftpp.backends import backend_of
+from meanshiftpp.backends.protocol import Placed
+from meanshiftpp.core.tree.leaves import Leaves
 from meanshiftpp.core.tree.tree import Tree
 from meanshiftpp.errors import InvalidInputError
 
@@ -77,8 +79,8 @@ def grow(
 ) -> Grown:
     """Grow the tree of points; a value that is not finite raises an error with its place."""
     if marginals is None:
-        points, counts = to_host(observed.points), observed.counts
-        marginals = _kernel.marginals(points, counts, period, n_threads)
+        points, counts = observed.points, observed.counts
+        marginals = backend_of(points).marginals(points, counts, period, n_threads)
     if not len(marginals[0]):
         raise InvalidInputError("a tree needs at least one row of positive weight, got none")
     check_spread(marginals)
@@ -119,7 +121,7 @@ def _constant(observed: Observed, marginals: Sequence[Marginal], strictness: flo
     lattice, *_ = _kernel.plan_lattice(marginals, np.zeros(len(marginals)), observed.total)
     leaves, _ = Leaves.of_points(observed.points, observed.counts, lattice, 1, 1)
     tree = Tree.of_one(leaves, np.array([observed.total * 1.0]), strictness)
-    return Grown(tree, np.zeros(len(observed.points), np.int32))
+    return Grown(tree, module_of(observed.points).zeros(len(observed.points), np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,14 +195,15 @@ class _Look:
         outside of the lattice, and those without weight, belong to the nearest leaf.
         """
         observed, n_threads = self.observed, self.n_threads
-        ids = np.full(len(observed.points), -1, np.int32)
-        _kernel.take_leaves(placed.rows, placed.first, of_placed, ids, n_threads)
+        xp = module_of(observed.points)
+        ids = xp.full(len(observed.points), -1, np.int32)
+        placed.take(of_placed, ids, n_threads)
         sizes = np.bincount(of_placed, weights, len(leaves)).astype(np.float64)
-        if len(placed.rows) < len(ids):
-            outside = np.flatnonzero(ids < 0)
-            ids[outside] = leaves.locate(to_host(observed.points)[outside], n_threads)[0]
-            counts = None if observed.counts is None else observed.counts[outside]
-            sizes += np.bincount(ids[outside], counts, len(leaves))
+        if placed.n_inside < len(ids):
+            outside = xp.flatnonzero(ids < 0)
+            ids[outside] = leaves.locate(observed.points[outside], n_threads)[0]
+            counts = None if observed.counts is None else to_host(observed.counts[outside])
+            sizes += np.bincount(to_host(ids[outside]), counts, len(leaves))
         # Parts of piles that were spread beyond the lattice are in no leaf.
         rows = min(rows, float(leaves.weights.sum()))
         tree = Tree.grown(leaves, sizes, rows, self.factor, self.strictness, n_threads)

@@ -7,26 +7,15 @@ Leaves are made from whole coordinates, so they do not depend on the order of th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp import _kernel
 from meanshiftpp._kernel import Lattice
-from meanshiftpp._support.devices import to_host
+from meanshiftpp._support.devices import module_of, to_host
 from meanshiftpp.backends import backend_of
-
-
-class Placed(NamedTuple):
-    """The rows of the points along the curve; those of leaf k are rows[first[k] : first[k + 1]].
-
-    `squares` is the sum of the squared counts of points with equal coordinates.
-    """
-
-    rows: NDArray[np.uint32]
-    first: NDArray[np.uint32]
-    squares: float
+from meanshiftpp.backends.protocol import Placed
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +53,9 @@ class Leaves:
         limit: int,
         n_threads: int,
     ) -> tuple[Self, Placed]:
-        """Return the leaves of points of at most `limit` counts each, and the points along them."""
-        arrays, rows, first, squares = _kernel.build_leaves(
-            to_host(X), counts, lattice, limit, n_threads
-        )
-        return cls(lattice, np.empty((0, 3)), *arrays), Placed(rows, first, squares)
+        """Return the leaves of points of at most `limit` counts each, and the leaf of each."""
+        arrays, placed = backend_of(X).build_leaves(X, counts, lattice, limit, n_threads)
+        return cls(lattice, np.empty((0, 3)), *arrays), placed
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -80,21 +67,20 @@ class Leaves:
 
     def find(self, X: NDArray[np.generic], n_threads: int) -> NDArray[np.int32]:
         """Return the leaf whose box holds each point, -1 for none."""
-        return _kernel.find_leaves(
-            to_host(X), self.lattice, self.ends, self.codes, self.bits, n_threads
-        )
+        boxes = (self.lattice, self.ends, self.codes, self.bits)
+        return backend_of(X).find_leaves(X, *boxes, n_threads)
 
     def locate(
         self, X: NDArray[np.generic], n_threads: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the leaf of each point, else the nearest, and how far it is: 0 inside its box."""
-        ids = self.find(X, n_threads)
-        distances = np.zeros(len(ids))
-        outside = np.flatnonzero(ids < 0)
+        xp, ids = module_of(X), self.find(X, n_threads)
+        distances = xp.zeros(len(ids))
+        outside = xp.flatnonzero(ids < 0)
         if outside.size:
             # Points of equal coordinates are one point of the tree, so they have the same leaf.
-            positions = self.lattice.middles(to_host(X)[outside])
-            ids[outside], distances[outside] = self._nearest(positions)
+            positions = self.lattice.middles(to_host(X[outside]))
+            ids[outside], distances[outside] = map(xp.asarray, self._nearest(positions))
         return ids, distances
 
     def _nearest(

@@ -31,7 +31,7 @@ from meanshiftpp._support.checks import (
     as_whole,
     thread_count,
 )
-from meanshiftpp._support.devices import to_host
+from meanshiftpp._support.devices import current_device, to_host
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.tree.clusters import Clusters, report_missing
 from meanshiftpp.core.tree.growth import Grown, Observed, grow
@@ -136,13 +136,17 @@ class Significant:
         """Cluster points in memory."""
         points, threads = as_points(X), thread_count(n_threads)
         weights = None if sample_weight is None else as_weights(sample_weight, points)
+        with current_device(points):
+            return self._fit(points, weights, threads)
+
+    def _fit(self, points: NDArray[np.generic], weights: Weights | None, threads: int) -> Fitted:
         if (len(points) if weights is None else row_count(weights)) > MAX_ROWS:
-            return self._fit_tally(to_host(points), weights, threads)
-        observed, unit = Observed(to_host(points)), 1.0
+            return self._fit_tally(points, weights, threads)
+        observed, unit = Observed(points), 1.0
         if weights is not None:
-            counts, unit = to_host(weights.counts), weights.unit
+            counts, unit = weights.counts, weights.unit
             squares = float(np.square(counts).sum())
-            observed = Observed(observed.points, counts, weights.whole, squares)
+            observed = Observed(points, counts, weights.whole, squares)
         assert self.period is not None  # checked
         tree, ids = grow(observed, self.period, strictness=self.strictness, n_threads=threads)
         if not self.cluster_all:
@@ -164,11 +168,13 @@ class Significant:
             for start in range(0, len(points), _BLOCK):
                 block = slice(start, start + _BLOCK)
                 values = None if weights is None else to_host(weights.values)[block]
-                chunk = Chunk(points[block], values, first=start)
+                chunk = Chunk(to_host(points[block]), values, first=start)
                 total = total + recipe.bin(chunk, n_threads=n_threads)
             return total
 
-        clusters = self.search(self.gather(read), n_threads=n_threads)
+        assert self.period is not None  # checked
+        tally = None if weights else Tally.of_gpu(points, self.period)
+        clusters = self.search(tally or self.gather(read), n_threads=n_threads)
         return _fitted(clusters, clusters.leaf_ids(points, n_threads=n_threads))
 
     def _clusters(self, tree: Tree, unit: float, whole: bool, n_threads: int) -> Clusters:
@@ -183,11 +189,12 @@ class Significant:
 def _with_far(tree: Tree, observed: Observed, n_threads: int) -> Grown:
     """Count the points beyond the window of their leaf, whose id becomes -1."""
     ids, far = tree.locate(observed.points, n_threads)
-    counts = None if observed.counts is None else observed.counts[far]
-    tree = replace(tree, far=np.bincount(ids[far], counts, len(tree.sizes)).astype(np.float64))
+    counts = None if observed.counts is None else to_host(observed.counts[far])
+    n_far = np.bincount(to_host(ids[far]), counts, len(tree.sizes))
+    tree = replace(tree, far=n_far.astype(np.float64))
     ids[far] = -1
     return Grown(tree, ids)
 
 
 def _fitted(clusters: Clusters, ids: NDArray[np.int32]) -> Fitted:
-    return Fitted(clusters, ids, np.append(clusters.leaf_labels, np.int32(-1))[ids])
+    return Fitted(clusters, ids, clusters.labels_of(ids))

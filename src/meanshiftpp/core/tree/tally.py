@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from meanshiftpp import _kernel
 from meanshiftpp._kernel import COUNT_LIMIT, PERIOD_BITS, Marginal
 from meanshiftpp._support.checks import Weights, as_points, as_weights, thread_count
-from meanshiftpp._support.devices import to_host
+from meanshiftpp._support.devices import on_gpu, to_host
 from meanshiftpp._support.warnings import warn_user
+from meanshiftpp.backends import backend_of
 from meanshiftpp.core.accumulate import check_width
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.tree.growth import Observed
@@ -133,6 +134,23 @@ class Tally:
     coarser: int = -1
     exact: bool = True
     levels: tuple[int, ...] | None = None
+
+    @classmethod
+    def of_gpu(cls, X: Any, period: NDArray[np.float64]) -> Self | None:
+        """Return the cells of many points on a GPU; None for a case of the host."""
+        if not on_gpu(X) or period.any():
+            return None
+        from meanshiftpp.backends.cuda.leaves import count_cells  # needs CuPy
+
+        marginals = backend_of(X).marginals(X, None, period, thread_count(None))
+        tally = cls(period, n_rows=len(X), marginals=marginals)
+        sizes, ends = tally._fine_sizes(), np.array([(m.low, m.high) for m in marginals])
+        found = count_cells(X, sizes, ends, MAX_CELLS)
+        if found is None:
+            return None
+        points = (found.cells + 0.5) * np.ldexp(sizes, found.coarser)
+        weights = Weights(found.counts, found.counts, 1.0, True)
+        return replace(tally, parts=(Part(points, weights, float(len(X))),), coarser=found.coarser)
 
     @property
     def n_features(self) -> int:

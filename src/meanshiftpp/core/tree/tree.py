@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
+from meanshiftpp._support.devices import module_of
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.core.tree.critical import critical_values
 from meanshiftpp.core.tree.leaves import Leaves
@@ -282,4 +283,4 @@ class Tree:
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Return the nearest leaf of each point, and whether the point is beyond its window."""
         ids, distances = self.leaves.locate(X, n_threads)
-        return ids, distances > np.exp2(self.radii[ids])
+        return ids, distances > module_of(ids).asarray(np.exp2(self.radii))[ids]
