@@ -28,7 +28,10 @@ from meanshiftpp.images.colours import CLUSTER_BANDWIDTH
 from meanshiftpp.images.merge_table import table_text
 
 HERE = Path(__file__).parent
-SOURCES = ("kernel/bin/loops.cpp", "kernel/bin/dispatch.cpp", "web/web.cpp")
+SOURCES = (
+    *("kernel/bin/loops.cpp", "kernel/bin/dispatch.cpp"),
+    *("kernel/tree/near_loops.cpp", "kernel/tree/near_choice.cpp", "web/web.cpp"),
+)
 STUDIO_PAGE = HERE.parent / "meanshiftpp/apps/studio/page"
 MAX_BYTES = 2_200_000
 # No fused multiply-add, as in CMakeLists.txt; exceptions and vectors are those of WebAssembly.

@@ -14,9 +14,10 @@ namespace {
 
 constexpr CriticalValues kCritical{1.45, 1.1, 1.0, 2.3};
 
-Tree grow(const Input& input, int n_threads = 1, const Growth& growth = {}) {
+Tree grow(const Input& input, int n_threads = 1, const Growth& growth = {},
+          const NearLoops& loops = near_loops()) {
     return grow_tree(input.cloud.x.data(), input.weights.data(), input.cloud.n(), input.cloud.d,
-                     input.period.data(), growth, kCritical, n_threads);
+                     input.period.data(), growth, kCritical, n_threads, loops);
 }
 
 bool equal(const std::vector<Split>& a, const std::vector<Split>& b) {
@@ -76,6 +77,17 @@ TEST(trees_are_equal_for_every_number_of_threads) {
         }
     const Input pairs = make_pairs();
     CHECK(equal(grow(pairs), grow(pairs, 3)));
+}
+
+TEST(trees_are_equal_for_every_instruction_set) {
+    for (const int d : {1, 2, 3, 4, 5, 7})
+        for (const double period : {0.0, 20.0}) {
+            const Input input = make_input(9, 3000, d, period);
+            const Tree tree = grow(input);
+            each_near_loops([&](const NearLoops& loops, const char* name) {
+                CHECK_NOTE(equal(tree, grow(input, 1, {}, loops)), name);
+            });
+        }
 }
 
 TEST(trees_do_not_depend_on_the_order_of_rows) {

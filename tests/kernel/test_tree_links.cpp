@@ -26,7 +26,7 @@ struct Scene {
     Scene(const Input& input, i64 mass, i64 limit, int n_threads = 1)
         : cloud(sorted(input)),
           leaves(make_leaves(cloud, limit)),
-          all(leaves, cloud.period, {mass}, n_threads),
+          all(leaves, cloud.period, {mass}, near_loops(), n_threads),
           windows(all.windows()[0]),
           shift(Rules::link_shift(cloud.d)),
           links(all, windows, shift, n_threads),

@@ -53,7 +53,7 @@ Box box_of(const Leaves& leaves, Range range) {
 void check_visit(const Input& input) {
     const Cloud cloud = sorted(input);
     const Leaves leaves = make_leaves(cloud, 3);
-    const Boxes boxes(leaves, cloud.period);
+    const Boxes boxes(leaves, cloud.period, near_loops());
     i64 total = 0, searches = 0;
     for (i64 begin = 0; begin + 5 <= leaves.size(); begin += 5)
         for (const float radius : {0.0f, 2e7f, 2e8f}) {
@@ -126,7 +126,7 @@ bool equal(const Windows& a, const Windows& b) {
 void check_windows(const Input& input, i64 mass, i64 limit) {
     const Cloud cloud = sorted(input);
     Leaves leaves = make_leaves(cloud, limit);
-    const Surroundings all(leaves, cloud.period, {mass, 2 * mass}, 1);
+    const Surroundings all(leaves, cloud.period, {mass, 2 * mass}, near_loops(), 1);
     for (i64 i = 0; i < leaves.size(); ++i) {
         const std::vector<u32> order = sorted_from(leaves, cloud.period, i);
         size_t length = 0;
@@ -145,11 +145,19 @@ void check_windows(const Input& input, i64 mass, i64 limit) {
     // Neither guesses nor threads nor other masses change a window.
     for (const float guess : {1.0f, 3e7f, 1e12f}) {
         std::fill(leaves.guess.begin(), leaves.guess.end(), guess);
-        const Surroundings again(leaves, cloud.period, {mass, 2 * mass}, 3);
+        const Surroundings again(leaves, cloud.period, {mass, 2 * mass}, near_loops(), 3);
         CHECK(equal(again.windows()[0], all.windows()[0]) && equal(again.windows()[1], all.windows()[1]));
     }
-    const Surroundings single(leaves, cloud.period, {2 * mass}, 1);
+    const Surroundings single(leaves, cloud.period, {2 * mass}, near_loops(), 1);
     CHECK(equal(single.windows()[0], all.windows()[1]));
+    each_near_loops([&](const NearLoops& loops, const char* name) {
+        const Surroundings again(leaves, cloud.period, {mass, 2 * mass}, loops, 1);
+        for (size_t k = 0; k < 2; ++k) CHECK_NOTE(equal(again.windows()[k], all.windows()[k]), name);
+        for (i64 i = 0; i < leaves.size(); ++i) {
+            const std::span<const u32> one = all.lists()[i], other = again.lists()[i];
+            CHECK_NOTE(std::equal(one.begin(), one.end(), other.begin(), other.end()), name);
+        }
+    });
 }
 
 // (tr C)^2 / tr C^2 of the covariance C of some leaves.
@@ -284,7 +292,7 @@ TEST(searches_skip_boxes_and_shrink) {
         for (const double period : {0.0, 5.5}) {
             const Cloud cloud = sorted(make_input(8, 1500, d, period));
             const Leaves leaves = make_leaves(cloud, 3);
-            const Boxes boxes(leaves, cloud.period);
+            const Boxes boxes(leaves, cloud.period, near_loops());
             std::vector<u32> value;  // of stretches of the curve, so that whole boxes have it in common
             for (u32 k = 0; k < leaves.size(); ++k) value.push_back(k / 100 % 3);
             const Boxes::Common common = boxes.common(value);
@@ -327,8 +335,8 @@ TEST(windows_of_some_leaves_are_those_of_all) {
     const Leaves leaves = make_leaves(cloud, 4);
     std::vector<char> wanted(static_cast<size_t>(leaves.size()));
     for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = i % 5 < 2;
-    const Surroundings all(leaves, cloud.period, {50, 100}, 1);
-    const Surroundings some(leaves, cloud.period, {50, 100}, 1, wanted);
+    const Surroundings all(leaves, cloud.period, {50, 100}, near_loops(), 1);
+    const Surroundings some(leaves, cloud.period, {50, 100}, near_loops(), 1, wanted);
     for (i64 i = 0; i < leaves.size(); ++i) {
         if (!wanted[i]) {
             CHECK(some.lists()[i].empty());
@@ -345,7 +353,7 @@ TEST(shapes_are_those_of_brute_force) {
         for (const double period : {0.0, 11.0}) {
             const Cloud cloud = sorted(make_input(3, 800, d, period));
             const Leaves leaves = make_leaves(cloud, 12);
-            const Surroundings all(leaves, cloud.period, {150}, 1);
+            const Surroundings all(leaves, cloud.period, {150}, near_loops(), 1);
             for (i64 i = 0; i < leaves.size(); ++i) {
                 const double shape = shape_by_moments(leaves, cloud.period, i, all.lists()[i]);
                 const double expected = shape_of(leaves, cloud.period, i, all.lists()[i]);
@@ -362,7 +370,7 @@ TEST(a_line_in_many_features_stays_a_line) {
     for (const bool is_line : {true, false}) {
         const Cloud cloud = sorted(is_line ? line : blob);
         const Leaves leaves = make_leaves(cloud, 2);
-        const Surroundings all(leaves, cloud.period, {200}, 1);
+        const Surroundings all(leaves, cloud.period, {200}, near_loops(), 1);
         for (i64 i = 0; i < leaves.size(); ++i) {
             const double shape = shape_by_moments(leaves, cloud.period, i, all.lists()[i]);
             CHECK(is_line ? shape < 1.001 : shape > 8 && shape <= 16.001);

@@ -46,6 +46,15 @@ inline Input make_blobs(int blobs, i64 n, int d, double step) {
     return input;
 }
 
+// Calls fn(loops, name) for every instruction set of this machine.
+template <class Fn>
+void each_near_loops(Fn&& fn) {
+    int n;
+    const NearChoice* choices = near_choices(n);
+    for (int k = 0; k < n; ++k)
+        if (choices[k].runs_here) fn(choices[k].loops, choices[k].name);
+}
+
 inline mspp::Cloud sorted(const Input& input) {
     return sort_along_curve(input.cloud.x.data(), input.weights.data(), input.cloud.n(), input.cloud.d,
                             input.period.data());

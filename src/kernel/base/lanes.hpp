@@ -1,101 +1,186 @@
 // Eight floats at a time: compilers do not find the vectors in loops over eight by themselves.
+//
+// Only for files that are compiled once per instruction set: each has its own copy of these functions, so
+// that the linker never replaces one by that of another set.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
-namespace mspp {
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
-// Four floats, which every processor adds at once.
+namespace mspp::MSPP_ISA {
+namespace {
+
+#if defined(__AVX2__)
+constexpr int kAtOnce = 8;
+#else
+constexpr int kAtOnce = 4;
+#endif
+
+// As many floats as the processor adds at once.
 #if defined(__GNUC__)
-struct Four {
-    typedef float Vector __attribute__((vector_size(16)));
-    typedef int32_t Bits __attribute__((vector_size(16)));
-    Vector v;
-    static Four all(float x) { return {Vector{x, x, x, x}}; }
-    static Four difference(const int32_t* a, int32_t b) {
+struct Vector {
+    typedef float Floats __attribute__((vector_size(kAtOnce * 4)));
+    typedef int32_t Bits __attribute__((vector_size(kAtOnce * 4)));
+    Floats v;
+    static Vector all(float x) { return {x - Floats{}}; }
+    static Vector load(const float* x) {
+        Vector result;
+        std::memcpy(&result.v, x, sizeof result.v);
+        return result;
+    }
+    static Vector difference(const int32_t* a, int32_t b) {
         Bits x;
         std::memcpy(&x, a, sizeof x);
-        return {__builtin_convertvector(x - b, Vector)};
+        return {__builtin_convertvector(x - b, Floats)};
     }
-    friend bool any_at_most(Four a, Four b) {
-        const Bits mask = a.v <= b.v;
-        uint64_t halves[2];
-        std::memcpy(halves, &mask, sizeof mask);
-        return (halves[0] | halves[1]) != 0;
+    // The shorter of the ways round a circle.
+    static Vector difference(const int32_t* a, int32_t b, int32_t period) {
+        Bits x;
+        std::memcpy(&x, a, sizeof x);
+        x = x - b;
+        x = x < 0 ? -x : x;
+        const Bits other = period - x;
+        return {__builtin_convertvector(x < other ? x : other, Floats)};
     }
-    friend Four operator+(Four a, Four b) { return {a.v + b.v}; }
-    friend Four operator-(Four a, Four b) { return {a.v - b.v}; }
-    friend Four operator*(Four a, Four b) { return {a.v * b.v}; }
-    friend Four magnitude(Four a) { return {(Vector)((Bits)a.v & INT32_MAX)}; }
-    friend Four larger(Four a, Four b) {
-        a.v = a.v > b.v ? a.v : b.v;
-        return a;
+    void store(float* x) const { std::memcpy(x, &v, sizeof v); }
+    Vector operator+(Vector b) const { return {v + b.v}; }
+    Vector operator-(Vector b) const { return {v - b.v}; }
+    Vector operator*(Vector b) const { return {v * b.v}; }
+    Vector magnitude() const { return {(Floats)((Bits)v & INT32_MAX)}; }
+    Vector or_zero() const { return {v < 0 ? Floats{} : v}; }  // the larger of both; NaN stays
+    unsigned at_most(Vector b) const {
+        const Bits mask = v <= b.v;
+#if defined(__AVX2__)
+        return static_cast<unsigned>(_mm256_movemask_ps((__m256)mask));
+#else
+        int32_t each[kAtOnce];
+        std::memcpy(each, &mask, sizeof mask);
+        unsigned bits = 0;
+        for (int c = 0; c < kAtOnce; ++c) bits |= static_cast<unsigned>(each[c] & 1) << c;
+        return bits;
+#endif
+    }
+    bool any_at_most(Vector b) const {
+        const Bits mask = v <= b.v;
+        uint64_t words[kAtOnce / 2], any = 0;
+        std::memcpy(words, &mask, sizeof mask);
+        for (const uint64_t word : words) any |= word;
+        return any != 0;
     }
 };
 #else
-struct Four {
-    float v[4];
+struct Vector {
+    float v[kAtOnce];
     template <class Fn>
-    static Four each(Fn&& fn) {
-        return {fn(0), fn(1), fn(2), fn(3)};
+    static Vector each(Fn&& fn) {
+        Vector result;
+        for (int c = 0; c < kAtOnce; ++c) result.v[c] = fn(c);
+        return result;
     }
-    static Four all(float x) { return {x, x, x, x}; }
-    static Four difference(const int32_t* a, int32_t b) {
+    static Vector all(float x) {
+        return each([&](int) { return x; });
+    }
+    static Vector load(const float* x) {
+        return each([&](int c) { return x[c]; });
+    }
+    static Vector difference(const int32_t* a, int32_t b) {
         return each([&](int c) { return static_cast<float>(a[c] - b); });
     }
-    friend bool any_at_most(const Four& a, const Four& b) {
-        return a.v[0] <= b.v[0] || a.v[1] <= b.v[1] || a.v[2] <= b.v[2] || a.v[3] <= b.v[3];
+    static Vector difference(const int32_t* a, int32_t b, int32_t period) {
+        return each([&](int c) {
+            const int32_t gap = a[c] < b ? b - a[c] : a[c] - b;
+            return static_cast<float>(gap < period - gap ? gap : period - gap);
+        });
     }
-    friend Four operator+(const Four& a, const Four& b) {
-        return each([&](int c) { return a.v[c] + b.v[c]; });
+    void store(float* x) const { std::memcpy(x, v, sizeof v); }
+    Vector operator+(const Vector& b) const {
+        return each([&](int c) { return v[c] + b.v[c]; });
     }
-    friend Four operator-(const Four& a, const Four& b) {
-        return each([&](int c) { return a.v[c] - b.v[c]; });
+    Vector operator-(const Vector& b) const {
+        return each([&](int c) { return v[c] - b.v[c]; });
     }
-    friend Four operator*(const Four& a, const Four& b) {
-        return each([&](int c) { return a.v[c] * b.v[c]; });
+    Vector operator*(const Vector& b) const {
+        return each([&](int c) { return v[c] * b.v[c]; });
     }
-    friend Four magnitude(const Four& a) {
-        return each([&](int c) { return std::abs(a.v[c]); });
+    Vector magnitude() const {
+        return each([&](int c) { return v[c] < 0 ? -v[c] : v[c]; });
     }
-    friend Four larger(const Four& a, const Four& b) {
-        return each([&](int c) { return a.v[c] > b.v[c] ? a.v[c] : b.v[c]; });
+    Vector or_zero() const {
+        return each([&](int c) { return v[c] < 0 ? 0.0f : v[c]; });
+    }
+    unsigned at_most(const Vector& b) const {
+        unsigned bits = 0;
+        for (int c = 0; c < kAtOnce; ++c) bits |= static_cast<unsigned>(v[c] <= b.v[c]) << c;
+        return bits;
+    }
+    bool any_at_most(const Vector& b) const { return at_most(b) != 0; }
+};
+#endif
+
+// As many integers.
+#if defined(__GNUC__)
+struct Integers {
+    Vector::Bits v;
+    static Integers load(const int32_t* x) {
+        Integers result;
+        std::memcpy(&result.v, x, sizeof result.v);
+        return result;
+    }
+    void store(int32_t* x) const { std::memcpy(x, &v, sizeof v); }
+    Integers operator+(Integers b) const { return {v + b.v}; }
+    // Adds 1 where b is larger than x.
+    void count(Integers b, int32_t x) { v -= b.v > x; }
+};
+#else
+struct Integers {
+    int32_t v[kAtOnce];
+    static Integers load(const int32_t* x) {
+        Integers result;
+        std::memcpy(result.v, x, sizeof result.v);
+        return result;
+    }
+    void store(int32_t* x) const { std::memcpy(x, v, sizeof v); }
+    Integers operator+(const Integers& b) const {
+        Integers result;
+        for (int c = 0; c < kAtOnce; ++c) result.v[c] = v[c] + b.v[c];
+        return result;
+    }
+    void count(const Integers& b, int32_t x) {
+        for (int c = 0; c < kAtOnce; ++c) v[c] += b.v[c] > x;
     }
 };
 #endif
 
-struct Lanes {
-    static constexpr int kWidth = 8;
-    Four low, high;
-    static Lanes all(float x) { return {Four::all(x), Four::all(x)}; }
-    static Lanes load(const float* x) {
-        Lanes result;
-        std::memcpy(&result.low, x, sizeof(Four));
-        std::memcpy(&result.high, x + 4, sizeof(Four));
-        return result;
+// Eight as two times four.
+struct Pair {
+    using Half = Vector;
+    Half low, high;
+    static Pair all(float x) { return {Half::all(x), Half::all(x)}; }
+    static Pair load(const float* x) { return {Half::load(x), Half::load(x + 4)}; }
+    template <class... Period>
+    static Pair difference(const int32_t* a, int32_t b, Period... period) {
+        return {Half::difference(a, b, period...), Half::difference(a + 4, b, period...)};
     }
-    // Eight integers minus one, none of which may overflow.
-    static Lanes difference(const int32_t* a, int32_t b) {
-        return {Four::difference(a, b), Four::difference(a + 4, b)};
-    }
-    void store(float* x) const {
-        std::memcpy(x, &low, sizeof(Four));
-        std::memcpy(x + 4, &high, sizeof(Four));
-    }
-    friend Lanes operator+(const Lanes& a, const Lanes& b) { return {a.low + b.low, a.high + b.high}; }
-    friend Lanes operator-(const Lanes& a, const Lanes& b) { return {a.low - b.low, a.high - b.high}; }
-    friend Lanes operator*(const Lanes& a, const Lanes& b) { return {a.low * b.low, a.high * b.high}; }
-    friend Lanes magnitude(const Lanes& a) { return {magnitude(a.low), magnitude(a.high)}; }
-    // Whether one of the values is at most that of b.
-    friend bool any_at_most(const Lanes& a, const Lanes& b) {
-        return any_at_most(a.low, b.low) || any_at_most(a.high, b.high);
-    }
-    // The larger of two, or b if one is NaN.
-    friend Lanes larger(const Lanes& a, const Lanes& b) {
-        return {larger(a.low, b.low), larger(a.high, b.high)};
-    }
+    void store(float* x) const { low.store(x), high.store(x + 4); }
+    Pair operator+(const Pair& b) const { return {low + b.low, high + b.high}; }
+    Pair operator-(const Pair& b) const { return {low - b.low, high - b.high}; }
+    Pair operator*(const Pair& b) const { return {low * b.low, high * b.high}; }
+    Pair magnitude() const { return {low.magnitude(), high.magnitude()}; }
+    Pair or_zero() const { return {low.or_zero(), high.or_zero()}; }
+    unsigned at_most(const Pair& b) const { return low.at_most(b.low) | high.at_most(b.high) << 4; }
+    bool any_at_most(const Pair& b) const { return low.any_at_most(b.low) || high.any_at_most(b.high); }
 };
 
-}  // namespace mspp
+#if defined(__AVX2__)
+using Lanes = Vector;
+#else
+using Lanes = Pair;
+#endif
+
+}  // namespace
+}  // namespace mspp::MSPP_ISA

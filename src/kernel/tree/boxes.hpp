@@ -12,10 +12,15 @@ namespace mspp {
 // middle and half a width per axis, in float and rounded up: a search finds too much rather than too little.
 class Boxes {
   public:
-    static constexpr i64 kWidth = Lanes::kWidth;
+    static constexpr i64 kWidth = kLanes;
 
-    Boxes(const Leaves& leaves, const std::vector<i32>& period)
-        : leaves_(leaves), period_(period), d_(leaves.d), origin_(period.size(), INT32_MAX) {
+    Boxes(const Leaves& leaves, const std::vector<i32>& period, const NearLoops& loops)
+        : leaves_(leaves),
+          period_(period),
+          loops_(loops),
+          d_(leaves.d),
+          wraps_(std::any_of(period.begin(), period.end(), [](i32 p) { return p > 0; })),
+          origin_(period.size(), INT32_MAX) {
         for (i64 i = 0; i < leaves.size(); ++i)
             for (int j = 0; j < d_; ++j) origin_[j] = std::min(origin_[j], leaves.at(i, j));
         std::vector<Side> sides = sides_of_groups();
@@ -24,10 +29,19 @@ class Boxes {
             sides = join(sides);
             layers_.push_back(make_layer(sides));
         }
+        tree_ = {d_,
+                 static_cast<int>(layers_.size()),
+                 {},
+                 leaves_.positions.data(),
+                 wraps_ ? period_.data() : nullptr};
+        for (size_t l = 0; l < layers_.size(); ++l) tree_.layer[l] = layers_[l].data();
     }
+    Boxes(const Boxes&) = delete;
 
     const Leaves& leaves() const { return leaves_; }
     const std::vector<i32>& period() const { return period_; }
+    const NearLoops& loops() const { return loops_; }
+    const BoxTree& tree() const { return tree_; }
     float squared_distance(i64 a, i64 b) const { return mspp::squared_distance(leaves_, period_, a, b); }
     // The leaves of a group.
     Range range(i64 group) const { return {group * kWidth, std::min(leaves_.size(), (group + 1) * kWidth)}; }
@@ -57,7 +71,10 @@ class Boxes {
     // The box around a range of leaves, or around one: what a search begins from.
     class Query {
       public:
-        Query(const Boxes& boxes, Range block) : values_(2 * boxes.period_.size()) {
+        Query(const Boxes& boxes, Range block) { place(boxes, block); }
+        Query() = default;
+        void place(const Boxes& boxes, Range block) {
+            values_.resize(2 * boxes.period_.size());
             for (int j = 0; j < boxes.d_; ++j) {
                 Side side = boxes.side_of(block.begin, j);
                 for (i64 i = block.begin + 1; i < block.end; ++i) side.add(boxes.side_of(i, j));
@@ -70,6 +87,9 @@ class Boxes {
       private:
         std::vector<float> values_;  // middles along all axes, then half the widths
     };
+
+    // A squared distance, and more: for the rounding of the sum of d squares.
+    float limit(float r2) const { return r2 * (1 + 1e-6f * static_cast<float>(d_ + 4)); }
 
     // Calls hit(group) for every group whose box is at most sqrt(r2) from that of the query, and maybe a
     // little more, in rising order, unless skip(layer, box). Reads r2 anew at every box.
@@ -142,16 +162,11 @@ class Boxes {
         return layer;
     }
 
-    // A squared distance, and more: for the rounding of the sum of d squares.
-    float limit(float r2) const { return r2 * (1 + 1e-6f * static_cast<float>(d_ + 4)); }
-
     template <class Hit, class Skip>
     void visit_node(size_t l, i64 node, const float* query, const float& r2, Hit&& hit, Skip&& skip) const {
         float gaps[kWidth];
-        squared_gaps(&layers_[l][static_cast<size_t>(node) * layer_floats()], query, gaps);
-        unsigned near = 0;
-        const float now = limit(r2);
-        for (int c = 0; c < kWidth; ++c) near |= static_cast<unsigned>(gaps[c] <= now) << c;
+        unsigned near = loops_.near_children(&layers_[l][static_cast<size_t>(node) * layer_floats()], query,
+                                             tree_.period, d_, limit(r2), gaps);
         for (; near != 0; near &= near - 1) {
             const int c = std::countr_zero(near);
             const i64 box = node * kWidth + c;
@@ -163,26 +178,14 @@ class Boxes {
         }
     }
 
-    // The squared distances of the boxes of eight children from the query.
-    void squared_gaps(const float* boxes, const float* query, float* out) const {
-        Lanes sum = Lanes::all(0);
-        for (int j = 0; j < d_; ++j, boxes += 2 * kWidth) {
-            Lanes gap = magnitude(Lanes::load(boxes) - Lanes::all(query[j]));
-            if (period_[j] > 0) {  // the shorter way round the circle
-                const Lanes half = Lanes::all(static_cast<float>(period_[j]) / 2);
-                gap = half - magnitude(half - gap);
-            }
-            gap = larger(Lanes::all(0), gap - Lanes::load(boxes + kWidth) - Lanes::all(query[d_ + j]));
-            sum = sum + gap * gap;
-        }
-        sum.store(out);
-    }
-
     const Leaves& leaves_;
     const std::vector<i32>& period_;
+    const NearLoops& loops_;
     int d_;
+    bool wraps_;                 // an axis has a period
     std::vector<i32> origin_;    // the low corner: a small part far from 0 keeps all bits of a float
     std::vector<Layer> layers_;  // that of the groups first
+    BoxTree tree_;               // the same for the loops
 };
 
 }  // namespace mspp

@@ -1,13 +1,13 @@
 // Leaves: groups of neighbours on the curve, which are the centres of windows and what windows hold.
 #pragma once
 
-#include "kernel/base/lanes.hpp"
 #include "kernel/tree/cloud.hpp"
+#include "kernel/tree/near_loops.hpp"
 
 namespace mspp {
 
 struct Leaves {
-    static constexpr i64 kWidth = Lanes::kWidth;
+    static constexpr i64 kWidth = kLanes;
     int d = 0;
     Array<i32> positions;  // means; of every eight leaves and each axis, eight values side by side
     Array<i64> weights;

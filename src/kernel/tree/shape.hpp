@@ -121,8 +121,8 @@ class PeakShapes {
             of[i] = (groups[g] + groups[g + 1]) / 2;
             wanted[of[i]] |= is_needed(i);
         }
-        const std::vector<i32>& period = links_.all().boxes().period();
-        const Surroundings all(coarse, period, {medium, wide}, n_threads, wanted);
+        const Boxes& boxes = links_.all().boxes();
+        const Surroundings all(coarse, boxes.period(), {medium, wide}, boxes.loops(), n_threads, wanted);
         const std::vector<Inverse> shapes = shapes_of(all, wanted, medium);
         for (u32 i = 0; i < of.size(); ++i) {
             if (!is_needed(i)) continue;

@@ -39,10 +39,12 @@ namespace detail {
 
 class TreeGrower {
   public:
-    TreeGrower(const Cloud& cloud, const Growth& growth, const CriticalValues& critical, int n_threads)
+    TreeGrower(const Cloud& cloud, const Growth& growth, const CriticalValues& critical,
+               const NearLoops& loops, int n_threads)
         : cloud_(cloud),
           growth_(growth),
           critical_(critical),
+          loops_(loops),
           n_threads_(n_threads),
           masses_{growth.rows > 0 ? static_cast<double>(cloud.weight) / growth.rows : 1.0} {}
 
@@ -124,7 +126,7 @@ class TreeGrower {
     // Tests a part with windows of some masses, around the same leaves.
     Division divide(Part& part, const std::vector<i64>& masses, int n_threads) {
         if (part.leaves.size() < 3) return {};
-        const Surroundings all(part.leaves, cloud_.period, masses, n_threads);
+        const Surroundings all(part.leaves, cloud_.period, masses, loops_, n_threads);
         for (i64 i = 0; i < part.leaves.size(); ++i)
             part.leaves.guess[i] = std::sqrt(all.windows().back().reach[i]);
         part.leaves.guess_mass = masses.back();
@@ -239,6 +241,7 @@ class TreeGrower {
     const Cloud& cloud_;
     const Growth& growth_;
     const CriticalValues& critical_;
+    const NearLoops& loops_;
     int n_threads_;
     Masses masses_;
     size_t stage_ = 0;
@@ -251,9 +254,10 @@ class TreeGrower {
 
 // Grows the tree of weighted points. IN as sort_along_curve.
 inline Tree grow_tree(const double* points, const i64* weights, i64 n, int d, const double* period,
-                      const Growth& growth, const CriticalValues& critical, int n_threads) {
+                      const Growth& growth, const CriticalValues& critical, int n_threads,
+                      const NearLoops& loops = near_loops()) {
     const Cloud cloud = sort_along_curve(points, weights, n, d, period, n_threads);
-    return detail::TreeGrower(cloud, growth, critical, n_threads).run();
+    return detail::TreeGrower(cloud, growth, critical, loops, n_threads).run();
 }
 
 }  // namespace mspp
