@@ -37,7 +37,8 @@ MAX_BYTES = 2_200_000
 # No fused multiply-add, as in CMakeLists.txt; exceptions and vectors are those of WebAssembly.
 COMPILE = [
     *("-std=c++20", "-O2", "-msimd128", "-fwasm-exceptions", "-Wall", "-Wextra"),
-    *("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-DMSPP_ISA=base"),
+    *("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
+    *("-DMSPP_ISA=base", "-DMSPP_THREE_AXES"),
 ]
 LINK = [
     *("-O2", "-fwasm-exceptions", "-sMODULARIZE", "-sEXPORT_ES6", "-sENVIRONMENT=worker"),

@@ -219,11 +219,15 @@ class Interleave {
 // Calls fn with the number of words whose codes have at least 20 bits for each of d axes, or the most there
 // is.
 template <class Fn>
-auto with_words(int d, Fn&& fn) {
+auto with_words([[maybe_unused]] int d, Fn&& fn) {
+#ifdef MSPP_THREE_AXES  // of the web page, whose code must be small
+    return fn(std::integral_constant<int, 1>{});
+#else
     if (d <= 3) return fn(std::integral_constant<int, 1>{});
     if (d <= 6) return fn(std::integral_constant<int, 2>{});
     if (d <= 12) return fn(std::integral_constant<int, 4>{});
     return fn(std::integral_constant<int, 8>{});
+#endif
 }
 
 }  // namespace mspp
