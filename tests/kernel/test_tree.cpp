@@ -198,8 +198,12 @@ TEST(logarithms_are_those_of_the_library) {
         const double v = std::ldexp(mantissa, static_cast<int>(random() % 200) - 100);
         CHECK(std::abs(log2_of(v) - std::log2(v)) < 0x1p-15);
         const i64 units = log2_units(v);
+        CHECK(units == detail::log2_units_by_bits(v));
         CHECK(std::abs(std::log2(exp2_units(units)) - static_cast<double>(units) * kLogUnit) < 0x1p-15);
     }
+    for (i64 units = -3000; units < 3000; ++units)  // close to whole numbers
+        for (const double v : {exp2_units(units), std::nextafter(exp2_units(units), 0.0)})
+            CHECK(log2_units(v) == detail::log2_units_by_bits(v));
     CHECK(log2_units(1.0) == 0 && log2_units(8.0) == 3 << kLogBits && exp2_units(-(1 << kLogBits)) == 0.5);
 }
 

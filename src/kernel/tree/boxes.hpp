@@ -103,6 +103,15 @@ class Boxes {
         visit(query, r2, hit, [](size_t, i64) { return false; });
     }
 
+    // Whether a group that is not all of one value is at most sqrt(r2) from a range of leaves.
+    bool is_near(Range range, float r2, u32 value, const Common& common) const {
+        bool found = false;
+        visit(
+            Query(*this, range), r2, [&](i64) { found = true; },
+            [&](size_t layer, i64 box) { return found || common[layer][box] == value; });
+        return found;
+    }
+
   private:
     struct Side {  // of a box, along one axis, from the origin
         double low, high;

@@ -85,11 +85,14 @@ std::vector<u32> group_along_curve(const Array<i32>& steps, i64 limit, Weight&& 
     return result;
 }
 
-// One leaf for each point of a part. IN points: rising.
-inline Leaves leaves_of_points(const Cloud& cloud, const Array<u32>& points) {
+// One leaf for each point of a part. IN points: rising; reach: of the windows of some mass around each point
+// of the cloud, if they are known.
+inline Leaves leaves_of_points(const Cloud& cloud, const Array<u32>& points, const Array<float>& reach = {},
+                               i64 mass = 1) {
     Leaves leaves;
     const i64 n = static_cast<i64>(points.size());
     leaves.d = cloud.d;
+    leaves.guess_mass = mass;
     leaves.resize(n);
     each_of({0, n}, 4 * cloud.d, [&](i64 i) {
         const i32* x = cloud.position(points[i]);
@@ -98,7 +101,7 @@ inline Leaves leaves_of_points(const Cloud& cloud, const Array<u32>& points) {
         leaves.steps[i] =
             i == 0 ? 0 : first_difference(cloud.position(points[i - 1]), x, cloud.d).order(cloud.d);
         leaves.first[i] = static_cast<u32>(i);
-        leaves.guess[i] = 0;
+        leaves.guess[i] = reach.empty() ? 0 : reach[points[i]];
     });
     leaves.first[n] = static_cast<u32>(n);
     leaves.pad();

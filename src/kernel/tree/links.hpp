@@ -69,6 +69,10 @@ class Links {
         for (u32 i = 0; i < size(); ++i) {
             if (root[i] == largest) continue;
             Best& shortest = best[root[i]];
+            if (const u32 next = end_of_far(i, shortest.squared, common); next > i) {
+                i = next - 1;
+                continue;
+            }
             auto consider = [&](u32 k) {
                 const float squared = boxes.squared_distance(i, k);
                 if (squared < shortest.squared) shortest = {squared, i, k};
@@ -194,6 +198,21 @@ class Links {
     i32 level(float squared, u32 sparse) const {
         return std::max(windows_.radius[sparse],
                         static_cast<i32>(log2_units(std::max(squared, 1.0f)) / 2 + shift_));
+    }
+
+    // The end of the largest box that begins with a leaf, is in one component, and has no other component
+    // within a squared distance: none of its leaves has a shorter link. The leaf itself if there is none.
+    u32 end_of_far(u32 i, float squared, const Boxes::Common& common) const {
+        if (std::isinf(squared)) return i;
+        i64 width = Boxes::kWidth;
+        u32 end = i;
+        for (size_t layer = 0; layer < common.size() && i % width == 0; ++layer, width *= Boxes::kWidth) {
+            const u32 own = common[layer][i / width];
+            const Range box{i, std::min<i64>(size(), i + width)};
+            if (own == Boxes::kMixed || all_.boxes().is_near(box, squared, own, common)) break;
+            end = static_cast<u32>(box.end);
+        }
+        return end;
     }
 
     // A leaf of another component, near on the curve. IN i: the first leaf of its component.

@@ -123,7 +123,7 @@ class PeakShapes {
         }
         const Boxes& boxes = links_.all().boxes();
         const Surroundings all(coarse, boxes.period(), {medium, wide}, boxes.loops(), n_threads, wanted);
-        const std::vector<Inverse> shapes = shapes_of(all, wanted, medium);
+        const std::vector<Inverse> shapes = shapes_of(all, wanted, medium, n_threads);
         for (u32 i = 0; i < of.size(); ++i) {
             if (!is_needed(i)) continue;
             const double own = static_cast<double>(leaves_.weights[i]);
@@ -133,20 +133,26 @@ class PeakShapes {
     }
 
     static std::vector<Inverse> shapes_of(const Surroundings& all, const std::vector<char>& wanted,
-                                          i64 medium) {
+                                          i64 medium, int n_threads) {
+        const i64 n = static_cast<i64>(wanted.size());
         std::vector<Inverse> result(wanted.size());
-        Moments moments(all.leaves(), all.boxes().period());
-        Poller poll;
-        for (size_t k = 0; k < wanted.size(); ++k) {
-            moments.clear();
-            for (const u32 leaf : all.lists()[static_cast<i64>(k)]) {
-                poll(8);
-                const bool inside = moments.mass() < medium;
-                moments.add(static_cast<i64>(k), leaf);
-                if (inside && moments.mass() >= medium) result[k].medium = 1 / moments.shape();
+        const int team = team_size(n, 1 << 12, n_threads);
+        parallel(team, [&](int t) {
+            Moments moments(all.leaves(), all.boxes().period());
+            Poller poll;
+            const Range range = part(n, t, team);
+            for (i64 k = range.begin; k < range.end; ++k) {
+                if (!wanted[k]) continue;
+                moments.clear();
+                for (const u32 leaf : all.lists()[k]) {
+                    poll(8);
+                    const bool inside = moments.mass() < medium;
+                    moments.add(k, leaf);
+                    if (inside && moments.mass() >= medium) result[k].medium = 1 / moments.shape();
+                }
+                result[k].wide = 1 / moments.shape();
             }
-            if (wanted[k]) result[k].wide = 1 / moments.shape();
-        }
+        });
         return result;
     }
 

@@ -114,7 +114,8 @@ class TreeGrower {
     // Tests a part with heavier and heavier windows until it divides.
     Division divide(Part& part, int n_threads) {
         for (std::vector<i64> masses; !(masses = next_masses(part)).empty();) {
-            if (part.leaves.size() == 0) part.leaves = leaves_of_points(cloud_, part.points);
+            if (part.leaves.size() == 0)
+                part.leaves = leaves_of_points(cloud_, part.points, reach_, tree_.mass);
             part.leaves = join_leaves(part.leaves, leaf_mass(part, masses[0]));
             Division division = divide(part, masses, n_threads);
             if (!division.parts.empty()) return division;
@@ -233,9 +234,12 @@ class TreeGrower {
 
     void store_radii(const Part& all, const Windows& windows) {
         const i64 shift = log2_units(cloud_.scale);
+        reach_.resize(static_cast<size_t>(cloud_.size()));
         for (i64 k = 0; k < all.leaves.size(); ++k)
-            for (u32 i = all.leaves.first[k]; i < all.leaves.first[k + 1]; ++i)
+            for (u32 i = all.leaves.first[k]; i < all.leaves.first[k + 1]; ++i) {
                 tree_.radii[cloud_.rows[i]] = windows.radius[k] - shift;
+                reach_[i] = std::sqrt(windows.reach[k]);
+            }
     }
 
     const Cloud& cloud_;
@@ -248,6 +252,7 @@ class TreeGrower {
     i64 n_found_ = 0;  // splits of the first pass, once it has ended
     Tree tree_;
     std::vector<Part> whole_;  // parts that do not divide
+    Array<float> reach_;       // of the lightest windows around each point: a guess for those of its part
 };
 
 }  // namespace detail
