@@ -174,8 +174,13 @@ class Source(ABC):
             expected = "comparisons with numbers; only tables have columns of text"
             raise InvalidInputError.for_parameter("where", expected, where)
         source = self._reading(self._columns_for(conditions))
-        source.columns, source.weight, source.where = self.columns, self.weight, conditions
+        source.columns, source.weight = self.columns, self.weight
+        source.where = conditions.typed(source._types_of(conditions.numbers))
         return source
+
+    def _types_of(self, columns: Sequence[str]) -> dict[str, np.dtype[Any]]:
+        """Return the types of columns of numbers in the files, as far as they are known."""
+        return {} if self.dtype is None else dict.fromkeys(columns, self.dtype)
 
     def _reading(self, columns: Sequence[str]) -> Source:
         """Return a source that reads these columns of the same files."""

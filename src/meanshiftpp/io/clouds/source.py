@@ -78,6 +78,19 @@ class CloudSource(Source):
                     )
             before += length
 
+    def _types_of(self, columns: Sequence[str]) -> dict[str, np.dtype[Any]]:
+        dimensions = (
+            (name, header.point_format.dimension_by_name(name))
+            for header in self.headers
+            for name in columns
+            if name not in COORDINATES
+        )
+        types: dict[str, np.dtype[Any]] = {}
+        for name, dimension in dimensions:
+            if dimension.dtype is not None and not dimension.is_scaled:
+                types[name] = np.result_type(types.get(name, dimension.dtype), dimension.dtype)
+        return types
+
     def _sample_reads_all(self, size: int) -> bool:
         """Return whether a sample takes one pass, as it must if the decoder cannot seek."""
         return super()._sample_reads_all(size) or not all(d.seekable for d in self._decodings)

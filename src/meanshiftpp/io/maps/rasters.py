@@ -118,6 +118,10 @@ class RasterSource(Source):
                     end=number + 1,
                 )
 
+    def _types_of(self, columns: Sequence[str]) -> dict[str, np.dtype[Any]]:
+        types = {np.dtype(self.raster.dtypes[band - 1]) for band in self._bands}
+        return dict.fromkeys(columns, np.result_type(*types))  # a GeoTIFF has one type
+
     def _position_at(self, share: float) -> int:
         return int(share * len(self._windows()))
 

@@ -166,6 +166,11 @@ class TableSource(Source):
                     _check_text(file.column_type(condition.column), condition, where)
         return source
 
+    def _types_of(self, columns: Sequence[str]) -> dict[str, np.dtype[Any]]:
+        floating = need("pyarrow", "io").types.is_floating
+        types = {field.name: field.type for field in self.schema() if floating(field.type)}
+        return {name: np.dtype(types[name].to_pandas_dtype()) for name in columns if name in types}
+
     @property
     def compression(self) -> str:
         """The codec of the first file if it is Parquet, else pyarrow's default for Parquet."""
