@@ -116,5 +116,5 @@ def test_categories_are_named_by_their_column(use):
     for tree in (categories, categories.to_arrow(), pd.Categorical(names)):
         table = pd.DataFrame if isinstance(tree, pd.Categorical) else pl.DataFrame
         table = table if isinstance(tree, pl.Series | pd.Categorical) else pa.table
-        with pytest.raises(InvalidInputError, match="'tree'.*select the columns"):
+        with pytest.raises(InvalidInputError, match=r"'tree'.*select the columns"):
             use(table({"height": np.arange(6.0), "tree": tree}))
