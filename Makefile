@@ -43,7 +43,7 @@ test-kernel: $(VENV)/installed-build  ## run the C++ tests of the kernel, withou
 SECONDS ?= 600
 CLANG ?= clang++
 .PHONY: fuzz
-fuzz: $(VENV)/installed-test  ## fuzz the kernel, the parsers and the grid for SECONDS=600 in all; needs Clang
+fuzz: $(VENV)/installed-test  ## fuzz the kernel, parsers, grid and laws for SECONDS=600 in all; needs Clang
 	$(VENV)/bin/cmake -S . -B build/fuzz -G Ninja -D CMAKE_MAKE_PROGRAM=$(abspath $(VENV))/bin/ninja \
 		-D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=$(CLANG) -D MSPP_FUZZ=ON
 	$(VENV)/bin/cmake --build build/fuzz

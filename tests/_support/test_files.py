@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from meanshiftpp import stream, video
+from meanshiftpp import Grid, stream, video
 from meanshiftpp._support import leftovers
 from meanshiftpp._support.files import (
     _swept,
@@ -23,6 +23,7 @@ from meanshiftpp._support.files import (
     scratch_folder,
 )
 from meanshiftpp.errors import FileAccessError
+from meanshiftpp.io.checkpoint import Checkpoint
 
 PROGRAM = """
 import sys
@@ -234,3 +235,10 @@ def test_a_file_that_is_taken_for_a_leftover_is_created_again(tmp_path: Path, mo
 def test_a_folder_without_a_parent_is_an_error(tmp_path: Path):
     with pytest.raises(FileAccessError, match="cannot write"), scratch_folder(tmp_path / "no/a"):
         pytest.fail("the folder cannot exist")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs /proc")
+def test_a_file_that_can_be_opened_but_not_read():
+    for read in (check_readable, Grid.load, lambda path: Checkpoint.resume(path, None, None)):
+        with pytest.raises(FileAccessError, match=r"cannot read '/proc/self/mem': "):
+            read("/proc/self/mem")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from meanshiftpp import Grid
+from meanshiftpp import Grid, seek
 from meanshiftpp.core.accumulate import GridSum
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import GridMismatchError, InvalidInputError
@@ -102,3 +102,18 @@ def test_cell_that_becomes_too_heavy_raises():
     total.add(heavy)  # the grids are merged later
     with pytest.raises(InvalidInputError, match="a cell of weight 4,294,967,296"):
         total.total()
+
+
+@pytest.mark.parametrize("resolution", [1, 64])
+@pytest.mark.parametrize("light_first", [True, False])
+def test_a_light_chunk_of_real_weights(resolution, light_first):
+    """Its unit is so fine that the total of a heavy one would not fit the search."""
+    rng = np.random.default_rng(3)
+    heavy = Chunk(rng.normal(size=(100_000, 2)), np.full(100_000, 0.7))
+    light = Chunk(rng.normal(size=(3, 2)), np.full(3, 0.01))
+    total = GridSum(Grid.empty(0.05, 2))
+    for chunk in (light, heavy) if light_first else (heavy, light):
+        total.add_chunk(chunk)
+    grid = total.total()
+    assert grid.total == pytest.approx(70_000.03, rel=1e-4)
+    assert len(seek(grid, resolution=resolution)) > 0

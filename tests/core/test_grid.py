@@ -114,7 +114,7 @@ def test_coarse_grids_of_real_weights_have_a_coarser_unit(n):
     points = [Grid.from_points([[k + 0.25]], 1.0, sample_weight=[0.7]) for k in range(n)]
     grid = sum(points, Grid.empty(1.0, 1))
     coarse = grid.coarsen(n)  # n times the weight of a cell exceeds the finer unit
-    assert coarse.unit == n / 2 * grid.unit
+    assert coarse.unit == n / 2 * points[0].unit
     assert coarse.total == pytest.approx(n * 0.7, rel=1e-8)
     assert coarse.means == pytest.approx(np.array([[n / 2 - 0.25]]), rel=1e-8)
 

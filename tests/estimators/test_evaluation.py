@@ -93,3 +93,12 @@ def test_clusters_without_points_have_no_profile():
     assert found["size"].tolist() == [5, 0]
     for name in ("x0_mean", "x0_std", "x0_min", "x0_max"):
         assert np.isnan(found[name]).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("model", [MeanShiftPP(1.0), MeanShiftPP()])
+def test_rows_without_weight_are_not_described(model):
+    weight = np.where(np.arange(len(X)) % 3, 2.0, 0.0)
+    found = model.fit(X).describe(X, sample_weight=weight)
+    expected = model.describe(X[weight > 0], sample_weight=weight[weight > 0])
+    for name, column in expected.items():
+        assert np.array_equal(found[name], column, equal_nan=True), name

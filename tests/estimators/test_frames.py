@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
-from meanshiftpp import GridDensity, MeanShiftPP
+from meanshiftpp import GridDensity, MeanShiftPP, select_bandwidth, sweep
 from meanshiftpp.errors import InvalidInputError
 
 FRAMES = [pd.DataFrame, pl.DataFrame]
@@ -82,3 +85,36 @@ def test_dates_are_named_with_what_to_do(dtype):
     message = rf"X\[0, 'day'\] is a date or a time, {value}, .*days since the first, or select"
     with pytest.raises(InvalidInputError, match=message):
         MeanShiftPP(1.0).fit(X)
+
+
+TABLES = [pd.DataFrame, pl.DataFrame, pa.table]
+USES = [MeanShiftPP().fit, MeanShiftPP(2.0**40).fit, GridDensity(1.0).fit, sweep, select_bandwidth]
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("use", USES)
+def test_whole_numbers_that_would_be_rounded_raise(table, use):
+    times = np.arange(40) + 1_700_000_000_000_000_000
+    with pytest.raises(InvalidInputError, match=r"17\d+, which float64 cannot hold reliably"):
+        use(table({"value": np.arange(40.0), "time": times}))
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("names", [["price"], ["price", "value"]])
+def test_decimals_are_numbers(table, names):
+    columns = {"price": [Decimal(k) / 4 for k in range(40)], "value": np.arange(40.0)}
+    X = table({name: columns[name] for name in names})
+    plain = np.column_stack([np.asarray(columns[name], float) for name in names])
+    assert np.array_equal(MeanShiftPP(1.0).fit(X).labels_, MeanShiftPP(1.0).fit(plain).labels_)
+    assert np.array_equal(select_bandwidth(X), select_bandwidth(plain))
+
+
+@pytest.mark.parametrize("use", USES)
+def test_categories_are_named_by_their_column(use):
+    names = ["elm", "oak"] * 3
+    categories = pl.Series(names, dtype=pl.Categorical)
+    for tree in (categories, categories.to_arrow(), pd.Categorical(names)):
+        table = pd.DataFrame if isinstance(tree, pd.Categorical) else pl.DataFrame
+        table = table if isinstance(tree, pl.Series | pd.Categorical) else pa.table
+        with pytest.raises(InvalidInputError, match=r"'tree'.*select the columns"):
+            use(table({"height": np.arange(6.0), "tree": tree}))

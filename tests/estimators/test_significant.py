@@ -400,3 +400,18 @@ def test_real_weights_in_chunks(blobs):
     assert_array_equal(parts.predict(X), model.labels_)
     assert_array_equal(parts.cluster_weights_, model.cluster_weights_)
     assert_allclose(model.cluster_weights_.sum(), weight.sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("max_rows", [1000, 1 << 24], ids=["cells", "rows"])
+@pytest.mark.parametrize("weight", [1.0, 0.5, 0.3])
+def test_equal_weights_do_not_erase_clusters(monkeypatch, max_rows, weight):
+    """Kish's size counts rows, also where they are summed in cells."""
+    monkeypatch.setattr("meanshiftpp.core.tree.tally.MAX_ROWS", max_rows)
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 1, (5000, 1)), rng.normal(8, 1, (5000, 1))])
+    weights = np.full(len(X), weight)
+    assert len(MeanShiftPP().fit(X, sample_weight=weights).cluster_weights_) == 2
+    parts = MeanShiftPP()
+    for rows in np.array_split(rng.permutation(len(X)), 3):
+        parts.partial_fit(X[rows], sample_weight=weights[rows])
+    assert len(parts.cluster_weights_) == 2

@@ -1,4 +1,4 @@
-"""Fuzz the kernel, the parsers and the grid: `make fuzz SECONDS=600`.
+"""Fuzz the kernel, the parsers, the grid and the laws: `make fuzz SECONDS=600`.
 
     python -m tests.fuzz all SECONDS          every target for an equal part of the time
     python -m tests.fuzz target NAME SECONDS  one target
@@ -22,11 +22,14 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.fuzz.engine import CORPUS, FindingError, fuzz, read_corpus, run_once
 from tests.fuzz.grid_machine import GridMachine
 from tests.fuzz.parsers import TARGETS
+from tests.laws.picture_relations import PICTURE_PAIRS, TRACKER_PAIRS, check_picture, check_tracker
+from tests.laws.relations import PAIRS, check
 
 BUILD = Path("build/fuzz")
 FINDINGS = BUILD / "findings"
 HARNESSES = sorted(path.stem for path in Path(__file__).parent.glob("kernel/*.cpp"))
 HARNESSES.remove("replay")
+LEAST_RELATIONS = 20_000  # that are checked, whatever the time
 LIMITS = [
     "-max_len=600",
     "-timeout=100",
@@ -74,6 +77,25 @@ def fuzz_grids(seconds: float) -> int:
     return GridMachine.steps - before
 
 
+def fuzz_relations(seconds: float) -> int:
+    """Check relations on data of new seeds; return the number of checks."""
+    tables = ((check, PAIRS), (check_picture, PICTURE_PAIRS), (check_tracker, TRACKER_PAIRS))
+    end, seed, runs = time.monotonic() + seconds, time.time_ns() % 2**40, 0
+    while time.monotonic() < end or runs < LEAST_RELATIONS:
+        for function, pairs in tables:
+            for pair in pairs:
+                try:
+                    function(*pair, seed)
+                except Exception:
+                    call = f"{function.__name__}(*{pair!r}, {seed})"
+                    place = f"from {function.__module__} import {function.__name__}"
+                    print(f'relations: repeat with\n  {sys.executable} -c "{place}; {call}"')
+                    raise
+                runs += 1
+        seed += 1
+    return runs
+
+
 def fuzz_target(name: str, seconds: float) -> None:
     """Fuzz one target and print a line about it."""
     begin = time.monotonic()
@@ -81,6 +103,8 @@ def fuzz_target(name: str, seconds: float) -> None:
         runs = fuzz_kernel(name, seconds)
     elif name == "grids":
         runs = fuzz_grids(seconds)
+    elif name == "relations":
+        runs = fuzz_relations(seconds)
     else:
         runs = fuzz_parser(name, seconds)
     took = time.monotonic() - begin
@@ -93,7 +117,7 @@ def main(action: str, *arguments: str) -> None:
     logging.disable()  # libraries report damaged files there too
     FINDINGS.mkdir(parents=True, exist_ok=True)
     if action == "all":
-        names = [*HARNESSES, *TARGETS, "grids"]
+        names = [*HARNESSES, *TARGETS, "grids", "relations"]
         for name in names:
             fuzz_target(name, float(arguments[0]) / len(names))
     elif action == "target":

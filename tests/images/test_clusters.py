@@ -83,6 +83,27 @@ def test_quantize_replaces_pixels_by_their_mode():
     assert np.array_equal(quantize(NOISE, 24, space=None), expected)
 
 
+@pytest.mark.parametrize(
+    ("convert", "factor"),
+    [
+        (lambda image: image.astype(int), 1),
+        (lambda image: image.astype(np.uint16) * 257, 1 / 257),
+        (lambda image: image / 255, 255),
+        (lambda image: (image / 255).astype(np.float32), 255),
+        (lambda image: image[..., 0].astype(int), 1),
+    ],
+    ids=["int", "uint16", "float64", "float32", "grey"],
+)
+def test_colours_are_modes_in_every_type(convert, factor):
+    converted = convert(NOISE)
+    image = NOISE if converted.ndim == 3 else NOISE[..., 0]
+    found, expected = palette(converted), palette(image)
+    assert np.array_equal(found.shares, expected.shares)
+    assert np.abs(found.colors * factor - expected.colors).max() <= 0.5  # bytes are rounded
+    difference = quantize(converted) * factor - quantize(image)
+    assert np.abs(difference).max() <= 0.5
+
+
 @pytest.mark.parametrize(("space", "bandwidth"), [("rgb", 24), ("lab", 8), ("luv", 10), ("hsv", 8)])
 def test_palettes_have_a_fixed_bandwidth_in_each_space(space, bandwidth):
     default = quantize(NOISE, space=space)

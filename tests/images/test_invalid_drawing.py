@@ -131,3 +131,9 @@ def test_lines_wider_than_the_picture_cover_it():
 def test_colours_beyond_bytes_are_clipped():
     strip = draw.palette_strip([[300, -9, 128]], [1])
     assert strip[0, 0].tolist() == [255, 0, 128]
+
+
+def test_labels_too_large_for_a_table_of_colours():
+    labels = np.array([[0, 2**31 - 1]])
+    with pytest.raises(InvalidInputError, match=r"below 16,777,216 .*2147483647; number them anew"):
+        draw.region_colors(np.zeros((1, 2, 3), np.uint8), labels)

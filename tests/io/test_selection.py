@@ -253,3 +253,30 @@ def test_parsing():
         Condition("town", "=", "x and y"),
         Condition("z", ">=", 0.5),
     ]
+
+
+@pytest.mark.parametrize("comparison", ["<=", ">=", "=="])
+@pytest.mark.parametrize("columns", [["f"], ["f", "g"], ["g"], ["g", "k"]])
+def test_the_type_of_a_column_does_not_depend_on_other_columns(tmp_path, columns, comparison):
+    pa = pytest.importorskip("pyarrow")
+    tenths = np.full(50, 0.1, np.float32)
+    data = pa.table({"f": tenths, "g": np.arange(50.0), "k": np.arange(50)})
+    save_table(tmp_path / "a.parquet", data)
+    source = open_points(tmp_path / "a.parquet", columns, where=f"f {comparison} 0.1")
+    assert len(source.read()) == 50
+
+
+def test_the_type_of_a_dimension_of_a_cloud(tmp_path):
+    laspy = pytest.importorskip("laspy")
+    cloud = laspy.create(point_format=3)
+    cloud.add_extra_dim(laspy.ExtraBytesParams("f", np.float32))
+    cloud.x = cloud.y = cloud.z = np.arange(50.0)
+    cloud.f = np.full(50, 0.1, np.float32)
+    cloud.write(tmp_path / "a.las")
+    assert len(open_points(tmp_path / "a.las", where="f <= 0.1").read()) == 50
+    assert len(open_points(tmp_path / "a.las", where="x <= 0.1 and red = 0").read()) == 1
+
+
+def test_a_number_beyond_the_type_of_a_column_is_not_rounded(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([[1.0], [np.inf]], np.float32))
+    assert len(open_points(tmp_path / "a.npy", where="x0 < 1e300").read()) == 1

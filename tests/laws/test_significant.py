@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from tests.laws.kinds import KINDS, MIXTURES, Kind
+from tests.laws.relations import SUBJECTS, Case, compare
 
 from meanshiftpp import MeanShiftPP, _kernel
 from meanshiftpp.core.chunk import Chunk
@@ -30,15 +29,6 @@ every_option = pytest.mark.parametrize("options", OPTIONS, ids=str)
 
 def fit(kind: Kind, **options: Any) -> MeanShiftPP:
     return MeanShiftPP(periodic=kind.periodic, **options).fit(kind.X, sample_weight=kind.weight)
-
-
-def assert_same(model: MeanShiftPP, expected: MeanShiftPP, X: np.ndarray) -> None:
-    """Compare the splits, the clusters and the labels of points."""
-    assert model.tree_.splits == expected.tree_.splits
-    assert np.array_equal(model.cluster_weights_, expected.cluster_weights_)
-    assert np.array_equal(model.cluster_centers_, expected.cluster_centers_)
-    assert np.array_equal(model.tree_.radii, expected.tree_.radii)
-    assert np.array_equal(model.predict(X), expected.predict(X))
 
 
 def quiet_cut(model: MeanShiftPP, **cut: Any) -> MeanShiftPP:
@@ -71,65 +61,13 @@ def test_labels_are_those_of_predict_and_add_up(name: str, options: dict[str, An
         assert inside.all()
 
 
+@pytest.mark.parametrize("relation", ["order", "threads", "chunks", "weights", "power of two"])
 @every_option
 @every_kind
-def test_order_and_threads_do_not_matter(name: str, options: dict[str, Any]):
+def test_relations(name: str, options: dict[str, Any], relation: str):
     kind = KINDS[name]
-    model = fit(kind, **options, n_jobs=1)
-    for order in (np.random.default_rng(1).permutation(len(kind.X)), np.argsort(kind.X[:, 0])):
-        weight = None if kind.weight is None else kind.weight[order]
-        shuffled = fit(kind._replace(X=kind.X[order], weight=weight), **options, n_jobs=2)
-        assert_same(shuffled, model, kind.X)
-        assert np.array_equal(shuffled.labels_, model.labels_[order])
-
-
-@every_option
-@every_kind
-def test_chunks_have_the_clusters_of_one_fit(name: str, options: dict[str, Any]):
-    kind = KINDS[name]
-    model = fit(kind, **options)
-    for n_chunks in (1, 2, 7):
-        parts = MeanShiftPP(periodic=kind.periodic, **options)
-        order = np.random.default_rng(n_chunks).permutation(len(kind.X))
-        for rows in np.array_split(order, n_chunks):
-            weight = None if kind.weight is None else kind.weight[rows]
-            parts.partial_fit(kind.X[rows], sample_weight=weight)
-        assert_same(parts, model, kind.X)
-        assert np.array_equal(parts.labels_, model.labels_[rows])
-
-
-@every_option
-@every_kind
-def test_whole_weights_are_copies(name: str, options: dict[str, Any]):
-    kind = KINDS[name]
-    weight = np.random.default_rng(2).integers(0, 4, len(kind.X))
-    weighted = fit(kind._replace(weight=weight), **options)
-    copies = fit(kind._replace(X=np.repeat(kind.X, weight, axis=0), weight=None), **options)
-    assert_same(weighted, copies, kind.X)
-    as_floats = fit(kind._replace(weight=weight * 1.0), **options)
-    assert_same(as_floats, weighted, kind.X)
-
-
-@settings(max_examples=60, derandomize=True)
-@given(st.data())
-def test_few_rows_of_any_values(data: st.DataObject):
-    """Order, chunks and copies of rows on a lattice, many of them equal."""
-    n, d = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 4))
-    draws = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    step = data.draw(st.sampled_from([1.0, 0.1, 1e-3, 1e6]))
-    X = draws.integers(0, data.draw(st.sampled_from([1, 2, 9, 500])) + 1, (n, d)) * step
-    options = data.draw(st.sampled_from([*OPTIONS, {"strictness": 0.2}]))
-    model = MeanShiftPP(**options).fit(X)
-    order = draws.permutation(n)
-    assert_same(MeanShiftPP(**options).fit(X[order]), model, X)
-    parts = MeanShiftPP(**options)
-    for rows in np.array_split(order, data.draw(st.integers(1, 4))):
-        parts.partial_fit(X[rows])
-    assert_same(parts, model, X)
-    assert np.array_equal(model.predict(X), model.labels_)
-    weight = draws.integers(1, 4, n)
-    weighted = MeanShiftPP(**options).fit(X, sample_weight=weight)
-    assert_same(weighted, MeanShiftPP(**options).fit(np.repeat(X, weight, axis=0)), X)
+    case = Case(kind.X, kind.weight, periodic=kind.periodic, options=options)
+    compare(SUBJECTS["tree"], case, relation, np.random.default_rng(len(name)))
 
 
 @pytest.mark.parametrize("limits", [(300, 1 << 22), (300, 250)], ids=["cells", "joined cells"])
@@ -163,16 +101,6 @@ def test_cells_of_many_rows_do_not_depend_on_chunks(
 
 
 # -- units and origin ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("exponent", [-900, -60, -1, 3, 60, 900])
-@every_kind
-def test_powers_of_two_change_nothing(name: str, exponent: int):
-    kind, factor = KINDS[name], 2.0**exponent
-    model, scaled = fit(kind), fit(kind.scaled(factor))
-    assert np.array_equal(scaled.labels_, model.labels_)
-    assert np.array_equal(scaled.cluster_centers_, model.cluster_centers_ * factor)
-    assert len(scaled.tree_.splits) == len(model.tree_.splits)
 
 
 @pytest.mark.parametrize("cells", [3, -(2**21), 2**22 + 5])
@@ -226,6 +154,23 @@ def test_cuts_are_nested(name: str):
     assert np.array_equal(
         quiet_cut(model, n_clusters=model.tree_.n_clusters).labels_, model.labels_
     )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@every_kind
+def test_a_cut_has_as_many_clusters_as_asked_for_or_warns(name: str, weighted: bool):
+    kind = KINDS[name]
+    if weighted:  # the heaviest cluster is not the one of most rows
+        kind = kind._replace(weight=np.where(kind.X[:, 0] < np.median(kind.X[:, 0]), 1, 5))
+    model = fit(kind)
+    for k in SEVERAL:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            labels = model.cut(n_clusters=k).labels_
+        assert (labels >= 0).all()
+        masses = np.bincount(labels, kind.weight)
+        assert (masses > 0).sum() == k or caught
+        assert (np.diff(masses) <= 0).all()
 
 
 @every_kind

@@ -130,3 +130,21 @@ def test_invalid_frames_and_options_raise():
     ]:
         with pytest.raises(InvalidInputError, match=message):
             VideoSegmenter(**options)
+
+
+@pytest.mark.parametrize("regions", [True, False])
+def test_labels_of_objects_that_are_gone_are_used_again(monkeypatch, regions):
+    monkeypatch.setattr("meanshiftpp.video.segmenter.FRAMES_KEPT", 3)
+    rng = np.random.default_rng(0)
+    segmenter = VideoSegmenter(regions=regions, memory=1)
+    used, history = [], []
+    for _ in range(30):
+        blocks = rng.integers(0, 256, (6, 8, 3), np.uint8).repeat(12, axis=0).repeat(12, axis=1)
+        labels = segmenter.update(blocks)
+        used.append(len(segmenter.colors))
+        recent = np.unique(history[-3:]) if history else np.empty(0)
+        new = np.setdiff1d(labels, history[-1] if history else [])
+        assert not np.isin(new, recent).any()
+        assert not np.isnan(segmenter.colors[np.unique(labels)]).any()
+        history.append(labels)
+    assert used[-1] < 2 * used[5]

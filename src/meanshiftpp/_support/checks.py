@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from meanshiftpp._kernel import COUNT_LIMIT, MAX_CELL, MAX_FEATURES, MAX_REACH
+from meanshiftpp._support.columns import array_from_table, is_table
 from meanshiftpp._support.devices import as_array, module_of, to_device_of, to_host
 from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.errors import InvalidInputError
@@ -34,7 +35,7 @@ def as_points(X: ArrayLike) -> NDArray[np.generic]:
     """Check an array of points and convert it, without loss, to a type the kernel reads."""
     if type(X) is not np.ndarray and hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise InvalidInputError("X must be dense, got a sparse matrix; X.toarray() makes it dense")
-    points: NDArray[np.generic] = as_array(X)
+    points: NDArray[np.generic] = array_from_table(X) if is_table(X) else as_array(X)
     if points.ndim != 2:
         hint = "; reshape(-1, 1) makes it a column" if points.ndim == 1 else ""
         raise InvalidInputError(

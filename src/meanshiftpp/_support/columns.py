@@ -76,6 +76,27 @@ def array_from_arrow(table: Any, memory: Memory | None = None) -> NDArray[Any]:
     return _stack_columns([_arrow_column(column) for column in table.columns], memory)
 
 
+def is_table(X: Any) -> bool:
+    """Return whether an object is an Arrow table or a data frame in memory."""
+    named = hasattr(X, "column_names") or (hasattr(X, "columns") and hasattr(X, "dtypes"))
+    shape = getattr(X, "shape", None)
+    return named and isinstance(shape, tuple) and all(isinstance(n, int) for n in shape)
+
+
+def array_from_table(X: Any) -> NDArray[Any]:
+    """Return the columns of an Arrow table or a data frame as an array; each must hold numbers."""
+    if not hasattr(X, "column_names"):
+        return array_from_frame(X)
+    from pyarrow import types, uint8
+
+    for j, field in enumerate(X.schema):
+        if types.is_boolean(field.type):
+            X = X.set_column(j, field.name, X.column(j).cast(uint8()))
+        elif not (is_numeric(field.type) or is_untyped(field.type)):
+            raise _not_numbers(field.name, field.type)
+    return array_from_arrow(X) if X.num_columns and len(X) else np.empty(X.shape)
+
+
 def array_from_frame(frame: Any) -> NDArray[Any]:
     """Return the columns of a data frame as an array; missing values become NaN.
 
@@ -169,8 +190,17 @@ def _frame_column(frame: Any, j: int, name: object) -> NDArray[Any]:
     if hasattr(column.dtype, "numpy_dtype"):  # one of pandas' nullable types
         dtype = np.dtype(np.float64) if column.hasnans else column.dtype.numpy_dtype
         array = column.to_numpy(dtype, na_value=np.nan) if column.hasnans else array.astype(dtype)
+    if array.dtype == object:  # decimals, and numbers of several Python types
+        try:
+            return array.astype(np.float64)
+        except (OverflowError, TypeError, ValueError):
+            raise _not_numbers(name, column.dtype) from None
     if array.dtype.kind not in "biuf":
-        raise InvalidInputError(
-            f"column {name!r} holds {column.dtype}, not numbers; select the columns to cluster"
-        )
+        raise _not_numbers(name, column.dtype)
     return array
+
+
+def _not_numbers(name: object, kind: object) -> InvalidInputError:
+    return InvalidInputError(
+        f"column {name!r} holds {kind}, not numbers; select the columns to cluster"
+    )

@@ -204,8 +204,8 @@ def check_readable(path: str | os.PathLike[str]) -> None:
     """Raise FileAccessError early: reader libraries report missing files in different ways."""
     try:
         check_regular(path, "read")
-        with Path(path).open("rb"):
-            pass
+        with Path(path).open("rb") as file:
+            file.read(1)  # some files, as those of a damaged disk, can be opened but not read
     except FileAccessError:
         raise
     except _PATH_ERRORS as error:

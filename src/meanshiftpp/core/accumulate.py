@@ -19,6 +19,8 @@ from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.rows import Rows, merge_rows
 from meanshiftpp.errors import GridMismatchError
 
+_TOTAL_BITS = 34  # of a sum of real weights; a search at the highest resolution adds up 2**35
+
 
 class Summand(Protocol):
     """The part of `Grid` that a sum uses; `Grid` itself is made of sums."""
@@ -80,9 +82,11 @@ def check_addable(one: Summand, other: Summand) -> None:
 
 
 def common_unit(one: Summand, other: Summand) -> float:
-    """Return the finer of two units, or one coarse enough for the heaviest cells together.
+    """Return the finer of two units, or one coarse enough for the sum.
 
-    Only real weights are ever rounded to a coarser unit; whole weights stay exact or raise.
+    Its heaviest cell must fit the offsets, and its total the search, however light one of many
+    chunks is. Only real weights are ever rounded to a coarser unit; whole weights stay exact or
+    raise.
     """
     if not len(one) or not len(other):
         return other.unit if not len(one) else one.unit
@@ -90,7 +94,9 @@ def common_unit(one: Summand, other: Summand) -> float:
     if one.whole and other.whole:
         return unit
     peak = sum(int(grid.rows.counts.max()) * grid.unit for grid in (one, other))
-    return max(unit, math.ldexp(1.0, math.frexp(peak)[1] - OFFSET_BITS))
+    total = sum(int(grid.rows.counts.sum()) * grid.unit for grid in (one, other))
+    limits = ((peak, OFFSET_BITS), (total, _TOTAL_BITS))
+    return max(unit, *(math.ldexp(1.0, math.frexp(size)[1] - bits) for size, bits in limits))
 
 
 class GridSum(Generic[G]):

@@ -111,10 +111,10 @@ def profile_of_parts(
     means, squares = np.zeros((k, d)), np.zeros((k, d))
     lows, highs = np.full((k, d), np.inf), np.full((k, d), -np.inf)
     for points, labels, weights in parts:
-        inside = np.flatnonzero(labels >= 0)
+        weight = np.ones(len(labels)) if weights is None else np.asarray(weights, np.float64)
+        inside = np.flatnonzero((labels >= 0) & (weight > 0))
         rows: Any = slice(None) if len(inside) == len(labels) else inside
         label = labels[rows]
-        weight = np.ones(len(labels)) if weights is None else np.asarray(weights, np.float64)
         total += float(weight.sum())
         weight = weight[rows]
         added: NDArray[np.float64] = np.bincount(label, weight, k).astype(np.float64)

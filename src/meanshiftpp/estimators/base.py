@@ -15,9 +15,10 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_n_features, validate_data
+from sklearn.utils.validation import _check_n_features, check_array, validate_data
 
 from meanshiftpp._support.checks import Weights, as_points, as_weights, check_features
+from meanshiftpp._support.columns import array_from_table, is_table
 from meanshiftpp._support.devices import as_array, check_unmasked, on_gpu
 from meanshiftpp.errors import InvalidInputError
 
@@ -161,12 +162,16 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
         return points
     options = {"ensure_all_finite": False, "ensure_min_samples": ensure_min_samples}
     try:
+        if is_table(X):
+            points = check_array(array_from_table(X), **options)
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            return points
         points = validate_data(estimator, X, reset=reset, **options)
     except (OverflowError, TypeError, ValueError) as error:
         if not (isinstance(X, np.ndarray) and isinstance(error, TypeError)):  # scikit-learn's own
             _check_columns_are_numbers(X)
         raise
-    if points.dtype.kind in "OmM":  # text of polars, dates
+    if points.dtype.kind in "OmM":  # dates
         _check_columns_are_numbers(X)
     return points
 

@@ -162,11 +162,16 @@ def _choose_bandwidth(points: NDArray[Any], n_threads: int | None) -> float:
     return float(select_bandwidth(points, per_feature=False, n_threads=n_threads).max())
 
 
-def _modes_are_colours(pixels: Pixels, bandwidth: float | None) -> bool:
-    """Return whether the clustered features are the image's values, so modes are colours."""
+def _modes_as_values(
+    pixels: Pixels, modes: Modes, bandwidth: float | None
+) -> NDArray[np.float64] | None:
+    """Return the modes in the range of the image; None if the features are not its values."""
     if pixels.space is None:
-        return bandwidth is not None  # else the features are principal components
-    return pixels.features.dtype == np.uint8  # only bytes in RGB are not converted
+        return None if bandwidth is None else modes.centers  # or principal components
+    if pixels.space != "rgb":
+        return None
+    low, high = pixels.limits
+    return modes.centers if (low, high) == (0, 255) else low + modes.centers * ((high - low) / 255)
 
 
 def _cluster_colours(
@@ -174,9 +179,8 @@ def _cluster_colours(
 ) -> NDArray[Any]:
     """Return the colour of each cluster: its mode if that is a colour, else its mean colour."""
     channels = pixels.n_colour_channels
-    if _modes_are_colours(pixels, bandwidth):
-        colours = modes.centers
-    else:
+    colours = _modes_as_values(pixels, modes, bandwidth)
+    if colours is None:
         inside = labels >= 0
         values = pixels.values[inside, :channels].astype(np.float64)
         sums = [np.bincount(labels[inside], values[:, c], len(modes)) for c in range(channels)]

@@ -46,6 +46,7 @@ _DARK = 70.0  # regions with a lower luma get a lighter outline, the others a da
 _DARKEST = 56.0  # least value of a channel in the colours of labels
 _CUBE_RATIO = 1.2207440846057596  # the root of x^4 = x + 1: the golden ratio of three dimensions
 _LUMA = np.array([0.299, 0.587, 0.114])
+_MAX_LABELS = 1 << 24  # a table of colours has a row for each
 _MAX_WIDTH = 65_535  # pixels of a picture's side
 
 
@@ -113,6 +114,10 @@ def region_colors(rgb: Picture, labels: NDArray[np.integer[Any]]) -> NDArray[np.
     """
     labels = as_label_image(labels)
     rgb = as_picture(rgb, labels)
+    if (largest := int(labels.max(initial=0))) >= (limit := max(labels.size, _MAX_LABELS)):
+        expected = f"below {limit:,} in a picture of {labels.size:,} pixels"
+        advice = "number them anew, as numpy.unique with return_inverse does"
+        raise InvalidInputError.for_parameter("labels", expected, largest, advice)
     ids = _table_rows(labels).ravel()  # masked pixels come first and are dropped below
     n = int(ids.max(initial=0)) + 1
     sums = [np.bincount(ids, rgb[..., c].ravel(), n) for c in range(3)]

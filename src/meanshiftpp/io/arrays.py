@@ -17,7 +17,7 @@ from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.sources import (
     LabelWriter,
     Source,
-    find_column,
+    find_columns,
     reporting_damage,
     rows_per_chunk,
 )
@@ -29,7 +29,7 @@ class ArraySource(Source):
     """The rows of one or more arrays with the same number of columns."""
 
     def __init__(self, paths: list[Path], columns: Sequence[str] | None) -> None:
-        self.paths = paths
+        super().__init__(paths)
         arrays = [self._open(path) for path in paths]
         for path, array in zip(paths, arrays, strict=True):
             _check_array(path, array)
@@ -41,7 +41,7 @@ class ArraySource(Source):
                 )
         names = [f"x{j}" for j in range(width)]
         self.columns = tuple(columns or names)
-        chosen = [find_column(name, names, paths[0]) for name in self.columns]
+        chosen = find_columns(self.columns, names, paths[0])
         self._chosen = None if chosen == list(range(width)) else chosen
         self.dtype = np.result_type(*(array.dtype for array in arrays))
         self._lengths = [int(array.shape[0]) for array in arrays]
@@ -123,15 +123,6 @@ class ZarrSource(ArraySource):
     def _rows_per_chunk(self, array: Any) -> int:
         tile = int(array.chunks[0])  # zarr decodes whole tiles, so chunks consist of whole tiles
         return max(super()._rows_per_chunk(array) // tile, 1) * tile
-
-    def identity(self) -> list[list[Any]]:
-        """Return the name, total size and last modification time of each array's files."""
-        identities = []
-        for path in self.paths:
-            files = [file.stat() for file in path.rglob("*") if file.is_file()]
-            newest = max((file.st_mtime_ns for file in files), default=0)
-            identities.append([path.name, sum(file.st_size for file in files), newest])
-        return identities
 
 
 def _check_codecs(metadata: Any) -> None:

@@ -20,6 +20,7 @@ from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.tree import tallyfile
 from meanshiftpp.core.tree.tally import Tally
 from meanshiftpp.errors import GridFileError, GridMismatchError
+from meanshiftpp.io.identity import Identity
 from meanshiftpp.io.sources import Source, format_names
 
 Total = TypeVar("Total", bound=Grid | Tally)
@@ -44,8 +45,9 @@ class Checkpoint(Generic[Total]):
     rows: int = 0
 
     def save(self, path: str | os.PathLike[str], source: Source) -> None:
-        """Write the checkpoint atomically."""
+        """Write the checkpoint atomically, unless a file of the source has changed."""
         check_regular(path, "write")
+        source.check_unchanged()
         note = json.dumps(_describe(source) | {"position": self.position, "rows": self.rows})
         if isinstance(self.total, Tally):
             tallyfile.write(path, self.total, note)
@@ -65,7 +67,7 @@ class Checkpoint(Generic[Total]):
             note: dict[str, Any] = json.loads(text or "none")
             position, rows = int(note["position"]), int(note["rows"])
             columns = list(note["columns"])
-            files = [(str(name), int(size), int(time)) for name, size, time in note["files"]]
+            files = [Identity.from_note(fields) for fields in note["files"]]
             unit, rows_used = str(note["unit"]), str(note.get("rows_used", ""))
         except (ValueError, TypeError, KeyError, OverflowError):
             problem = "is not a checkpoint and was left unchanged; name another file"
@@ -95,7 +97,8 @@ def _read(path: str | os.PathLike[str]) -> tuple[Any, str | None]:
 
 
 def _describe(source: Source) -> dict[str, Any]:
-    note = {"columns": list(source.columns), "files": source.identity(), "unit": source.unit}
+    files = [identity.note() for identity in source.identities]
+    note = {"columns": list(source.columns), "files": files, "unit": source.unit}
     return note | {"rows_used": _rows_used(source)}
 
 
@@ -106,22 +109,17 @@ def _rows_used(source: Source) -> str:
     return weight + where + ("" if source.missing == "error" else f"missing {source.missing}")
 
 
-def _data_difference(
-    columns: list[str], files: list[tuple[str, int, int]], source: Source
-) -> str | None:
+def _data_difference(columns: list[str], files: list[Identity], source: Source) -> str | None:
     """Return how a checkpoint's data differs from the source, or None."""
     if columns != list(source.columns):
         return f"it has the columns {format_names(columns)}, not {format_names(source.columns)}"
-    now = source.identity()
-    if len(files) != len(now):
-        return f"it has {len(files)} files, not {len(now)}"
-    for (name, size, changed), (name_now, size_now, changed_now) in zip(files, now, strict=True):
-        if name != name_now:
-            return f"it has the file {name!r} where {name_now!r} is now"
-        if size != size_now:
-            return f"{name!r} had {size:,} bytes and now has {size_now:,}"
-        if changed != changed_now:
-            return f"{name!r} has been modified since"
+    if len(files) != len(source.identities):
+        return f"it has {len(files)} files, not {len(source.identities)}"
+    for then, now in zip(files, source.identities, strict=True):
+        if then.name != now.name:
+            return f"it has the file {then.name!r} where {now.name!r} is now"
+        if difference := then.difference(now):
+            return difference
     return None
 
 

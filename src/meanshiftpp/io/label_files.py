@@ -76,7 +76,8 @@ def write_labels(
     Raises
     ------
     InvalidInputError
-        The number of labels differs from the number of points.
+        The number of labels differs from the number of points, or a file of the source has changed
+        since it was opened.
 
     Examples
     --------
@@ -94,6 +95,7 @@ def write_labels(
     if not callable(labels):
         labels = _as_labels(labels)
     check_output(path, source)
+    source.check_unchanged()  # the labels may be those of an earlier pass
     whole = suffix_of(path) != ".npy" and _csv_files(suffix_of(path), source) is None
     report = progress or (lambda rows: None)
     with atomic_path(path) as target, _writer(target, Path(path), source) as writer:

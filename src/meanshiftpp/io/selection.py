@@ -6,8 +6,11 @@ do not count, and their label is -1.
 
 from __future__ import annotations
 
+import math
 import operator
 import re
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,7 +54,16 @@ class Condition:
             return inside if chunk.mask is None else inside[chunk.mask]
         values, compare = chunk.points[:, chunk.columns.index(self.column)], self._functions[0]
         known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), bool)
-        return np.asarray(known & compare(values, self.value), bool)
+        # A float64 is not rounded to the type of the values, which `typed` has done if needed.
+        return np.asarray(known & compare(values, np.float64(self.value)), bool)
+
+    def typed(self, dtype: np.dtype[Any] | None) -> Condition:
+        """Return the condition with its number rounded to a type of real numbers."""
+        if isinstance(self.value, str) or dtype is None or dtype.kind != "f":
+            return self
+        with np.errstate(over="ignore"):
+            value = float(dtype.type(self.value))
+        return replace(self, value=value) if math.isfinite(value) else self
 
     def _holds_for_texts(self, column: Any, suffix: str) -> NDArray[np.bool_]:
         """Return for which values of an Arrow column the condition holds."""
@@ -97,6 +109,16 @@ class Where:
     def _columns(self, kind: type) -> tuple[str, ...]:
         names = (each.column for each in self.conditions if isinstance(each.value, kind))
         return tuple(dict.fromkeys(names))
+
+    def typed(self, types: Mapping[str, np.dtype[Any]]) -> Where:
+        """Return the conditions with each number rounded to the type of its column.
+
+        A column of float32 is then compared with the nearest float32, also where other columns
+        make its values float64.
+        """
+        where = copy(self)
+        where.conditions = [each.typed(types.get(each.column)) for each in self.conditions]
+        return where
 
     def select(self, chunk: Chunk, features: tuple[str, ...], weight: str | None) -> Chunk:
         """Return the chunk with the rows that satisfy all conditions, and without other columns.

@@ -8,7 +8,8 @@ a label for each point.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +23,7 @@ from meanshiftpp._support.read_ahead import read_ahead
 from meanshiftpp._support.text import printable
 from meanshiftpp.core.chunk import Chunk, relocate_errors
 from meanshiftpp.errors import InvalidInputError
+from meanshiftpp.io.identity import Identity
 from meanshiftpp.io.rows import Missing, prepared
 from meanshiftpp.io.selection import Where
 
@@ -39,6 +41,8 @@ class Source(ABC):
     ----------
     paths : list of Path
         The files.
+    identities : list of Identity
+        The identity of each file when it was opened.
     columns : tuple of str
         The features.
     rows : int or None
@@ -78,6 +82,7 @@ class Source(ABC):
     """
 
     paths: list[Path]
+    identities: list[Identity]
     columns: tuple[str, ...]
     rows: int | None
     nbytes: int
@@ -88,6 +93,9 @@ class Source(ABC):
     missing: Missing = "error"
     where: Where | None = None
     rows_missing: int | None = None
+
+    def __init__(self, paths: list[Path]) -> None:
+        self.paths, self.identities = paths, [Identity.of(path) for path in paths]
 
     @abstractmethod
     def _chunks(self, start: int, whole: bool) -> Iterator[Chunk]:
@@ -103,12 +111,24 @@ class Source(ABC):
         whole : bool, default=False
             Whether `Chunk.data` contains everything that a writer needs besides the points.
         """
-        chunks = self._chunks(start, whole or self._reads_texts)
+        chunks = self._unchanged(self._chunks(start, whole or self._reads_texts))
         return read_ahead(self._points(chunks, complete=start == 0))
 
     def raw_chunks(self) -> Generator[Chunk, None, None]:
         """Iterate over the selected rows with weights and missing values."""
-        return read_ahead(self._selected(self._chunks(0, self._reads_texts)))
+        return read_ahead(self._selected(self._unchanged(self._chunks(0, self._reads_texts))))
+
+    def _unchanged(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        """Yield all chunks of a pass, and raise at its end if a file has changed."""
+        yield from chunks
+        self.check_unchanged()
+
+    def check_unchanged(self) -> None:
+        """Raise InvalidInputError if a file is not the one that was opened."""
+        for path, identity in zip(self.paths, self.identities, strict=True):
+            if difference := identity.difference(Identity.of(path)):
+                problem = f"must not change while it is used, but {difference}; start again"
+                raise InvalidInputError.for_file(path, problem)
 
     def _selected(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         """Take out rows that do not satisfy the conditions."""
@@ -174,12 +194,19 @@ class Source(ABC):
             expected = "comparisons with numbers; only tables have columns of text"
             raise InvalidInputError.for_parameter("where", expected, where)
         source = self._reading(self._columns_for(conditions))
-        source.columns, source.weight, source.where = self.columns, self.weight, conditions
+        source.columns, source.weight = self.columns, self.weight
+        source.where = conditions.typed(source._types_of(conditions.numbers))
         return source
+
+    def _types_of(self, columns: Sequence[str]) -> dict[str, np.dtype[Any]]:
+        """Return the types of columns of numbers in the files, as far as they are known."""
+        return {} if self.dtype is None else dict.fromkeys(columns, self.dtype)
 
     def _reading(self, columns: Sequence[str]) -> Source:
         """Return a source that reads these columns of the same files."""
-        return type(self)(self.paths, columns)  # type: ignore[call-arg]
+        source = type(self)(self.paths, columns)  # type: ignore[call-arg]
+        source.identities = self.identities
+        return source
 
     def __iter__(self) -> Iterator[Chunk]:
         return self.chunks()
@@ -194,11 +221,6 @@ class Source(ABC):
     def left_out(self) -> dict[str, str]:
         """Columns that are not numeric, and their content; empty if the caller chose columns."""
         return {}
-
-    def identity(self) -> list[list[Any]]:
-        """Return the name, size and modification time of each file, to recognise the data."""
-        files = [(path, path.stat()) for path in self.paths]
-        return [[path.name, stat.st_size, stat.st_mtime_ns] for path, stat in files]
 
     def read(self) -> NDArray[Any]:
         """Read all points into one array."""
@@ -326,17 +348,21 @@ def rows_per_chunk(row_bytes: float) -> int:
     return int(min(max(CHUNK_BYTES // max(row_bytes, 1), MIN_ROWS), MAX_ROWS))
 
 
-def find_column(name: str, names: Sequence[str], path: Path) -> int:
-    """Return the index of the column with a name, which must exist exactly once."""
-    indices = [j for j, other in enumerate(names) if other == name]
-    if not indices:
-        raise InvalidInputError.for_file(
-            path, f"has no column {name!r}, only {format_names(names)}"
-        )
-    if len(indices) > 1:
-        number = "two" if len(indices) == 2 else str(len(indices))
-        raise InvalidInputError.for_file(path, f"has {number} columns named {name!r}; rename one")
-    return indices[0]
+def find_columns(wanted: Iterable[str], names: Sequence[str], path: Path) -> list[int]:
+    """Return the indices of columns by their names, each of which must exist exactly once."""
+    indices = {name: j for j, name in enumerate(names)}
+    numbers = Counter(names) if len(indices) < len(names) else Counter[str]()
+    found = []
+    for name in wanted:
+        if name not in indices:
+            problem = f"has no column {name!r}, only {format_names(names)}"
+            raise InvalidInputError.for_file(path, problem)
+        if (n := numbers[name]) > 1:
+            number = "two" if n == 2 else str(n)
+            problem = f"has {number} columns named {name!r}; rename one"
+            raise InvalidInputError.for_file(path, problem)
+        found.append(indices[name])
+    return found
 
 
 def format_names(names: Sequence[str], limit: int = 12) -> str:

@@ -37,6 +37,7 @@ Labels = NDArray[np.int32]
 
 STILL_CHANGE = 24.0  # a pixel that changed by less in each of R, G and B stands still
 HYSTERESIS = 5.0  # regions split at this multiple of the cut level, and merge at its inverse
+FRAMES_KEPT = 1000  # for which the label of an object that is gone is not used again
 _MIN_STILL_SHARE = 0.25  # of a piece's pixels, for its region in the frame before to count
 _MIN_OVERLAP = 0.25  # share of a region that lies on the region whose label it gets
 _MAX_COLOUR_CHANGE = 60.0  # in R, G and B, between a region and the one whose label it gets
@@ -59,6 +60,8 @@ class VideoSegmenter:
     ----------
     colors : ndarray of shape (n_labels, 3)
         The colour of every label used so far, RGB from 0 to 255, as for `meanshiftpp.draw.fill`.
+        A label that was in none of the last 1,000 frames can be used again for another object, so
+        the table does not grow with the length of the video.
 
     Examples
     --------
@@ -106,6 +109,8 @@ class VideoSegmenter:
         self._bandwidth, self._regions = bandwidth, regions
         self._detail, self._min_size, self._memory = detail, min_size, memory
         self.colors: NDArray[np.float64] = np.empty((0, 3))
+        self._n_frames = 0
+        self._last_seen: NDArray[np.int64] = np.empty(0, np.int64)  # the frame, for each label
         self._average: NDArray[np.float32] | None = None  # of the frames, where they stand still
         self._labels: Labels | None = None
         self._modes: Modes | None = None
@@ -248,13 +253,24 @@ class VideoSegmenter:
                 labels[segment] = label
                 used.add(label)
         missing = labels < 0
-        labels[missing] = len(self.colors) + np.arange(missing.sum(), dtype=np.int32)
+        labels[missing] = self._free_labels(int(missing.sum()))
         return labels
+
+    def _free_labels(self, n: int) -> Labels:
+        """Return labels for new objects: forgotten ones, which lose their colour, and new ones."""
+        forgotten = np.flatnonzero(self._last_seen < self._n_frames - FRAMES_KEPT)[:n]
+        self.colors[forgotten] = np.nan
+        new = len(self.colors) + np.arange(n - len(forgotten))
+        return np.concatenate([forgotten, new]).astype(np.int32)
 
     def _update_colors(self, labels: Labels, means: NDArray[np.float64]) -> None:
         """Move the colour of each label in the frame towards the mean colour of its segment."""
-        colors = np.full((max(len(self.colors), int(labels.max()) + 1), 3), np.nan)
+        n = max(len(self.colors), int(labels.max()) + 1)
+        colors, last_seen = np.full((n, 3), np.nan), np.full(n, self._n_frames)
         colors[: len(self.colors)] = self.colors
+        last_seen[: len(self.colors)] = self._last_seen
+        last_seen[labels] = self._n_frames
+        self._last_seen, self._n_frames = last_seen, self._n_frames + 1
         visible = labels[: len(means)]
         old = colors[visible]
         moved = np.where(np.isnan(old), means, old + _COLOUR_RATE * (means - old))

@@ -218,3 +218,11 @@ def test_a_bad_value_in_a_table_is_reported_with_its_row_and_column(tab):
     tab.open("points.csv", b"a,b\n1,2\n3,\n5,6\n")
     tab.send(action="show", view="table", id=1, columns=["a", "b"])
     assert tab.receive("error")["message"].startswith("row 2, column 'b' ")
+
+
+@pytest.mark.parametrize("columns", [0.5, None, "ab", {"a": 1}, [0.5, 1], [["a"], "b"], ["a"]])
+def test_columns_that_are_not_names_are_reported(tab, columns):
+    tab.open("points.csv", b"a,b\n1,2\n3,4\n5,6\n")
+    tab.send(action="show", view="table", id=1, columns=columns)
+    message = tab.receive("error")["message"]
+    assert message == f"choose two or three different columns, got {columns!r}"

@@ -143,10 +143,12 @@ class TableView:
     def _columns(self, request: Request) -> tuple[str, ...]:
         """Return the columns of a request, or the first two."""
         self._open_source()
-        columns = tuple(request.get("columns", self._all_columns[:2]))
-        unknown = [name for name in columns if name not in self._all_columns]
-        if unknown or len(columns) not in (2, 3) or len(set(columns)) != len(columns):
-            raise InvalidInputError(f"choose two or three different columns, got {list(columns)}")
+        given = request.get("columns", self._all_columns[:2])
+        names = given if isinstance(given, list | tuple) else ()
+        columns = tuple(name for name in names if isinstance(name, str))
+        known = set(self._all_columns).issuperset(columns)
+        if not (known and 2 <= len(columns) == len(set(columns)) == len(names) <= 3):
+            raise InvalidInputError(f"choose two or three different columns, got {given!r:.60}")
         return columns
 
     def _select(self, columns: tuple[str, ...]) -> NDArray[Any]:

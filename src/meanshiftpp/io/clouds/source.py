@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
-from meanshiftpp._support.files import check_readable
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.clouds.checks import Decoding, check_chunks, check_records
 from meanshiftpp.io.sources import (
     LabelWriter,
     Source,
-    find_column,
+    find_columns,
     label_column_name,
     raising_os_errors,
     reporting_damage,
@@ -35,18 +34,16 @@ class CloudSource(Source):
     """The points of LAS and LAZ files."""
 
     def __init__(self, paths: list[Path], columns: Sequence[str] | None) -> None:
-        self.paths = paths
+        super().__init__(paths)
         self.columns = tuple(columns or COORDINATES)
         self.headers = []
         self._decodings = []
         for path in paths:
-            check_readable(path)
             with _reading(path), _open(path) as file:
                 self._decodings.append(_check_size(path, file.header))
                 self.headers.append(file.header)
             names = [*COORDINATES, *self.headers[-1].point_format.dimension_names]
-            for name in self.columns:
-                find_column(name, names, path)
+            find_columns(self.columns, names, path)
         self._lengths = [int(header.point_count) for header in self.headers]
         self.rows = sum(self._lengths)
         self.dtype = np.dtype(np.float64)
@@ -77,6 +74,19 @@ class CloudSource(Source):
                         f"{str(path)!r} is damaged: it ends after {row} of {length} points"
                     )
             before += length
+
+    def _types_of(self, columns: Sequence[str]) -> dict[str, np.dtype[Any]]:
+        dimensions = (
+            (name, header.point_format.dimension_by_name(name))
+            for header in self.headers
+            for name in columns
+            if name not in COORDINATES
+        )
+        types: dict[str, np.dtype[Any]] = {}
+        for name, dimension in dimensions:
+            if dimension.dtype is not None and not dimension.is_scaled:
+                types[name] = np.result_type(types.get(name, dimension.dtype), dimension.dtype)
+        return types
 
     def _sample_reads_all(self, size: int) -> bool:
         """Return whether a sample takes one pass, as it must if the decoder cannot seek."""

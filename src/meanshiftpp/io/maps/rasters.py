@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
-from meanshiftpp._support.files import check_readable
 from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
@@ -30,7 +29,7 @@ from meanshiftpp.io.rows import NO_LABEL
 from meanshiftpp.io.sources import (
     LabelWriter,
     Source,
-    find_column,
+    find_columns,
     raising_os_errors,
     reporting_damage,
     rows_per_chunk,
@@ -61,8 +60,7 @@ class RasterSource(Source):
             raise InvalidInputError(
                 f"expected one raster, got {len(paths)}; build a grid of each and merge the grids"
             )
-        self.paths = paths
-        check_readable(paths[0])
+        super().__init__(paths)
         rasterio = need("rasterio", "raster")
         with reading_raster(paths[0]), allowing_no_georeference():
             # Other drivers can read any file or address that a file names.
@@ -71,7 +69,7 @@ class RasterSource(Source):
         alpha = rasterio.enums.ColorInterp.alpha
         colours = [n for n, c in zip(names, self.raster.colorinterp, strict=True) if c != alpha]
         self.columns = tuple(columns or colours)
-        self._bands = [find_column(name, names, paths[0]) + 1 for name in self.columns]
+        self._bands = [j + 1 for j in find_columns(self.columns, names, paths[0])]
         self.rows = self.raster.width * self.raster.height
         types = [np.dtype(self.raster.dtypes[band - 1]) for band in self._bands]
         self._pixel_bytes = np.result_type(*types).itemsize * len(types)
@@ -117,6 +115,10 @@ class RasterSource(Source):
                     data=windows[number],
                     end=number + 1,
                 )
+
+    def _types_of(self, columns: Sequence[str]) -> dict[str, np.dtype[Any]]:
+        types = {np.dtype(self.raster.dtypes[band - 1]) for band in self._bands}
+        return dict.fromkeys(columns, np.result_type(*types))  # a GeoTIFF has one type
 
     def _position_at(self, share: float) -> int:
         return int(share * len(self._windows()))

@@ -115,7 +115,7 @@ def kinds_of_columns(source: TableSource) -> dict[str, Kind]:
     """
     # Beside real numbers, large identifiers would be an error; all rows decide about them, whatever
     # the conditions select.
-    large = source.inexact_columns()
+    large = dict.fromkeys(source.inexact_columns())
     others = [name for name in source.columns if name not in large]
     parts = [source.alone(name) for name in large]
     parts += [source.selecting(others)] if others else []
@@ -152,5 +152,6 @@ def leave_out(columns: Sequence[str], kinds: dict[str, Kind]) -> list[str]:
     useless = [name for name in columns if kinds.get(name) in (Kind.constant, Kind.empty)]
     names = [name for name in columns if kinds.get(name) is Kind.identifier]
     if len(useless) + len(names) < len(columns):
-        return [name for name in columns if name in {*useless, *names}]
+        unused = {*useless, *names}
+        return [name for name in columns if name in unused]
     return useless if len(useless) < len(columns) else []

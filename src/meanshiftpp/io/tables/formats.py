@@ -18,9 +18,15 @@ from typing import Any
 from meanshiftpp._support.checks import thread_count
 from meanshiftpp._support.columns import is_numeric, is_untyped
 from meanshiftpp._support.extras import need
-from meanshiftpp._support.files import check_readable, suffix_of
+from meanshiftpp._support.files import suffix_of
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.io.sources import format_names, no_rows, reporting_damage, rows_per_chunk
+from meanshiftpp.io.sources import (
+    find_columns,
+    format_names,
+    no_rows,
+    reporting_damage,
+    rows_per_chunk,
+)
 
 __all__ = ["Csv", "TableFile", "open_file", "open_parquet"]
 
@@ -43,21 +49,31 @@ class TableFile(ABC):
     """A file with a schema and, if the format stores it, a number of rows."""
 
     path: Path
-    schema: Any
     rows: int | None
     types_are_known = True
     compression = "SNAPPY"  # pyarrow's default
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema."""
+        return self._schema
+
+    @schema.setter
+    def schema(self, schema: Any) -> None:
+        # pyarrow makes new lists at each access, which would be quadratic in the columns.
+        self._schema, self.names = schema, schema.names
+        self._type_of = dict(reversed([*zip(self.names, schema.types, strict=True)]))
 
     def nbytes(self, columns: Sequence[str]) -> int:
         """Estimate the bytes of memory that some columns take."""
         return (self.rows or 0) * self._row_bytes_of(columns)
 
     def _row_bytes_of(self, columns: Sequence[str]) -> int:
-        return sum(_type_bytes(self.schema.field(name).type) for name in columns)
+        return sum(_type_bytes(self._type_of[name]) for name in columns)
 
     def column_type(self, name: str) -> Any:
         """Return the Arrow type of the first column of that name."""
-        return self.schema.types[self.schema.names.index(name)]
+        return self._type_of[name]
 
     def pandas_index(self) -> list[str]:
         """Return the columns in which pandas stored the index of a data frame."""
@@ -79,6 +95,12 @@ class TableFile(ABC):
                 self.path,
                 f"cannot be used: column {name!r} holds {words}, not numbers{example}; {advice}",
             )
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Raise InvalidInputError unless each column exists exactly once and is numeric."""
+        find_columns(names, self.names, self.path)
+        for name in names:
+            self.check_numeric(name)
 
     def check_left_out(self, name: str) -> None:  # noqa: B027 - most formats declare their types
         """Raise InvalidInputError if a column is only left out because of wrong values."""
@@ -167,7 +189,7 @@ class Csv(TableFile):
             self._size = path.stat().st_size
             self._check_head()
             self._read_types()
-            names = self.schema.names  # raises if the names are not UTF-8
+            names = self.names
         if all(map(_is_numeral, names)) and names != [*map(str, range(len(names)))]:
             raise InvalidInputError.for_file(
                 path, f"must name its columns in the first line, got {format_names(names)}"
@@ -246,8 +268,7 @@ class Csv(TableFile):
         if not numbers:
             return lossy
         arrow, compute = need("pyarrow", "io"), need("pyarrow.compute", "io")
-        names = self.schema.names
-        with self._reading(), self._open_as({}, names, block_size=_CSV_BLOCK) as reader:
+        with self._reading(), self._open_as({}, self.names, block_size=_CSV_BLOCK) as reader:
             for batch in reader:
                 for name, column in zip(batch.schema.names, batch.columns, strict=True):
                     if name in lossy or name not in numbers:
@@ -341,8 +362,7 @@ def open_parquet(path: Path) -> Any:
 
 
 def open_file(path: Path) -> TableFile:
-    """Open a table by its suffix, without reading its rows."""
-    check_readable(path)
+    """Open a readable table by its suffix, without reading its rows."""
     kinds: dict[str, type[Parquet | Csv]] = {
         ".parquet": Parquet,
         ".csv": Csv,

@@ -31,7 +31,7 @@ from meanshiftpp.io.selection import BOOLEANS, Condition
 from meanshiftpp.io.sources import (
     LabelWriter,
     Source,
-    find_column,
+    find_columns,
     format_names,
     label_column_name,
     no_rows,
@@ -40,6 +40,7 @@ from meanshiftpp.io.tables.formats import Csv, TableFile, open_file
 
 FORMATS = (".parquet", ".csv", ".arrow", ".feather")
 READABLE = (*FORMATS, ".csv.gz")  # pyarrow decompresses it because of its suffix
+_EXAMPLES = 12  # columns that are left out and described by a value
 _PANDAS_INDEX = "__index_level_"  # the prefix of columns in which pandas stores unnamed indexes
 
 
@@ -47,13 +48,13 @@ class TableSource(Source):
     """The rows of tables that have the same columns."""
 
     def __init__(self, paths: list[Path], columns: Sequence[str] | None) -> None:
-        self.paths = paths
+        super().__init__(paths)
         self._files = [open_file(path) for path in paths]
-        names = self._files[0].schema.names
+        names = self._files[0].names
         for file in self._files[1:]:
-            if sorted(file.schema.names) != sorted(names):
+            if sorted(file.names) != sorted(names):
                 raise InvalidInputError(
-                    f"{str(file.path)!r} has the columns {format_names(file.schema.names)}, "
+                    f"{str(file.path)!r} has the columns {format_names(file.names)}, "
                     f"but {str(paths[0])!r} has {format_names(names)}"
                 )
         self._chosen_by_caller = columns is not None
@@ -72,21 +73,18 @@ class TableSource(Source):
 
     def _choose(self, columns: Sequence[str] | None) -> tuple[str, ...]:
         """Return the features: the given columns, or all that are numeric."""
-        for name in columns or ():
-            find_column(name, self._files[0].schema.names, self.paths[0])
+        find_columns(columns or (), self._files[0].names, self.paths[0])
         schema = self.schema()
         if columns is None:
             names = [field.name for field in schema if is_numeric(field.type)]
             chosen = tuple(name for name in names if name not in self.index)
             for file in self._files:
-                for name in {*file.schema.names}.difference(chosen, self.index):
+                for name in {*file.names}.difference(chosen, self.index):
                     file.check_left_out(name)
         else:
             chosen = tuple(columns)
-        for name in chosen:
-            for file in self._files:
-                find_column(name, file.schema.names, file.path)
-                file.check_numeric(name)
+        for file in self._files:
+            file.check_columns(chosen)
         if not chosen and all(file.rows == 0 for file in self._files):
             raise no_rows(self.name)
         if not chosen:
@@ -103,10 +101,16 @@ class TableSource(Source):
         if self._chosen_by_caller:
             return {}
         contents: dict[str, str] = {}
+        used = {*self._numeric, *self.index}
         for name in self.schema().names:
-            if name not in self._numeric and name not in self.index:
+            if name not in used:
                 files = (file for file in self._files if not is_numeric(file.column_type(name)))
-                contents[name] = next(files, self._files[0]).describe_content(name)
+                file = next(files, self._files[0])
+                # An example may take a pass over the file.
+                example = len(contents) < _EXAMPLES
+                contents[name] = (
+                    file.describe_content(name) if example else str(file.column_type(name))
+                )
         return contents
 
     def selecting(self, columns: Sequence[str]) -> TableSource:
@@ -121,7 +125,8 @@ class TableSource(Source):
 
         Such columns can be read among themselves, but not beside a column of another type.
         """
-        types = {field.name: field.type for field in self.schema() if field.name in self.columns}
+        features = {*self.columns}
+        types = {field.name: field.type for field in self.schema() if field.name in features}
         if len(set(types.values())) == 1:
             return []
         inexact: set[str] = set()
@@ -148,10 +153,9 @@ class TableSource(Source):
             return next((chunk.points for chunk in chunks), np.empty((0, len(self.columns))))
 
     def _reading(self, columns: Sequence[str]) -> TableSource:
+        others = {*columns}.difference(self.columns)
         for file in self._files:
-            for name in {*columns}.difference(self.columns):
-                find_column(name, file.schema.names, file.path)
-                file.check_numeric(name)
+            file.check_columns([name for name in columns if name in others])
         source = copy(self)
         source.weight = source.where = None
         return source.selecting(columns)
@@ -162,9 +166,14 @@ class TableSource(Source):
         for file in self._files:
             for condition in source.where.conditions if source.where else ():
                 if isinstance(condition.value, str):
-                    find_column(condition.column, file.schema.names, file.path)
+                    find_columns([condition.column], file.names, file.path)
                     _check_text(file.column_type(condition.column), condition, where)
         return source
+
+    def _types_of(self, columns: Sequence[str]) -> dict[str, np.dtype[Any]]:
+        floating = need("pyarrow", "io").types.is_floating
+        types = {field.name: field.type for field in self.schema() if floating(field.type)}
+        return {name: np.dtype(types[name].to_pandas_dtype()) for name in columns if name in types}
 
     @property
     def compression(self) -> str:
@@ -195,7 +204,7 @@ class TableSource(Source):
 
     def csv_files(self) -> list[Path] | None:
         """Return the files if all are .csv files with the same header; None otherwise."""
-        same = all(file.schema.names == self._files[0].schema.names for file in self._files)
+        same = all(file.names == self._files[0].names for file in self._files)
         return self.paths if same and all(isinstance(file, Csv) for file in self._files) else None
 
     def check_fits(self, path: Path) -> None:
@@ -227,7 +236,7 @@ class TableSource(Source):
         schema = self.schema(final=True)
         if len(files) < len(self._files):  # the other files declare the types
             return schema
-        read = self._columns_read
+        read = {*self._columns_read}
         others = {field.name: field.type for field in schema if field.name not in read}
         if typed:
             numbers = {name: kind for name, kind in others.items() if is_numeric(kind)}
