@@ -34,6 +34,11 @@ TEST(a_wide_cluster_gets_the_background_of_a_bump) {
     CHECK((extents(leaves, 2) == std::vector<i64>{0, 1, 0, 0, 1}));
 }
 
+TEST(a_low_bump_keeps_its_upper_half) {
+    const std::vector<Leaf> leaves{{0, 10000, 6}, {1, 60, 0.4}, {1, 2000, -1}, {1, 1, 0.15}, {1, 1, 0.25}};
+    CHECK((extents(leaves, 2, 0.4) == std::vector<i64>{0, 1, 0, 0, 1}));
+}
+
 TEST(bumps_without_a_wide_cluster_have_a_background_of_their_own) {
     std::vector<Leaf> leaves;
     for (const i64 k : {0, 1, 2}) {

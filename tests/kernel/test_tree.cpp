@@ -191,6 +191,28 @@ TEST(splits_name_their_peaks) {
     }
 }
 
+TEST(valleys_on_a_wide_part_may_be_shallow) {
+    const Rules wide{2, 1e6, 1, 1, kCritical}, light{2, 1e6, 1, 1, kCritical, Rules::kDip};
+    CHECK(wide.least_depth(0, 1) == Rules::kWideDip && light.least_depth(0, 1) == Rules::kDip);
+    CHECK(wide.least_depth(5, 1) == 1 && wide.least_depth(50, 1) == Rules::kDeep);
+    for (const double height : {0.0, 5.0, 50.0}) {
+        CHECK(wide.least_depth(height, 2) == Rules::kFlatDip);
+        CHECK(light.least_depth(height, 2) == Rules::kFlatDip);
+    }
+    CHECK(wide.least_depth(5, 1.9) < 1 && wide.least_depth(5, 1.9) > Rules::kFlatDip);
+}
+
+TEST(leaves_are_lighter_than_a_layer_of_boxes) {
+    CHECK(Masses::heaviest_leaf(1'000'000, 5) == 976 && Masses::heaviest_leaf(1'000'000, 2) == 62'500);
+    CHECK(Masses::heaviest_leaf(100, 5) == 1 && Masses::heaviest_leaf(1 << 20, 64) == 256);
+}
+
+TEST(a_border_has_one_density_in_windows_of_every_mass) {
+    const Border border{3, 100, 2};
+    CHECK(border.radius_of(100) == 3 && border.radius_of(400) == 4);
+    CHECK(Border{}.radius_of(1e9) == HUGE_VAL);
+}
+
 TEST(logarithms_are_those_of_the_library) {
     std::mt19937_64 random(2);
     for (int k = 0; k < 10'000; ++k) {

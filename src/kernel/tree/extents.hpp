@@ -61,7 +61,10 @@ class ExtentFinder {
     static constexpr double kSkirt = 0.5;       // and from this share of the excess
     static constexpr double kOutweighs = 15;    // how much heavier a background is than what rises above it
     static constexpr double kBackground = 0.5;  // a cluster with this share of its group is the background
-    static constexpr double kKept = 0.5849625007211562;  // log2 1.5: a bump keeps what is so much denser
+    // A bump keeps what is so much denser than its saddle, log2 1.5, or what is in the upper half of a lower
+    // one: it never loses all rows.
+    static constexpr double kKept = 0.5849625007211562;
+    double kept(i64 b) const { return std::min(kKept, depth_[b] / 2); }
 
     // The saddle at which a cluster ends; the densest one of a cluster that does not.
     void find_own_saddles() {
@@ -142,7 +145,7 @@ class ExtentFinder {
         std::vector<i64> result(labels_, labels_ + n_);
         for (i64 i = 0; i < n_; ++i) {
             const i64 b = labels_[i], group = find(b);
-            if (candidate_[b] && rest[group] > kOutweighs * excess[group] && height(i) < kKept)
+            if (candidate_[b] && rest[group] > kOutweighs * excess[group] && height(i) < kept(b))
                 result[i] = candidate_[group] ? k + group : group;
         }
         return result;

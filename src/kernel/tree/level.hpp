@@ -27,7 +27,6 @@ class Level {
           rules_(rules),
           n_threads_(n_threads),
           mass_(static_cast<double>(windows.mass)),
-          least_depth_(rules.least_depth(part.height)),
           links_(all, windows, shift(), n_threads) {}
 
     // The clusters that the part divides into, not numbered yet; none if it stays whole.
@@ -44,7 +43,7 @@ class Level {
   private:
     struct Candidate {
         u32 peak;
-        double factor;  // of its shape
+        double shape;  // dimension of its surroundings
         double score;
         i64 front;  // 0 if it does not matter, -1 if it is unknown
     };
@@ -61,7 +60,7 @@ class Level {
         const Peaks first(links_, {});
         std::vector<char> lenient(first.size());
         for (u32 b = 0; b < first.size(); ++b) {
-            const double strength = first.alive(b) ? 0 : score(first, b, rules_.lenient_factor());
+            const double strength = first.alive(b) ? 0 : lenient_score(first, b);
             best_ = std::max(best_, strength);
             lenient[b] = first.alive(b) || strength >= rules_.strictness;
         }
@@ -81,27 +80,37 @@ class Level {
     double critical(const Peaks& peaks, u32 b, double factor) const {
         return rules_.critical_value(factor, rules_.extreme(static_cast<double>(peaks.smaller(b)), mass_));
     }
-    // The score of a peak with a factor of the extreme.
-    double score(const Peaks& peaks, u32 b, double factor) const {
-        const double dim = dimension(peaks, b), deep = depth(peaks, b, dim), by_depth = deep / least_depth_;
+    // The score of a peak whose surroundings have a dimension, with a factor of the extreme.
+    double score(const Peaks& peaks, u32 b, double shape, double factor) const {
+        const double dim = dimension(peaks, b), deep = depth(peaks, b, dim),
+                     by_depth = deep / rules_.least_depth(part_.height, shape);
         if (by_depth < rules_.strictness) return by_depth;  // most peaks
         return std::min(rules_.z(deep, dim, mass_) / critical(peaks, b, factor), by_depth);
+    }
+
+    double lenient_score(const Peaks& peaks, u32 b) const {
+        return score(peaks, b, cloud_.d, rules_.lenient_factor());
+    }
+    // Whether a peak rises above the saddle at which the part left its parent. What is below leads up to the
+    // part from the parent, whose own peaks were seen there; the part's edge cuts it to pieces.
+    bool is_inside(u32 b) const {
+        return static_cast<double>(radius(b)) * kLogUnit < part_.border.radius_of(mass_);
     }
 
     // Finds the peaks that a long front could make significant.
     void find_candidates() {
         std::vector<u32> found;
         for (u32 b = 1; b < peaks_->size(); ++b)
-            if (peaks_->smaller(b) >= windows_.mass &&
-                score(*peaks_, b, rules_.lenient_factor()) >= rules_.strictness)
+            if (peaks_->smaller(b) >= windows_.mass && is_inside(b) &&
+                lenient_score(*peaks_, b) >= rules_.strictness)
                 found.push_back(b);
         if (found.empty()) return;
         std::optional<PeakShapes> shapes;
         if (cloud_.d > 1) shapes.emplace(links_, *peaks_, found, part_.weight, n_threads_);
         for (const u32 b : found) {
-            const double factor = rules_.factor(shapes ? (*shapes)[b] : 1.0),
-                         strength = score(*peaks_, b, factor);
-            candidates_.push_back({b, factor, strength, strength >= rules_.strictness ? 0 : -1});
+            const double shape = shapes ? (*shapes)[b] : 1.0,
+                         strength = score(*peaks_, b, shape, rules_.factor(shape));
+            candidates_.push_back({b, shape, strength, strength >= rules_.strictness ? 0 : -1});
         }
     }
 
@@ -116,7 +125,7 @@ class Level {
             for (Candidate& candidate : candidates_) {
                 if (candidate.front >= 0) continue;
                 candidate.front = fronts.length(candidate.peak);
-                candidate.score = score(*peaks_, candidate.peak, factor(candidate));
+                candidate.score = score(*peaks_, candidate.peak, candidate.shape, factor(candidate));
             }
             const auto worst =
                 std::min_element(candidates_.begin(), candidates_.end(), [&](auto& a, auto& b) {
@@ -132,8 +141,9 @@ class Level {
     }
 
     double factor(const Candidate& candidate) const {
-        if (candidate.front == 0) return candidate.factor;
-        return Rules::factor_of_front(candidate.factor, static_cast<double>(candidate.front));
+        const double factor = rules_.factor(candidate.shape);
+        if (candidate.front == 0) return factor;
+        return Rules::factor_of_front(factor, static_cast<double>(candidate.front));
     }
 
     std::vector<char> kept_peaks() const {
@@ -156,6 +166,10 @@ class Level {
             heights.push_back(division.splits.back().depth);
         }
         division.parts = parts(heights);
+        for (size_t k = 0; k < division.splits.size(); ++k) {
+            const Split& split = division.splits[k];
+            division.parts[k + 1].border = {split.saddle, mass_, split.dimension};
+        }
         return division;
     }
 
@@ -192,7 +206,8 @@ class Level {
     }
 
     Part part(const std::vector<u32>& members, double height) const {
-        Part result{{}, {}, part_.cluster, 0, std::max(part_.height, height), 0, {}, part_.levels};
+        const double highest = std::max(part_.height, height);
+        Part result{{}, {}, part_.cluster, 0, highest, 0, {}, part_.levels, part_.border};
         Leaves& leaves = result.leaves;
         leaves.d = cloud_.d;
         leaves.guess_mass = leaves_.guess_mass;
@@ -222,7 +237,7 @@ class Level {
     const Windows& windows_;
     const Rules& rules_;
     int n_threads_;
-    double mass_, least_depth_;
+    double mass_;
     Links links_;
     std::optional<Peaks> peaks_;
     double best_ = 0;

@@ -1,9 +1,21 @@
 // Parts of the data, and the splits that made them.
 #pragma once
 
+#include <cmath>
+
 #include "kernel/tree/leaves.hpp"
+#include "kernel/tree/logarithm.hpp"
 
 namespace mspp {
+
+// The saddle at which a part left its parent: below its density, the part is only what leads up to its peak.
+struct Border {
+    double radius = HUGE_VAL;  // log2, of windows of the mass
+    double mass = 1, dimension = 1;
+
+    // log2 radius of windows of another mass at the same density.
+    double radius_of(double other) const { return radius + log2_of(other / mass) / dimension; }
+};
 
 // A part of the data: the points of one cluster so far.
 struct Part {
@@ -15,6 +27,7 @@ struct Part {
     i64 mass;                                    // of the next windows
     std::vector<std::pair<i64, double>> tested;  // masses of windows that saw just these points; best scores
     i64 levels;                                  // masses tried on the way here
+    Border border;                               // none for all data
 };
 
 // A cluster that left its parent.

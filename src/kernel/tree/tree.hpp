@@ -52,7 +52,7 @@ class TreeGrower {
         const size_t n = static_cast<size_t>(cloud_.size());
         tree_.labels.resize(n);
         tree_.radii.assign(n, 0);
-        Part all{Array<u32>(n), {}, 0, cloud_.weight, 0.0, 0, {}, 0};
+        Part all{Array<u32>(n), {}, 0, cloud_.weight, 0.0, 0, {}, 0, {}};
         std::iota(all.points.begin(), all.points.end(), 0u);
         tree_.mass = std::min(first_mass(all), cloud_.weight);
         whole_.push_back(std::move(all));
@@ -183,7 +183,8 @@ class TreeGrower {
         for (i64 each = tree_.mass; each < mass; each = next(part, each)) ++place;
         for (i64 each = tree_.mass; each > mass; each = before(part, each)) ++place;
         const bool is_second = mass > tree_.mass ? place % 2 == 0 : place % 2 == 1;
-        return masses_.leaf(is_second && place > 0 ? before(part, mass) : mass, cloud_.d);
+        const i64 leaf = masses_.leaf(is_second && place > 0 ? before(part, mass) : mass, cloud_.d);
+        return std::min(leaf, Masses::heaviest_leaf(part.weight, cloud_.d));
     }
 
     // The next masses around the same leaves, at most four.
