@@ -52,7 +52,7 @@ class Contingency(NamedTuple):
 def score(labels: ArrayLike, truths: Iterable[ArrayLike]) -> Scores:
     """Return the mean scores of a segmentation over several truths."""
     codes = _as_codes(labels)
-    return mean(_scores(_contingency(codes, _as_codes(truth))) for truth in truths)
+    return mean(_scores(contingency(codes, _as_codes(truth))) for truth in truths)
 
 
 def score_counts(counts: NDArray[np.int64]) -> Scores:
@@ -82,7 +82,8 @@ def _as_codes(labels: ArrayLike) -> NDArray[np.int64]:
     return np.unique(flat, return_inverse=True)[1]
 
 
-def _contingency(predicted: NDArray[np.int64], true: NDArray[np.int64]) -> Contingency:
+def contingency(predicted: NDArray[np.int64], true: NDArray[np.int64]) -> Contingency:
+    """Count the entries of the table of two partitions, whose labels are small and not negative."""
     if len(predicted) != len(true):
         raise ValueError(
             f"expected labels of the same pixels; got {len(predicted)} and {len(true)}"
@@ -119,11 +120,16 @@ def _count_pairs(sizes: NDArray[np.int64]) -> float:
     return float((sizes * (sizes - 1)).sum()) / 2
 
 
+def overlaps(table: Contingency) -> NDArray[np.float64]:
+    """Return the intersection over the union of each pair of regions that share pixels."""
+    union = table.predicted_sizes[table.predicted] + table.true_sizes[table.true] - table.shared
+    return table.shared / union
+
+
 def _covering(table: Contingency) -> float:
     """Return the best overlap of each true region, weighted by its share of the image."""
-    union = table.predicted_sizes[table.predicted] + table.true_sizes[table.true] - table.shared
     best = np.zeros(len(table.true_sizes))
-    np.maximum.at(best, table.true, table.shared / union)
+    np.maximum.at(best, table.true, overlaps(table))
     return float((table.true_sizes * best).sum() / table.true_sizes.sum())
 
 
