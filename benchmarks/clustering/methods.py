@@ -212,7 +212,7 @@ class Method:
 
 
 MODULES = {"scikit-learn": "sklearn"}  # names other than that of the package
-SMALL, LARGE = 20_000, 2_000_000  # rows, for `max_rows`
+SMALL, MEDIUM, LARGE = 20_000, 200_000, 2_000_000  # rows, for `max_rows`
 OURS, SKLEARN = "meanshiftpp", "scikit-learn"
 _ALL = (
     Method("ours", "MeanShiftPP()", ours, OURS),
@@ -227,7 +227,7 @@ _ALL = (
     Method("cut", "MeanShiftPP().cut(k)", ours_cut, OURS, knows_count=True),
     Method("genie", "Genie", genie, "genieclust", knows_count=True, max_rows=LARGE),
     Method("lumbermark", "Lumbermark", lumbermark, "lumbermark", knows_count=True, max_rows=LARGE),
-    Method("gmm", "GaussianMixture", gaussian_mixture, SKLEARN, knows_count=True, max_rows=SMALL),
+    Method("gmm", "GaussianMixture", gaussian_mixture, SKLEARN, knows_count=True, max_rows=MEDIUM),
     Method("kmeans", "KMeans", kmeans, SKLEARN, knows_count=True),
     Method("ward", "Ward linkage", ward, SKLEARN, knows_count=True, max_rows=SMALL),
 )

@@ -26,7 +26,8 @@ from benchmarks.common.reporting import (
 ALL = "all"
 NOTE_LENGTH = 28  # characters of a cell
 KINDS = {"without k": False, "with k": True}
-MEASURES = ("ari", "ami", "found")
+LINES = ("ours", "noise", "cut")  # our methods that are compared with the strongest rival
+MEASURES = {"ari": "ARI", "ami": "AMI", "found": "found"}
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def means_table(report: Report, group: str, kind: str) -> Table:
 def rivals_table(report: Report, kind: str) -> Table:
     """Return our scores beside those of the strongest rival, for each group and measure."""
     assert report.outcome is not None
-    ours = [title for each in report.outcome.methods if each.own for title in titles_of(each)]
+    ours = [each.title for each in report.outcome.methods if each.own and each.key in LINES]
     rows = []
     for group in report.groups:
         means = report.means(group, knows_count=KINDS[kind])
@@ -97,8 +98,8 @@ def rivals_table(report: Report, kind: str) -> Table:
         for title in filter(means.get, ours):
             cells = [part for name in MEASURES for part in _beside(means[title], rivals, name)]
             rows.append([group, title, str(means[title].clusters), *cells])
-    measures = [part for name in ("ARI", "AMI", "found") for part in (name, f"strongest: {name}")]
-    return [kind, "ours", "clusters", *measures], rows
+    header = [part for name in MEASURES.values() for part in (name, f"strongest: {name}")]
+    return [kind, "ours", "clusters", *header], rows
 
 
 def _beside(ours: Mean, rivals: dict[str, Mean], measure: str) -> list[str]:
@@ -111,8 +112,10 @@ def _beside(ours: Mean, rivals: dict[str, Mean], measure: str) -> list[str]:
 
 def value_of(scores: Mean, measure: str) -> str:
     """Return a measure for a table."""
-    if measure == "found":
+    if measure == "found" and scores.sets == 1:
         return f"{scores.found:,} of {scores.true:,}"
+    if measure == "found":
+        return f"{scores.found / scores.true:.0%}" if scores.true else ""
     return f"{getattr(scores, measure):.3f}"
 
 
@@ -178,7 +181,7 @@ def notes(report: Report) -> list[str]:
             "The best reference labelling counts for each measure; reference noise is left out.",
             "With k: a method is told the numbers of clusters of the references; the best counts.",
             "Noise of a method is one class, or goes to the nearest clustered point.",
-            f"Found: a cluster shares more than {OVERLAP:.0%} of all points in it or a true one.",
+            f"Found: a cluster overlaps the true one by more than {OVERLAP:.0%} of their union.",
             "Every method runs with its defaults, on one thread; seconds are CPU time.",
             "The strongest is the best of all other packages, by each measure.",
             "Halves: in the sorted names of a battery, even positions (from 0) belong to `choose` "
