@@ -133,14 +133,22 @@ def worst_table(report: Report) -> Table:
 def page_table(report: Report) -> list[str]:
     """Return the Markdown table of the documentation: right numbers of clusters, in %."""
     rates: dict[tuple[str, int], Rate] = {}
+    blobs: dict[tuple[str, int], list[Outcome]] = {}
     for case, each in report.nulls.items():
         if case.family in (BLOBS, RINGS, SOLIDS):
-            rates[case.name, case.n] = rates_of(each, lambda found: found.clusters == 1)[0]
+            rates[case.name, case.n] = one_rate(each)
+        if case.family == BLOBS:
+            blobs.setdefault(("all blobs", case.n), []).extend(each)
+    rates |= {cell: one_rate(each) for cell, each in blobs.items()}
     for mixture, each in report.mixtures.items():
         if mixture.separation == CLOSE:
-            rates[mixture.name, mixture.n] = right_rates(mixture, each)[0]
-    header, rows = _by_size("right k in % (seeds)", rates, lambda rate: rate.short)
-    return markdown_table((header, rows))
+            rates[mixture.name, mixture.n], _ = right_rates(mixture, each)
+    return markdown_table(_by_size("right k in % (seeds)", rates, lambda rate: rate.short))
+
+
+def one_rate(outcomes: Iterable[Outcome]) -> Rate:
+    """Return the rate of exactly one cluster with the table in use."""
+    return rates_of(outcomes, lambda found: found.clusters == 1)[0]
 
 
 def _by_size(
@@ -168,7 +176,7 @@ def tables(report: Report) -> list[Table]:
         *(part(report, which) for part in parts for which in both),
         summary_table(report),
         worst_table(report),
-        critical_table(report),
+        *([critical_table(report)] if report.needed else []),
     ]
 
 

@@ -81,10 +81,10 @@ def seeds_of(case: Drawn, seeds: int) -> int:
 
 
 def tasks_of(cases: Sequence[Drawn], seeds: int) -> list[Task]:
-    """Return the seeds of all cases, in turns."""
+    """Return the seeds of all cases in turns, the cheapest first."""
     counts = {case: seeds_of(case, seeds) for case in cases}
     tasks = [Task(case, i, i / count) for case, count in counts.items() for i in range(count)]
-    return sorted(tasks, key=lambda task: (task.place, -task.case.cost))
+    return sorted(tasks, key=lambda task: (task.place, task.case.cost))
 
 
 @dataclass(frozen=True)
