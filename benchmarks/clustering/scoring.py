@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.clustering.suite import BACKGROUND, NOISE, Labels, count_clusters
-from benchmarks.common.partition_metrics import contingency, overlaps
+from benchmarks.common.partition_metrics import (
+    Contingency,
+    adjusted_mutual_info,
+    adjusted_rand,
+    contingency,
+    overlaps,
+)
 
 REJECTED = -1  # the label of noise in the result of a method
 SOLVED = 0.95  # a data set with this ARI counts as solved
@@ -50,20 +56,23 @@ class Mean(NamedTuple):
 
 def score(labels: Labels, references: Sequence[Labels]) -> Score:
     """Compare a labelling with all references and return the best scores."""
-    from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
-
     labels = np.asarray(labels)
-    pairs = [(true[true != NOISE], labels[true != NOISE]) for true in references]
+    tables = [tabulate(labels[true != NOISE], true[true != NOISE]) for true in references]
     clusters = len(np.unique(labels[labels != REJECTED]))
     found, true = max((found_clusters(labels, each) for each in references), key=_share)
     return Score(
-        ari=max(float(adjusted_rand_score(*pair)) for pair in pairs),
-        ami=max(float(adjusted_mutual_info_score(*pair)) for pair in pairs),
+        ari=max(adjusted_rand(table) for table in tables),
+        ami=max(adjusted_mutual_info(table) for table in tables),
         clusters=clusters,
         right_count=clusters in {count_clusters(true) for true in references},
         found=found,
         true=true,
     )
+
+
+def tabulate(labels: Labels, reference: Labels) -> Contingency:
+    """Return the contingency table; row 0 is rejected points and column 0 the background."""
+    return contingency(labels.astype(np.int64) - REJECTED, reference.astype(np.int64) - BACKGROUND)
 
 
 def found_clusters(labels: Labels, reference: Labels) -> tuple[int, int]:
@@ -72,7 +81,7 @@ def found_clusters(labels: Labels, reference: Labels) -> tuple[int, int]:
     All points count in the union, so a cluster that also holds much noise or background is not the
     one that was to be found.
     """
-    table = contingency(labels.astype(np.int64) - REJECTED, reference.astype(np.int64) - BACKGROUND)
+    table = tabulate(labels, reference)
     sought = table.true > NOISE - BACKGROUND
     hits = sought & (table.predicted > 0) & (overlaps(table) > OVERLAP)
     return int(hits.sum()), len(np.unique(table.true[sought]))
