@@ -5,7 +5,7 @@ rings      circles of radius 1 with Gaussian noise, in two and three features
 solids     discs and balls
 surfaces   spheres and sheets with Gaussian noise, tilted at random
 lattices   Gaussians rounded to integers
-mixtures   unit Gaussians; the nearest neighbour of each is 4.5 sigma away
+mixtures   unit Gaussians; the nearest neighbour of each is 4.5 sigma away, in pairs also 3 sigma
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-SIZES = (100, 300, 1_000, 3_000, 10_000)
+SMALL = (100, 300, 1_000, 3_000, 10_000)
 LARGE = (100_000, 1_000_000, 10_000_000)
-FEATURES = (1, 2, 3, 4, 5, 6)
+SIZES = SMALL + LARGE
+FEATURES = (1, 2, 3, 4, 5)
 RING_WIDTHS = (0.01, 0.05, 0.15)
 SURFACE_WIDTHS = (0.01, 0.1)
 LATTICE_SPREADS = (2, 5, 20)
-SEPARATION = 4.5
-MANY_ROWS = 8_192  # from here on, leaves of several rows make a tree cheaper
+SEPARATION, CLOSE = 4.5, 3.0  # sigma; two Gaussians less than 2 sigma apart have no valley
 
 BLOBS, RINGS, SOLIDS, SURFACES, LATTICES = "blobs", "rings", "solids", "surfaces", "lattices"
 LAWS = ("gaussian", "uniform", "exponential", "t3")
 
-# Microseconds per row and number of features; the time of a tree of few rows on one core.
-_COST = (8, 7, 13, 28, 55, 100)
-_DRAWING_COST = 0.05
-_SHARE_OF_MORE = 0.1
+# Microseconds per row and number of features of drawing points and growing their tree on one core.
+_COST = (0.5, 0.6, 1.2, 3.0, 6.0, 9.0)
+_LEAST_COST = 3e-3  # seconds
 
 Points = NDArray[np.float64]
 Generator = np.random.Generator
@@ -59,8 +58,7 @@ class Case:
     @property
     def cost(self) -> float:
         """Seconds that a tree takes, roughly."""
-        rows = min(self.n, MANY_ROWS) + _SHARE_OF_MORE * max(self.n - MANY_ROWS, 0)
-        return 1e-6 * (rows * _COST[self.d - 1] + self.n * self.d * _DRAWING_COST)
+        return _LEAST_COST + 1e-6 * self.n * _COST[self.d - 1]
 
     def draw(self, stage: int, seed: int) -> Points:
         """Return the points of a seed; stages never share random numbers."""
@@ -77,9 +75,15 @@ class Mixture:
     k: int
     d: int
     n: int
+    separation: float = SEPARATION  # from the nearest neighbour, in sigma
+
+    @property
+    def name(self) -> str:
+        """The law without the number of points."""
+        return f"{self.k} Gaussians {self.separation:g} sigma apart, d = {self.d}"
 
     def __str__(self) -> str:
-        return f"mixture of {self.k}, d = {self.d}, n = {self.n:,}"
+        return f"{self.name}, n = {self.n:,}"
 
     @property
     def cost(self) -> float:
@@ -88,7 +92,7 @@ class Mixture:
     def draw(self, stage: int, seed: int) -> Points:
         """Return the points of a seed; every Gaussian has the same number of them, or one more."""
         rng = np.random.default_rng([stage, crc32(str(self).encode()), seed])
-        places = packed_centres(rng, self.k, self.d)
+        places = packed_centres(rng, self.k, self.d, self.separation)
         return places[np.arange(self.n) % self.k] + rng.normal(size=(self.n, self.d))
 
 
@@ -145,13 +149,13 @@ def _blurred(rng: Generator, points: Points, width: float) -> Points:
     return points + width * rng.normal(size=points.shape)
 
 
-def packed_centres(rng: Generator, k: int, d: int) -> Points:
+def packed_centres(rng: Generator, k: int, d: int, separation: float = SEPARATION) -> Points:
     """Return centres in a random heap: each touches one before it and is not closer to any."""
     places = np.zeros((1, d))
     while len(places) < k:
         base = places[rng.integers(len(places))]
-        place = base + SEPARATION * directions(rng, 1, d)
-        if np.linalg.norm(places - place, axis=1).min() > SEPARATION - 1e-9:
+        place = base + separation * directions(rng, 1, d)
+        if np.linalg.norm(places - place, axis=1).min() > separation - 1e-9:
             places = np.vstack([places, place])
     return places
 
@@ -179,26 +183,22 @@ def rings(sizes: Sequence[int]) -> Iterator[Case]:
     )
 
 
+def solids(sizes: Sequence[int]) -> Iterator[Case]:
+    return (Case(SOLIDS, kind, d, n) for kind, d in (("disc", 2), ("ball", 3)) for n in sizes)
+
+
 def others(sizes: Sequence[int]) -> Iterator[Case]:
-    """Yield the nulls that are reported, but that no critical value is derived from."""
+    """Yield the shapes of real tables that are reported for small sizes alone."""
     for n in sizes:
-        yield Case(SOLIDS, "disc", 2, n)
-        yield Case(SOLIDS, "ball", 3, n)
         for kind in ("sphere", "sheet"):
             yield from (Case(SURFACES, kind, 3, n, width) for width in SURFACE_WIDTHS)
         for d in (1, 2, 3):
             yield from (Case(LATTICES, "lattice", d, n, spread) for spread in LATTICE_SPREADS)
 
 
-def large_nulls() -> Iterator[Case]:
-    for n in LARGE:
-        yield from (Case(BLOBS, "gaussian", d, n) for d in (1, 2, 3))
-        yield Case(RINGS, "ring", 2, n, 0.05)
-    for n in LARGE[:-1]:
-        yield from (Case(BLOBS, law, 2, n) for law in LAWS[1:])
-        yield Case(BLOBS, "gaussian", 5, n)
-        yield Case(LATTICES, "lattice", 2, n, 20)
-
-
 def mixtures(sizes: Sequence[int], features: Sequence[int] = (1, 2, 3, 5)) -> Iterator[Mixture]:
     return (Mixture(k, d, n) for d in features for k in (2, 5, 10, 30) for n in sizes)
+
+
+def close_pairs(sizes: Sequence[int], features: Sequence[int] = FEATURES) -> Iterator[Mixture]:
+    return (Mixture(2, d, n, CLOSE) for d in features for n in sizes)

@@ -27,6 +27,11 @@ class Rate(NamedTuple):
         half = _NORMAL_95 / (1 + square) * sqrt(variance / self.seeds)
         return max(middle - half, 0.0), min(middle + half, 1.0)
 
+    @property
+    def short(self) -> str:
+        """The share in % and the number of seeds."""
+        return f"{100 * self.share:.3g} ({self.seeds})"
+
     def __str__(self) -> str:
         low, high = self.interval
         return f"{100 * self.share:.1f} ({100 * low:.1f}-{100 * high:.1f})"

@@ -1,6 +1,7 @@
 """Score clusterings against reference labellings: `python -m benchmarks.clustering DATA`.
 
     suite        the data sets of Gagolewski's benchmark suite, and their halves
+    generated    rare clusters and thousands of clusters, up to 1e7 points
     methods      the contenders, with and without the number of clusters
     scoring      how well a labelling agrees with the best of the reference labellings
     evaluation   every method on every data set; results stay in a file

@@ -1,8 +1,9 @@
 """Run every method on every data set and score the labels.
 
-All methods run on one thread in another process, which is killed at a time limit. Scores are stored
-as soon as they are known, with everything that they depend on (a version; for our methods, the
-code), so a second run computes only the missing ones. Failures are not stored.
+All methods run on one thread in another process, which is killed at a time limit; its memory is
+limited too. Scores are stored as soon as they are known, with everything that they depend on (a
+version; for our methods, the code), so a second run computes only the missing ones. Of the
+failures, only those at the same time limit are stored.
 """
 
 from __future__ import annotations
@@ -12,17 +13,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rich.progress import Progress
 
-from benchmarks.clustering.methods import Method, Request, labels_of
+from benchmarks.clustering.methods import Method, Request, timed_labels
 from benchmarks.clustering.scoring import Score, assign_rejected, score
 from benchmarks.clustering.suite import DataSet
 from benchmarks.common.result_cache import ResultCache
 from benchmarks.common.time_limit import CallFailedError, LimitedProcess, TimeLimitError
 
-CACHE = "clustering_scores.jsonl"
+CACHE = "clustering_results.jsonl"
 TO_NEAREST = ", noise to the nearest"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 FAILED = Score(0.0, 0.0, 0, False)
@@ -60,9 +60,9 @@ def run(
     present = [each for each in methods if each.title not in outcome.absent]
     task = bar.add_task("data sets", total=len(sets) * len(present))
     with one_thread(), LimitedProcess() as process:
-        for method in present:
-            for data in sets:
-                bar.update(task, description=f"{method.title}: {data.name}")
+        for data in sorted(sets, key=lambda each: len(each.X)):
+            for method in present:
+                bar.update(task, description=f"{data.name}: {method.title}")
                 _add(outcome, method, data, _scores(method, data, cache, process, limit))
                 bar.advance(task)
     return outcome
@@ -99,13 +99,20 @@ def _add(outcome: Outcome, method: Method, data: DataSet, found: Variants | str)
 def _scores(
     method: Method, data: DataSet, cache: ResultCache, process: LimitedProcess, limit: float
 ) -> Variants | str:
+    """Return the scores of a method, or the reason why there are none."""
+    if reason := method.reason_skipped(len(data.X)):
+        return reason
     key = (method.key, method.version, data.name, data.checksum)
-    stored: dict[str, Any] | None = cache.get(*key)
-    if stored is None:
-        try:
-            stored = cache.store(*key, value=compute(method, data, process, limit))
-        except (CallFailedError, TimeLimitError) as reason:
-            return str(reason)
+    at_limit = (*key, f"limit {limit:g} s")
+    stored = cache.get(*key)
+    if stored is None and (reason := cache.get(*at_limit)):
+        return str(reason)
+    try:
+        stored = stored or cache.store(*key, value=compute(method, data, process, limit))
+    except TimeLimitError as error:
+        return str(cache.store(*at_limit, value=str(error)))
+    except CallFailedError as error:
+        return str(error)
     return {suffix: Score(*values) for suffix, values in stored.items()}
 
 
@@ -113,9 +120,9 @@ def compute(method: Method, data: DataSet, process: LimitedProcess, limit: float
     """Score a method; if it is told the number of clusters, the best of the numbers counts."""
     found: dict[str, list[Score]] = {suffix: [] for suffix in suffixes(method)}
     for count in data.counts if method.knows_count else [None]:
-        labels = process.call(labels_of, method.key, data.X, Request(count), limit=limit)
-        found[""].append(score(labels, data.references))
-        if method.rejects:
-            assigned = assign_rejected(data.X, labels)
-            found[TO_NEAREST].append(score(assigned, data.references))
+        request = Request(count)
+        labels, seconds = process.call(timed_labels, method.key, data.X, request, limit=limit)
+        for suffix, scores in found.items():
+            final = assign_rejected(data.X, labels) if suffix == TO_NEAREST else labels
+            scores.append(score(final, data.references)._replace(seconds=seconds))
     return {suffix: max(scores) for suffix, scores in found.items()}

@@ -4,21 +4,24 @@ Each method runs with its defaults on the points as they are. DBSCAN has no defa
 could suit all data, so it takes the knee of the curve of distances to neighbours. KMeans starts 10
 times and GaussianMixture 3 times, from a fixed seed; the best start counts. MeanShift starts from
 bins instead of every point, which takes minutes for some thousands. A method is imported when it
-first runs. One that cannot run is reported with the reason.
+first runs. One that cannot run is reported with the reason, and so are its sizes: from `max_rows`
+on, a method takes hours or more memory than there is, and it is not started.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version as package_version
 from importlib.util import find_spec
+from time import process_time
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.common.machine import limit_memory
 from benchmarks.common.result_cache import code_version
 
 LAYERS = ("_support", "backends", "core", "bandwidth", "estimators")  # our methods use these
@@ -42,6 +45,12 @@ def ours(X: Points, request: Request) -> Labels:
     from meanshiftpp import MeanShiftPP
 
     return MeanShiftPP(n_jobs=request.threads).fit_predict(X)
+
+
+def ours_and_noise(X: Points, request: Request) -> Labels:
+    from meanshiftpp import MeanShiftPP
+
+    return MeanShiftPP(cluster_all=False, n_jobs=request.threads).fit_predict(X)
 
 
 def ours_at_choice(X: Points, request: Request) -> Labels:
@@ -72,6 +81,12 @@ def plscan(X: Points, request: Request) -> Labels:
     from fast_hdbscan import PLSCAN
 
     return np.asarray(PLSCAN().fit_predict(X))
+
+
+def fast_plscan(X: Points, request: Request) -> Labels:
+    from fast_plscan import PLSCAN
+
+    return np.asarray(PLSCAN(num_threads=request.threads).fit_predict(X))
 
 
 def fast_hdbscan(X: Points, request: Request) -> Labels:
@@ -125,6 +140,12 @@ def genie(X: Points, request: Request) -> Labels:
     return np.asarray(Genie(n_clusters=request.clusters).fit_predict(X))
 
 
+def lumbermark(X: Points, request: Request) -> Labels:
+    from lumbermark import Lumbermark
+
+    return np.asarray(Lumbermark(n_clusters=request.clusters).fit_predict(X))
+
+
 def gaussian_mixture(X: Points, request: Request) -> Labels:
     from sklearn.mixture import GaussianMixture
 
@@ -152,12 +173,24 @@ class Method:
     """A clustering method."""
 
     key: str  # its name on the command line
-    title: str
+    name: str
     call: Callable[[Points, Request], Labels]
     package: str
     knows_count: bool = False  # it is told the number of clusters
     rejects: bool = False  # some points get the label -1
-    own: bool = False
+    max_rows: int | None = None
+
+    @property
+    def own(self) -> bool:
+        return self.package == "meanshiftpp"
+
+    @cached_property
+    def title(self) -> str:
+        """The name with the package and its version, since several packages share names."""
+        if self.own:
+            return self.name
+        release = "" if self.reason_absent else f" {package_version(self.package)}"
+        return f"{self.name} ({self.package}{release})"
 
     @cached_property
     def version(self) -> str:
@@ -167,45 +200,40 @@ class Method:
     @property
     def reason_absent(self) -> str | None:
         """Why the method cannot run here, or None if it can."""
-        if find_spec(MODULES[self.package]) is None:
+        if find_spec(MODULES.get(self.package, self.package.replace("-", "_"))) is None:
             return f"not installed (pip install {self.package})"
         return None
 
+    def reason_skipped(self, rows: int) -> str | None:
+        """Why the method is not run with so many rows, or None if it is."""
+        if self.max_rows is not None and rows > self.max_rows:
+            return f"not run: more than {self.max_rows:,} rows"
+        return None
 
-MODULES = {
-    "meanshiftpp": "meanshiftpp",
-    "fast-hdbscan": "fast_hdbscan",
-    "scikit-learn": "sklearn",
-    "genieclust": "genieclust",
-}
-OURS = Method("ours", "MeanShiftPP()", ours, "meanshiftpp", own=True)
-CHOSEN = Method(
-    "chosen", "MeanShiftPP(select_bandwidth(X))", ours_at_choice, "meanshiftpp", own=True
-)
-CUT = Method("cut", "MeanShiftPP().cut(k)", ours_cut, "meanshiftpp", knows_count=True, own=True)
-PLSCAN = Method("plscan", "PLSCAN", plscan, "fast-hdbscan", rejects=True)
-GENIE = Method("genie", "Genie", genie, "genieclust", knows_count=True)
+
+MODULES = {"scikit-learn": "sklearn"}  # names other than that of the package
+SMALL, MEDIUM, LARGE = 20_000, 200_000, 2_000_000  # rows, for `max_rows`
+OURS, SKLEARN = "meanshiftpp", "scikit-learn"
 _ALL = (
-    OURS,
-    CHOSEN,
-    PLSCAN,
-    Method("fast-hdbscan", "fast_hdbscan", fast_hdbscan, "fast-hdbscan", rejects=True),
-    Method("hdbscan", "scikit-learn HDBSCAN", hdbscan, "scikit-learn", rejects=True),
-    Method("dbscan", "DBSCAN, knee", dbscan, "scikit-learn", rejects=True),
-    Method("meanshift", "scikit-learn MeanShift, bins", mean_shift, "scikit-learn"),
-    CUT,
-    GENIE,
-    Method("gmm", "GaussianMixture", gaussian_mixture, "scikit-learn", knows_count=True),
-    Method("kmeans", "KMeans", kmeans, "scikit-learn", knows_count=True),
-    Method("ward", "Ward linkage", ward, "scikit-learn", knows_count=True),
+    Method("ours", "MeanShiftPP()", ours, OURS),
+    Method("noise", "MeanShiftPP(cluster_all=False)", ours_and_noise, OURS, rejects=True),
+    Method("chosen", "MeanShiftPP(select_bandwidth(X))", ours_at_choice, OURS),
+    Method("plscan", "PLSCAN", plscan, "fast-hdbscan", rejects=True, max_rows=LARGE),
+    Method("fast-plscan", "PLSCAN", fast_plscan, "fast-plscan", rejects=True, max_rows=LARGE),
+    Method("fast-hdbscan", "HDBSCAN", fast_hdbscan, "fast-hdbscan", rejects=True, max_rows=LARGE),
+    Method("hdbscan", "HDBSCAN", hdbscan, SKLEARN, rejects=True, max_rows=SMALL),
+    Method("dbscan", "DBSCAN, knee", dbscan, SKLEARN, rejects=True, max_rows=SMALL),
+    Method("meanshift", "MeanShift, bins", mean_shift, SKLEARN, max_rows=SMALL),
+    Method("cut", "MeanShiftPP().cut(k)", ours_cut, OURS, knows_count=True),
+    Method("genie", "Genie", genie, "genieclust", knows_count=True, max_rows=LARGE),
+    Method("lumbermark", "Lumbermark", lumbermark, "lumbermark", knows_count=True, max_rows=LARGE),
+    Method("gmm", "GaussianMixture", gaussian_mixture, SKLEARN, knows_count=True, max_rows=MEDIUM),
+    Method("kmeans", "KMeans", kmeans, SKLEARN, knows_count=True),
+    Method("ward", "Ward linkage", ward, SKLEARN, knows_count=True, max_rows=SMALL),
 )
 METHODS = {method.key: method for method in _ALL}
-AT_BANDWIDTH = Method(  # only timed: the base of the cost of choosing a bandwidth
-    "bandwidth",
-    f"MeanShiftPP({TIMED_BANDWIDTH:g})",
-    ours_at_bandwidth,
-    "meanshiftpp",
-    own=True,
+AT_BANDWIDTH = Method(  # only timed: the base of the cost of the tree
+    "bandwidth", f"MeanShiftPP({TIMED_BANDWIDTH:g})", ours_at_bandwidth, OURS
 )
 
 
@@ -213,3 +241,18 @@ def labels_of(key: str, X: Points, request: Request) -> Labels:
     """Run a method by its name, so that another process can be asked to do it."""
     method = AT_BANDWIDTH if key == AT_BANDWIDTH.key else METHODS[key]
     return method.call(X, request)
+
+
+def timed_labels(key: str, X: Points, request: Request) -> tuple[Labels, float]:
+    """Run a method by its name; return the labels and the seconds of CPU time."""
+    limit_memory()
+    warm_up(key)
+    start = process_time()
+    labels = labels_of(key, X, request)
+    return labels, process_time() - start
+
+
+@cache
+def warm_up(key: str) -> None:
+    """Run a method on a few points, so that imports and compilation are not timed."""
+    labels_of(key, np.random.default_rng(0).normal(size=(200, 2)), Request(2))

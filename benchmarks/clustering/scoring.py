@@ -1,7 +1,9 @@
 """How well a labelling agrees with the best of several reference labellings.
 
-Points that a reference counts as noise do not count in the comparison with it. The points that a
-method itself rejects (-1) do count: as one class, or with the label of the nearest clustered point.
+Points that a reference counts as noise do not count in the adjusted Rand index and the adjusted
+mutual information with it. The points that a method itself rejects (-1) do count: as one class, or
+with the label of the nearest clustered point. A true cluster is found if a cluster overlaps it by
+more than half: the points in both, relative to all points in either.
 """
 
 from __future__ import annotations
@@ -12,10 +14,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.clustering.suite import NOISE, Labels, count_clusters
+from benchmarks.clustering.suite import BACKGROUND, NOISE, Labels, count_clusters
+from benchmarks.common.partition_metrics import (
+    Contingency,
+    adjusted_mutual_info,
+    adjusted_rand,
+    contingency,
+    overlaps,
+)
 
 REJECTED = -1  # the label of noise in the result of a method
 SOLVED = 0.95  # a data set with this ARI counts as solved
+OVERLAP = 0.5  # no two clusters can overlap a true one by more
 
 
 class Score(NamedTuple):
@@ -25,31 +35,61 @@ class Score(NamedTuple):
     ami: float
     clusters: int
     right_count: bool  # the number of clusters is that of one of the references
+    found: int = 0  # true clusters
+    true: int = 0  # clusters of the reference of which most are found
+    seconds: float = 0.0  # CPU time of the method
 
 
 class Mean(NamedTuple):
-    """Means of scores over data sets."""
+    """Means of scores over data sets; clusters and seconds are sums."""
 
     sets: int
     ari: float
     ami: float
     solved: float
     right_count: float
+    clusters: int
+    found: int
+    true: int
+    seconds: float
 
 
 def score(labels: Labels, references: Sequence[Labels]) -> Score:
     """Compare a labelling with all references and return the best scores."""
-    from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
-
     labels = np.asarray(labels)
-    pairs = [(true[true != NOISE], labels[true != NOISE]) for true in references]
+    tables = [tabulate(labels[true != NOISE], true[true != NOISE]) for true in references]
     clusters = len(np.unique(labels[labels != REJECTED]))
+    found, true = max((found_clusters(labels, each) for each in references), key=_share)
     return Score(
-        ari=max(float(adjusted_rand_score(*pair)) for pair in pairs),
-        ami=max(float(adjusted_mutual_info_score(*pair)) for pair in pairs),
+        ari=max(adjusted_rand(table) for table in tables),
+        ami=max(adjusted_mutual_info(table) for table in tables),
         clusters=clusters,
         right_count=clusters in {count_clusters(true) for true in references},
+        found=found,
+        true=true,
     )
+
+
+def tabulate(labels: Labels, reference: Labels) -> Contingency:
+    """Return the contingency table; row 0 is rejected points and column 0 the background."""
+    return contingency(labels.astype(np.int64) - REJECTED, reference.astype(np.int64) - BACKGROUND)
+
+
+def found_clusters(labels: Labels, reference: Labels) -> tuple[int, int]:
+    """Return how many clusters of a reference are found, and how many it has.
+
+    All points count in the union, so a cluster that also holds much noise or background is not the
+    one that was to be found.
+    """
+    table = tabulate(labels, reference)
+    sought = table.true > NOISE - BACKGROUND
+    hits = sought & (table.predicted > 0) & (overlaps(table) > OVERLAP)
+    return int(hits.sum()), len(np.unique(table.true[sought]))
+
+
+def _share(counts: tuple[int, int]) -> tuple[float, int]:
+    found, true = counts
+    return found / max(true, 1), found
 
 
 def assign_rejected(X: NDArray[np.floating], labels: Labels) -> Labels:
@@ -67,7 +107,15 @@ def assign_rejected(X: NDArray[np.floating], labels: Labels) -> Labels:
 
 def mean(scores: Iterable[Score]) -> Mean:
     """Average scores; at least one is necessary."""
-    scores = list(scores)
-    ari, ami, _, right = (np.array(column, np.float64) for column in zip(*scores, strict=True))
-    solved = float((ari >= SOLVED).mean())
-    return Mean(len(scores), float(ari.mean()), float(ami.mean()), solved, float(right.mean()))
+    columns = Score(*np.array(list(scores), np.float64).T)
+    return Mean(
+        sets=len(columns.ari),
+        ari=float(columns.ari.mean()),
+        ami=float(columns.ami.mean()),
+        solved=float((columns.ari >= SOLVED).mean()),
+        right_count=float(columns.right_count.mean()),
+        clusters=int(columns.clusters.sum()),
+        found=int(columns.found.sum()),
+        true=int(columns.true.sum()),
+        seconds=float(columns.seconds.sum()),
+    )

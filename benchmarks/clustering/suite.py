@@ -6,7 +6,8 @@ on, its reference labellings. 0 in a labelling is noise. Files in one folder for
 Every data set belongs to one of two halves: `choose`, to choose settings, and `report`, to report
 results that no choice has seen. The names of a battery are sorted; even positions, from 0, belong
 to `choose` and odd ones to `report`. The rule sees every data set of the folder, so a limit of the
-number of points moves none from one half to the other.
+number of points moves none from one half to the other. Large data sets count in no mean: methods
+that cannot finish them would change it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from numpy.typing import NDArray
 CHOOSE, REPORT = "choose", "report"
 HALVES = (CHOOSE, REPORT)
 ENDING = ".data.gz"
-NOISE = 0  # in a reference labelling
+NOISE, BACKGROUND = 0, -1  # in a reference labelling: not compared; a class, but not a cluster
+SMALL = 20_000  # points: larger data sets are reported one by one
 
 Labels = NDArray[np.integer]
 
@@ -37,6 +39,11 @@ class DataSet:
     half: str
     X: NDArray[np.float64]
     references: tuple[Labels, ...]
+
+    @property
+    def group(self) -> str:
+        """The mean in which it counts: of its half, or of itself if it is large."""
+        return self.half if len(self.X) <= SMALL else self.name
 
     @cached_property
     def counts(self) -> list[int]:
@@ -63,7 +70,7 @@ class Entry(NamedTuple):
 
 
 def count_clusters(reference: Labels) -> int:
-    """Return the number of clusters of a reference labelling, without noise."""
+    """Return the number of classes of a reference labelling, without noise."""
     return len(np.unique(reference[reference != NOISE]))
 
 

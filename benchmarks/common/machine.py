@@ -9,7 +9,10 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("meanshiftpp", "numpy", "scipy", "scikit-learn", "fast-hdbscan", "numba", "genieclust")
+PACKAGES = (
+    *("meanshiftpp", "numpy", "scipy", "scikit-learn", "numba"),
+    *("fast-hdbscan", "fast-plscan", "genieclust", "lumbermark"),
+)
 MEMORY_SHARE = 0.75  # of the machine: a peer that needs more fails without affecting the others
 
 

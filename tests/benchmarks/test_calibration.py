@@ -11,6 +11,8 @@ from benchmarks.calibration import cases, derivation, simulation
 from benchmarks.calibration.__main__ import FULL, main
 from benchmarks.calibration.cases import BLOBS, LATTICES, RINGS, SOLIDS, SURFACES, Case, Mixture
 from benchmarks.calibration.rates import Rate
+from benchmarks.common.reporting import progress_bar
+from benchmarks.common.result_cache import ResultCache
 
 from meanshiftpp.core.tree import critical
 
@@ -97,19 +99,29 @@ def test_dear_cases_have_fewer_seeds():
     assert counts[-1] >= simulation.LEAST_SEEDS
 
 
+def test_cases_take_turns_in_proportion_to_their_seeds():
+    cheap, dear = Case(BLOBS, "gaussian", 1, 100), Case(BLOBS, "gaussian", 5, 1_000_000)
+    tasks = simulation.tasks_of([cheap, dear], 200)
+    half = tasks[: len(tasks) // 2]
+    for case in (cheap, dear):
+        seeds = [task.seed for task in tasks if task.case == case]
+        assert seeds == list(range(simulation.seeds_of(case, 200)))
+        assert abs(sum(task.case == case for task in half) - len(seeds) / 2) <= 1
+
+
 # -- measurements ----------------------------------------------------------------------------------
 
 
 def test_a_null_is_whole_with_95_percent():
     tree = simulation.grow_all(np.random.default_rng(0).normal(size=(200, 2)))
-    assert simulation.is_whole(tree)
+    assert simulation.found_in(tree) == (1, 1)
     weights = tree.sizes
     most = int(0.95 * weights.sum())
     for outside, whole in ((len(weights) - most, True), (len(weights) - most + 1, False)):
         labels = np.zeros(len(weights), np.int64)
         labels[:outside] = 1
         object.__setattr__(tree, "labels", labels)
-        assert simulation.is_whole(tree) == whole
+        assert simulation.found_in(tree).is_whole == whole
 
 
 def test_the_needed_strictness_keeps_a_null_whole():
@@ -118,7 +130,7 @@ def test_the_needed_strictness_keeps_a_null_whole():
     assert max(needed) > simulation.LOOSEST
     for seed, strictness in enumerate(needed):
         X = case.draw(simulation.DERIVE, seed)
-        assert simulation.is_whole(simulation.grow_all(X, strictness))
+        assert simulation.found_in(simulation.grow_all(X, strictness)).is_whole
 
 
 def test_another_table_holds_only_within_its_context():
@@ -145,6 +157,7 @@ def test_wilson_intervals(events, seeds, low, high):
 
 def test_rates_are_printed_in_percent():
     assert str(Rate(1, 10)) == "10.0 (1.8-40.4)"
+    assert Rate(119, 120).short == "99.2 (120)"
 
 
 # -- the derivation --------------------------------------------------------------------------------
@@ -197,8 +210,8 @@ def test_the_written_table_is_the_one_that_is_used(tmp_path):
 def test_a_quick_run_reports_and_writes(tmp_path, monkeypatch, capsys):
     path = Path(shutil.copy(critical.__file__, tmp_path))
     monkeypatch.setattr(critical, "__file__", str(path))
-    monkeypatch.setattr(simulation, "PROCESSES", 1)
-    assert main(["--quick", "--seeds", "2", "--write", "--out", str(tmp_path)]) == 0
+    options = ["--processes", "1", "--out", str(tmp_path)]
+    assert main(["--quick", "--seeds", "2", "--write", *options]) == 0
     printed = capsys.readouterr().out
     assert "false splits in %, now" in printed
     assert "come from one set of seeds, all rates from another" in printed
@@ -209,7 +222,50 @@ def test_a_quick_run_reports_and_writes(tmp_path, monkeypatch, capsys):
     assert "| worst cells" in (tmp_path / "calibration.md").read_text("utf-8")
 
 
-def test_wrong_options_are_errors(capsys):
+@pytest.fixture
+def run(tmp_path):
+    """Run cases on one process; results stay in a file."""
+
+    def run(seeds, *measured, **options):
+        with progress_bar() as bar:
+            cache = ResultCache(tmp_path / "results.jsonl")
+            return simulation.Simulation(seeds, 1, cache, bar).run(*measured, **options)
+
+    return run
+
+
+def test_a_stopped_run_continues(run, monkeypatch):
+    case = Case(BLOBS, "gaussian", 1, 100)
+    first = run(2, simulation.clusters_found, [case], dict(critical.CRITICAL))
+    monkeypatch.setattr(simulation, "_measured", lambda measure, task, _: (task, [task.seed]))
+    more = run(3, simulation.clusters_found, [case], dict(critical.CRITICAL))
+    assert more == {case: [*first[case], [2]]}
+
+
+def test_no_tree_is_started_after_the_deadline(run):
+    case = Case(BLOBS, "gaussian", 1, 100)
+    table = dict(critical.CRITICAL)
+    assert run(2, simulation.clusters_found, [case], table, deadline=0.0) == {}
+
+
+def test_rates_alone_print_the_table_of_the_documentation(tmp_path, capsys):
+    options = ["--processes", "1", "--out", str(tmp_path)]
+    assert main(["--quick", "--rates", "--seeds", "1", *options]) == 0
+    printed = capsys.readouterr().out
+    assert "| right k in % (seeds) | 100 | 300 | 1,000 |" in printed
+    assert "| gaussian, d = 1 | 100 (1) | 100 (1) |  |" in printed
+    assert "needed strictness" not in printed.split("- ")[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seeds", "0"], "must be positive"),
+        (["--minutes", "-1"], "must be positive"),
+        (["--rates", "--write"], "--rates derives no values"),
+    ],
+)
+def test_wrong_options_are_errors(arguments, message, capsys):
     with pytest.raises(SystemExit):
-        main(["--seeds", "0"])
-    assert "--seeds must be positive" in capsys.readouterr().err
+        main(arguments)
+    assert message in capsys.readouterr().err

@@ -2,21 +2,24 @@
 
 import gzip
 import json
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 from benchmarks.clustering import evaluation, methods, report, timing
 from benchmarks.clustering.__main__ import main
+from benchmarks.clustering.generated import GENERATED, bump, draw, groups, rare
 from benchmarks.clustering.methods import METHODS, Method, Request, knee_radius
-from benchmarks.clustering.scoring import Score, assign_rejected, mean, score
-from benchmarks.clustering.suite import find, load
+from benchmarks.clustering.scoring import Score, assign_rejected, found_clusters, mean, score
+from benchmarks.clustering.suite import BACKGROUND, DataSet, find, load
 from benchmarks.clustering.toys import TOYS
 from benchmarks.clustering.toys import main as toys_main
 from benchmarks.common.reporting import progress_bar
 from benchmarks.common.synthetic import Data
-from benchmarks.common.time_limit import LimitedProcess
+from benchmarks.common.time_limit import LimitedProcess, TimeLimitError
 
 NAMES = ("b", "a", "c10", "c1")
+REJECTING = f"rejecting (scikit-learn {version('scikit-learn')})"
 LEFT, RIGHT = np.repeat([1, 2], 40), np.repeat([1, 2, 3, 3], 20)
 
 
@@ -89,6 +92,51 @@ def test_missing_files_are_errors(folder, tmp_path, capsys):
         load(folder)
 
 
+def test_large_sets_have_their_own_line():
+    sets = [DataSet("a", "report", np.zeros((n, 1)), (np.ones(n),)) for n in (20_000, 20_001)]
+    assert [each.group for each in sets] == ["report", "a"]
+
+
+# -- generated data --------------------------------------------------------------------------------
+
+
+def test_a_bump_is_rare_and_far_away():
+    X, truth = bump(0, n=10_000, rare=100)
+    assert np.bincount(truth).tolist() == [0, 9_900, 100]
+    np.testing.assert_allclose(X[truth == 2].mean(axis=0), [12, 12], atol=0.1)
+    np.testing.assert_allclose(X[truth == 2].std(axis=0), 0.3, atol=0.07)
+
+
+def test_rare_clusters_are_tight_in_a_background():
+    X, truth = rare(0, n=20_000, size=50)
+    assert (truth == BACKGROUND).sum() == 19_000
+    assert np.unique(truth).tolist() == [BACKGROUND, *range(1, 21)]
+    assert max(X[truth == i].std(axis=0).max() for i in range(1, 21)) < 0.5
+    assert found_clusters(truth, truth) == (20, 20)
+
+
+def test_groups_have_their_sizes_and_spreads():
+    X, truth = groups(0, k=40)
+    assert X.shape[1] == 5
+    sizes = np.bincount(truth)[1:]
+    assert len(sizes) == 40
+    assert 50 <= sizes.min() < 150 < 400 < sizes.max() <= 500
+    spreads = [X[truth == i].std() for i in range(1, 41)]
+    assert min(X[truth == i].std(axis=0).min() for i in range(1, 41)) > 0.4
+    assert len(spreads) == 40
+    assert X.min() > -10
+    assert X.max() < 110
+
+
+def test_seeds_draw_new_data_with_its_truth(monkeypatch):
+    monkeypatch.setitem(GENERATED, "bump", lambda seed: bump(seed, n=1_000, rare=50))
+    first, again, other = (draw("bump", seed) for seed in (0, 0, 3))
+    assert first.checksum == again.checksum != other.checksum
+    assert (first.name, other.name) == ("generated/bump", "generated/bump/3")
+    assert first.group == first.name
+    assert first.counts == [2]
+
+
 # -- scores ----------------------------------------------------------------------------------------
 
 
@@ -96,12 +144,12 @@ def test_reference_noise_is_left_out():
     labels = LEFT.copy()
     labels[:3] = 2  # wrong, but noise in the reference
     assert score(labels, [LEFT]).ari < 1
-    assert score(labels, [np.where(np.arange(80) < 3, 0, LEFT)]) == (1, 1, 2, True)
+    assert score(labels, [np.where(np.arange(80) < 3, 0, LEFT)])[:4] == (1, 1, 2, True)
 
 
 def test_the_best_reference_counts():
     both = score(RIGHT, [LEFT, RIGHT])
-    assert both == (1, 1, 3, True)
+    assert both == (1, 1, 3, True, 3, 3, 0)
     alone = score(RIGHT, [LEFT])
     assert 0 < alone.ari < 1
     assert not alone.right_count
@@ -121,9 +169,24 @@ def test_labels_without_any_cluster_stay_rejected():
     assert score(labels, [LEFT]).clusters == 0
 
 
-def test_means_count_solved_sets():
-    found = mean([Score(1.0, 0.8, 2, True), Score(0.5, 0.6, 3, False)])
-    assert found == (2, 0.75, pytest.approx(0.7), 0.5, 0.5)
+def test_a_cluster_is_found_by_more_than_half_of_the_union():
+    truth = np.repeat([1, 2], 10)
+    assert found_clusters(np.repeat([0, 1], [10, 10]), truth) == (2, 2)
+    assert found_clusters(np.repeat([0, 1, -1], [6, 4, 10]), truth) == (1, 2)  # 6 of 10
+    assert found_clusters(np.repeat([0, 1], [5, 15]), truth) == (1, 2)  # 5 of 10, 10 of 15
+    assert found_clusters(np.zeros(20, int), truth) == (0, 2)  # 10 of 20
+
+
+def test_background_and_noise_are_in_the_union_but_not_sought():
+    truth = np.repeat([BACKGROUND, 0, 1], [10, 10, 10])
+    assert found_clusters(truth + 1, truth) == (1, 1)
+    assert found_clusters(np.repeat([0, 1], [19, 11]), truth) == (1, 1)
+    assert found_clusters(np.repeat([0, 1], [10, 20]), truth) == (0, 1)
+
+
+def test_means_count_solved_sets_and_sum_clusters():
+    found = mean([Score(1.0, 0.8, 2, True, 2, 2, 0.5), Score(0.5, 0.6, 3, False, 1, 4, 1.0)])
+    assert found == (2, 0.75, pytest.approx(0.7), 0.5, 0.5, 5, 3, 6, 1.5)
 
 
 # -- methods ---------------------------------------------------------------------------------------
@@ -143,6 +206,21 @@ def test_a_method_that_is_not_installed_names_its_command(monkeypatch):
     monkeypatch.setattr(methods, "find_spec", lambda name: None)
     assert METHODS["genie"].reason_absent == "not installed (pip install genieclust)"
     assert METHODS["plscan"].reason_absent == "not installed (pip install fast-hdbscan)"
+    assert METHODS["fast-plscan"].reason_absent == "not installed (pip install fast-plscan)"
+    assert METHODS["lumbermark"].reason_absent == "not installed (pip install lumbermark)"
+
+
+def test_titles_of_peers_have_a_version():
+    assert METHODS["ours"].title == "MeanShiftPP()"
+    assert METHODS["kmeans"].title == f"KMeans (scikit-learn {version('scikit-learn')})"
+    assert len({method.title for method in METHODS.values()}) == len(METHODS)
+
+
+def test_a_method_is_not_run_beyond_its_rows():
+    ward = METHODS["ward"]
+    assert ward.reason_skipped(20_000) is None
+    assert ward.reason_skipped(20_001) == "not run: more than 20,000 rows"
+    assert METHODS["ours"].reason_skipped(10**9) is None
 
 
 def test_the_knee_is_between_dense_and_sparse_points():
@@ -159,6 +237,13 @@ def by_count(X, request):
     return RIGHT if request.clusters == 3 else np.zeros(len(X), int)
 
 
+@pytest.fixture(autouse=True)
+def _this_process(monkeypatch):
+    """Leave the memory of this process as it is, and count no call of a warm-up."""
+    monkeypatch.setattr(methods, "limit_memory", lambda: None)
+    monkeypatch.setattr(methods, "warm_up", lambda key: None)
+
+
 class DirectProcess(LimitedProcess):
     """Calls functions in this process."""
 
@@ -168,7 +253,7 @@ class DirectProcess(LimitedProcess):
 
 @pytest.fixture
 def outcome(folder, tmp_path, monkeypatch):
-    told = Method("told", "told", by_count, "scikit-learn", knows_count=True)
+    told = Method("cut", "told", by_count, "meanshiftpp", knows_count=True)
     rejecting = Method(
         "rejecting",
         "rejecting",
@@ -176,8 +261,7 @@ def outcome(folder, tmp_path, monkeypatch):
         "scikit-learn",
         rejects=True,
     )
-    absent = Method("absent", "absent", by_count, "absent")
-    monkeypatch.setitem(methods.MODULES, "absent", "module_that_is_absent")
+    absent = Method("absent", "absent", by_count, "module_that_is_absent")
     contenders = [told, rejecting, absent]
     monkeypatch.setattr(methods, "METHODS", {each.key: each for each in contenders})
     monkeypatch.setattr(evaluation, "LimitedProcess", DirectProcess)
@@ -187,19 +271,19 @@ def outcome(folder, tmp_path, monkeypatch):
 
 
 def test_the_best_number_of_clusters_counts(outcome):
-    assert outcome.scores["told"]["one/a"] == (1, 1, 3, True)
+    assert outcome.scores["told"]["one/a"][:6] == (1, 1, 3, True, 3, 3)
 
 
 def test_rejected_points_are_scored_in_two_ways(outcome):
     titles = outcome.titles(knows_count=False)
-    assert titles == ["rejecting", "rejecting, noise to the nearest"]
+    assert titles == [REJECTING, f"{REJECTING}, noise to the nearest"]
     first, second = (outcome.scores[title]["one/b"].ari for title in titles)
     assert first < second == 1
 
 
 def test_stored_scores_are_not_computed_again(folder, tmp_path, monkeypatch):
     calls = []
-    method = Method("one", "one", lambda X, request: calls.append(1) or LEFT, "scikit-learn")
+    method = Method("one", "one", lambda X, request: calls.append(1) or LEFT, "meanshiftpp")
     monkeypatch.setattr(methods, "METHODS", {"one": method})
     monkeypatch.setattr(evaluation, "LimitedProcess", DirectProcess)
     sets, _ = load(folder, "report")
@@ -212,7 +296,7 @@ def test_stored_scores_are_not_computed_again(folder, tmp_path, monkeypatch):
 
 def test_a_failure_scores_zero_with_its_reason(folder, tmp_path):
     sets, _ = load(folder, "report")
-    method = Method("unknown", "unknown", by_count, "scikit-learn")
+    method = Method("unknown", "unknown", by_count, "meanshiftpp")
     with progress_bar() as bar:
         found = evaluation.run(sets[:1], [method], tmp_path, 60, bar)
     assert found.scores["unknown"]["one/b"] == evaluation.FAILED
@@ -221,11 +305,42 @@ def test_a_failure_scores_zero_with_its_reason(folder, tmp_path):
     assert any(line.startswith("unknown failed and scores 0 on one/b") for line in lines)
 
 
+class SlowProcess(DirectProcess):
+    """Counts its calls, which never finish."""
+
+    calls = 0
+
+    def call(self, function, *arguments, limit):
+        SlowProcess.calls += 1
+        raise TimeLimitError(f"not finished after {limit:g} s")
+
+
+def test_a_time_limit_is_stored_for_the_same_limit(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluation, "LimitedProcess", SlowProcess)
+    method = Method("slow", "slow", by_count, "meanshiftpp")
+    sets, _ = load(folder, "report")
+    for limit, calls in ((5, 1), (5, 1), (9, 2)):
+        with progress_bar() as bar:
+            found = evaluation.run(sets[:1], [method], tmp_path, limit, bar)
+        assert SlowProcess.calls == calls
+        assert found.failures["slow"]["one/b"] == f"not finished after {limit} s"
+
+
+def test_a_method_beyond_its_rows_is_reported(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluation, "LimitedProcess", SlowProcess)
+    method = Method("small", "small", by_count, "meanshiftpp", max_rows=79)
+    with progress_bar() as bar:
+        found = evaluation.run(load(folder)[0][:1], [method], tmp_path, 9, bar)
+    assert found.failures["small"] == {"one/a": "not run: more than 79 rows"}
+    _, rows = report.sets_table(report.Report(found), "without k")
+    assert rows[0][-1] == "not run: more than 79 rows"
+
+
 # -- times -----------------------------------------------------------------------------------------
 
 
 def test_methods_take_turns_until_they_are_slow(monkeypatch):
-    slow = Method("slow", "slow", by_count, "scikit-learn")
+    slow = Method("slow", "slow", by_count, "meanshiftpp")
     monkeypatch.setattr(timing, "run_once", lambda key, data: (5.0 if key == "slow" else 0.1, 1.0))
     monkeypatch.setattr(timing, "prepare", lambda key, data: None)
     monkeypatch.setattr(timing, "LimitedProcess", DirectProcess)
@@ -276,14 +391,40 @@ def test_the_report_names_every_method_and_every_set(outcome, tmp_path):
     result = report.Report(outcome, too_large=["one/large"])
     report.write(result, tmp_path)
     page = (tmp_path / "clustering.md").read_text("utf-8")
-    assert "| choose, without k | sets | ARI | AMI | ARI >= 0.95 | right k |" in page
-    assert "| rejecting, noise to the nearest | 2 | 1.000 | 1.000 | 100% | 100% |" in page
-    assert "| one/c10 | report | 80 x 2 | 2, 3 | 1.000 (3) |" in page
-    assert "- absent: not installed (pip install absent)." in page
+    assert "| choose, without k | sets | ARI | AMI | ARI >= 0.95 | right k | found |" in page
+    line = "noise to the nearest | 2 | 1.000 | 1.000 | 100% | 100% | 100% |"
+    assert f"| {REJECTING}, {line}" in page
+    assert "| one/c10 | report | 80 x 2 | 2, 3 | 1.000, 1.000, 3 of 3, " in page
+    assert "(pip install module_that_is_absent)." in page
     assert "one/large" in page
     facts = json.loads((tmp_path / "clustering.json").read_text("utf-8"))
     assert facts["halves"]["one/b"] == "report"
     assert facts["sets"]["told"]["one/a"]["clusters"] == 3
+
+
+def test_every_line_names_the_strongest_rival(outcome):
+    ours = Method("ours", "ours", by_count, "meanshiftpp")
+    outcome.methods.append(ours)
+    outcome.scores["ours"] = dict.fromkeys(outcome.scores["told"], Score(0.5, 0.4, 2, True, 1, 2))
+    header, rows = report.rivals_table(report.Report(outcome), "without k")
+    assert header[:5] == ["without k", "ours", "clusters", "ARI", "strongest: ARI"]
+    best = f"{REJECTING}, noise to the nearest"
+    assert [row[0] for row in rows] == ["choose", "report"]
+    assert rows[0][1:] == [
+        *("ours", "6", "0.500", f"1.000 {best}", "0.400", f"1.000 {best}"),
+        *("50%", f"100% {best}"),
+    ]
+    _, rows = report.rivals_table(report.Report(outcome), "with k")
+    assert rows[0][4] == "none finished"
+
+
+def test_the_command_draws_data(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(GENERATED, "groups", lambda seed: groups(seed, k=3))
+    arguments = ["--generated", "groups", "--seeds", "0", "1", "--methods", "ours", "kmeans"]
+    assert main([*arguments, "--out", str(tmp_path)]) == 0
+    facts = json.loads((tmp_path / "clustering.json").read_text("utf-8"))
+    assert facts["sets"]["MeanShiftPP()"]["generated/groups/1"]["found"] == 3
+    assert "none finished" in (tmp_path / "clustering.md").read_text("utf-8")
 
 
 def test_the_command_scores_a_folder(folder, tmp_path, capsys):
@@ -299,7 +440,7 @@ def test_the_command_scores_a_folder(folder, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected DATA, --times or both"),
+        ([], "expected DATA, --generated, --times or several of them"),
         (["--times", "--limit", "-1"], "must be positive"),
         (["DATA", "--methods", "nothing"], "invalid choice: 'nothing'"),
     ],

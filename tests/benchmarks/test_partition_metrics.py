@@ -6,10 +6,22 @@ from itertools import combinations
 import numpy as np
 import pytest
 from benchmarks.common import partition_metrics
-from benchmarks.common.partition_metrics import Scores, compare, mean, score
+from benchmarks.common.partition_metrics import (
+    Scores,
+    adjusted_mutual_info,
+    compare,
+    contingency,
+    mean,
+    overlaps,
+    score,
+)
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import adjusted_rand_score, fowlkes_mallows_score
+from sklearn.metrics import (
+    adjusted_mutual_info_score,
+    adjusted_rand_score,
+    fowlkes_mallows_score,
+)
 
 ROWS = st.lists(st.tuples(st.integers(-2, 4), st.integers(0, 3)), min_size=1, max_size=25)
 
@@ -109,3 +121,17 @@ def test_labels_must_be_integers(labels):
 def test_partitions_must_have_the_same_size():
     with pytest.raises(ValueError, match="got 3 and 2"):
         compare([0, 0, 1], [0, 1])
+
+
+@pytest.mark.parametrize(("n", "k", "m"), [(40, 3, 4), (3_000, 200, 150), (500, 1, 3), (9, 1, 1)])
+def test_mutual_information_is_that_of_scikit_learn(n, k, m):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(k, size=n)
+    truth = np.where(rng.random(n) < 0.7, labels % m, rng.integers(m, size=n))
+    found = adjusted_mutual_info(contingency(labels, truth))
+    assert found == pytest.approx(adjusted_mutual_info_score(truth, labels), abs=1e-10)
+
+
+def test_overlaps_are_intersections_over_unions():
+    table = contingency(np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 1]))
+    np.testing.assert_allclose(overlaps(table), [2 / 3, 1 / 5, 2 / 3])
