@@ -85,7 +85,7 @@ class WindowFinder {
         block_.place(boxes_, block);
         find_nodes(widest);
         for (i64 i = block.begin; i < block.end; ++i) {
-            float radius = guess(i);
+            float radius = std::max(1.0f, guess(i));
             centre_.place(boxes_, {i, i + 1});
             for (int j = 0; j < d_; ++j) position_[j] = leaves_.at(i, j);
             if (radius > widest) find_nodes(widest = radius);
@@ -99,9 +99,10 @@ class WindowFinder {
     // How far the window of a leaf might reach: rather too far, as a search that fails costs more.
     float guess(i64 i) const {
         if (leaves_.guess[i] > 0) return static_cast<float>(1.06 * growth_) * leaves_.guess[i];
-        if (n_recent_ == 0) return 1.15f * reach_by_box(i);
-        if (d_ < 3) return std::min(1.15f * reach_by_box(i), 1.12f * last_);
-        return 1.08f * reach_nearby(i);
+        const float nearby = d_ < 3 ? 1.12f * last_ : 1.08f * reach_nearby(i);
+        if (nearby > 0 && d_ >= 3) return nearby;
+        const float by_box = 1.15f * reach_by_box(i);
+        return nearby > 0 ? std::min(by_box, nearby) : by_box;  // 0 if the last window was one heavy leaf
     }
     // The reach of the nearest of the last leaves.
     float reach_nearby(i64 i) const {
