@@ -95,10 +95,10 @@ void check_splits(size_t n_clusters, const Vector<i64>& cluster, const Vector<i6
 auto small(const Vector<double>& size, const Vector<i64>& cluster, const Vector<i64>& other,
            const Vector<double>& level, double min_size) {
     check_splits(size.shape(0), cluster, other, level);
-    std::vector<Border> borders;
+    std::vector<Meeting> meetings;
     for (size_t k = 0; k < cluster.shape(0); ++k)
-        borders.push_back({cluster.data()[k], other.data()[k], level.data()[k]});
-    return join_small({size.data(), size.data() + size.shape(0)}, std::move(borders), min_size);
+        meetings.push_back({cluster.data()[k], other.data()[k], level.data()[k]});
+    return join_small({size.data(), size.data() + size.shape(0)}, std::move(meetings), min_size);
 }
 
 auto weakest(const Vector<double>& size, const Vector<i64>& cluster, const Vector<i64>& parent,

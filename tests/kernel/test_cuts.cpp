@@ -6,10 +6,10 @@ using namespace mspp;
 
 TEST(the_smallest_cluster_joins_across_its_densest_saddle) {
     // 0 - 1 is the densest border; 2 is the smallest cluster and joins 1, then 3 joins what they are.
-    const std::vector<Border> borders{{1, 0, 1.0}, {2, 0, 5.0}, {3, 1, 4.0}, {2, 1, 3.0}};
-    CHECK(join_small({9, 8, 1, 2}, borders, 1).empty());
-    CHECK((join_small({9, 8, 1, 2}, borders, 2) == std::vector<size_t>{3}));
-    CHECK((join_small({9, 8, 1, 2}, borders, 5) == std::vector<size_t>{3, 2}));
+    const std::vector<Meeting> meetings{{1, 0, 1.0}, {2, 0, 5.0}, {3, 1, 4.0}, {2, 1, 3.0}};
+    CHECK(join_small({9, 8, 1, 2}, meetings, 1).empty());
+    CHECK((join_small({9, 8, 1, 2}, meetings, 2) == std::vector<size_t>{3}));
+    CHECK((join_small({9, 8, 1, 2}, meetings, 5) == std::vector<size_t>{3, 2}));
     CHECK((join_small({1, 1}, {{1, 0, 1.0}}, 5) == std::vector<size_t>{0}));
 }
 

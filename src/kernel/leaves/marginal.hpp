@@ -95,7 +95,7 @@ class ColumnCounter {
 
     void add(size_t a, i64 first, int count, Tables& tables) {
         const Window& window = windows_[a];
-        double values[kColumnRows];
+        double values[kColumnRows] = {};  // compilers cannot see that all used values are loaded
         i32 cells[kColumnRows];
         load_column<T>(points_, first, count, first_axis_ + static_cast<int>(a), values);
         window.place(values, count, cells);

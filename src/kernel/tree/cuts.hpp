@@ -18,34 +18,34 @@ inline double light_saddle(const Split& split, i64 mass) {
 }
 
 // The border of two clusters. IN level: of its saddle, lower where it is denser.
-struct Border {
+struct Meeting {
     i64 cluster, other;
     double level;
 };
 
-// The borders to remove, in this order: the smallest cluster joins across its densest saddle until all have
+// The meetings to remove, in this order: the smallest cluster joins across its densest saddle until all have
 // at least min_size. IN size of each cluster.
-inline std::vector<size_t> join_small(std::vector<double> size, std::vector<Border> borders,
+inline std::vector<size_t> join_small(std::vector<double> size, std::vector<Meeting> meetings,
                                       double min_size) {
-    std::vector<size_t> left(borders.size()), removed;
+    std::vector<size_t> left(meetings.size()), removed;
     std::iota(left.begin(), left.end(), size_t{0});
     std::stable_sort(left.begin(), left.end(),
-                     [&](size_t a, size_t b) { return borders[a].level < borders[b].level; });
+                     [&](size_t a, size_t b) { return meetings[a].level < meetings[b].level; });
     while (!left.empty()) {
-        i64 least = borders[left[0]].cluster;
+        i64 least = meetings[left[0]].cluster;
         for (const size_t k : left)
-            for (const i64 side : {borders[k].cluster, borders[k].other})
+            for (const i64 side : {meetings[k].cluster, meetings[k].other})
                 if (size[side] < size[least] || (size[side] == size[least] && side < least)) least = side;
         if (size[least] >= min_size) break;
         const auto at = std::find_if(left.begin(), left.end(), [&](size_t k) {
-            return borders[k].cluster == least || borders[k].other == least;
+            return meetings[k].cluster == least || meetings[k].other == least;
         });
-        const i64 into = borders[*at].cluster + borders[*at].other - least;
+        const i64 into = meetings[*at].cluster + meetings[*at].other - least;
         size[into] += size[least];
         removed.push_back(*at);
         left.erase(at);
         for (const size_t k : left)
-            for (i64* side : {&borders[k].cluster, &borders[k].other})
+            for (i64* side : {&meetings[k].cluster, &meetings[k].other})
                 if (*side == least) *side = into;
     }
     return removed;

@@ -46,18 +46,18 @@ inline u64 finer_limit(const i64* labels, const i64* weights, i64 m, double rows
 
 namespace detail {
 
-// The borders of clusters that no point is in. A pile that was spread can be divided, although all its points
-// are in one place; and looser valleys divide the background.
+// The meetings of clusters that no point is in. A pile that was spread can be divided, although all its
+// points are in one place; and looser valleys divide the background.
 inline std::vector<size_t> empty_clusters(const Grown& grown, const double* sizes) {
     constexpr double kLeastSize = 0x1p-10;
     const Tree& tree = grown.tree;
     std::vector<double> size(static_cast<size_t>(tree.n_clusters), 0.0);
     for (size_t k = 0; k < grown.hosts.size(); ++k)
         if (grown.hosts[k] >= 0) size[tree.labels[grown.hosts[k]]] += sizes[k];
-    std::vector<Border> borders;
+    std::vector<Meeting> meetings;
     for (const Split& split : tree.splits)
-        borders.push_back({split.cluster, tree.labels[split.joins], light_saddle(split, tree.mass)});
-    return join_small(std::move(size), std::move(borders), kLeastSize);
+        meetings.push_back({split.cluster, tree.labels[split.joins], light_saddle(split, tree.mass)});
+    return join_small(std::move(size), std::move(meetings), kLeastSize);
 }
 
 // The hosts of all leaves: those of the background are in the cluster around.
