@@ -135,3 +135,26 @@ print("alive")
 )
 def test_data_that_changes_during_a_fit_never_crashes(n_features, offset, n_threads):
     assert run(MUTATED, n_features, offset, n_threads) == "alive\n"
+
+
+POOLS = """
+import multiprocessing
+import numpy as np
+from joblib import Parallel, delayed
+from tests.faults.test_faults import X, labels
+
+if __name__ == "__main__":
+    expected = [labels(None), labels(0.5)]
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pool.map(labels, [None, 0.5])
+    found += Parallel(2, backend="loky")(delayed(labels)(h) for h in (None, 0.5))
+    print(all(map(np.array_equal, found, expected * 2)))
+"""
+
+
+def labels(bandwidth: float | None) -> np.ndarray:
+    return MeanShiftPP(bandwidth).fit(X[:3000]).labels_
+
+
+def test_new_processes_of_spawn_and_loky_find_the_same_clusters():
+    assert run(POOLS).split() == ["True"]

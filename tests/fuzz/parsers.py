@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -40,6 +40,7 @@ from meanshiftpp.core.tree import tally as tally_module
 from meanshiftpp.core.tree.significant import Significant
 from meanshiftpp.errors import MeanShiftPPError
 from meanshiftpp.io.checkpoint import Checkpoint
+from meanshiftpp.io.identity import Identity
 
 
 class Target(NamedTuple):
@@ -98,8 +99,10 @@ class _Source:
     columns, unit = ("a", "b"), "rows"
     weight, where, missing = None, None, "error"
 
-    def identity(self) -> list[list[Any]]:
-        return [["points.csv", 100, 1.5]]
+    identities: ClassVar = [Identity("points.csv", 100, 15, 7, "c0ffee")]
+
+    def check_unchanged(self) -> None:
+        """There is no file."""
 
 
 _START = Grid.empty([1.0, 2.0])
@@ -135,7 +138,7 @@ def _run_tally(data: bytes, folder: Path) -> None:
     path = folder / "checkpoint"
     path.write_bytes(data)
     tally = Checkpoint.resume(path, _Source(), _RECIPE.empty()).total
-    with suppress(MeanShiftPPError), np.errstate(all="ignore"):
+    with suppress(MeanShiftPPError, UserWarning), np.errstate(all="ignore"):
         _RECIPE.search(tally + _RECIPE.bin(Chunk(_points())), n_threads=1)
 
 

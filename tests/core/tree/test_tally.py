@@ -151,3 +151,17 @@ def test_tallies_of_other_features_cannot_be_added():
     bad = Chunk(np.array([[0.0, 1.0], [2.0, np.inf]]), source="a.csv", columns=("x", "y"))
     with pytest.raises(InvalidInputError, match=r"^a.csv, row 2, column 'y' is inf"):
         Significant().checked(2).bin(bad)
+
+
+@pytest.mark.parametrize("light", [1e-3, 1e-12, 1e-40])
+def test_a_light_chunk_of_real_weights_does_not_overflow_cells(monkeypatch, light):
+    monkeypatch.setattr(tally, "MAX_ROWS", 100)
+    rng = np.random.default_rng(1)
+    recipe = Significant().checked(2)
+    heavy = Chunk(rng.normal(size=(5000, 2)), rng.uniform(0.1, 1, 5000))
+    total = recipe.bin(heavy)
+    for _ in range(3):
+        total += recipe.bin(Chunk(rng.normal(size=(200, 2)), np.full(200, light) * 0.7))
+    expected = float(np.asarray(heavy.weight).sum()) + 3 * 200 * 0.7 * light
+    assert total.total == pytest.approx(expected, rel=1e-5)
+    assert total.parts[0].in_unit(total.parts[0].unit).sum() < 2**31  # the limit of a leaf

@@ -10,6 +10,7 @@ begin with the `levels` of all points (`Significant.gather`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -33,6 +34,7 @@ from meanshiftpp.errors import GridMismatchError
 MAX_ROWS = 1 << 24
 MAX_CELLS = 1 << 22
 _WAITING_ROWS = 1 << 22
+_TOTAL_BITS = 30  # of a sum of real weights; a leaf of the kernel holds up to 2**31
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,11 @@ class Part:
         return self.weights is None or self.weights.whole
 
     def in_unit(self, unit: float) -> NDArray[np.uint64]:
-        """Return the counts in a finer unit of weight."""
+        """Return the counts in another unit of weight; a coarser one rounds them."""
+        if unit > self.unit:
+            counts = np.rint(self.in_unit(self.unit) * (self.unit / unit))
+            rounded: NDArray[np.uint64] = np.maximum(counts, 1).astype(np.uint64)
+            return rounded
         if self.weights is None:
             return np.full(len(self.points), round(1 / unit), np.uint64)
         return self.weights.counts * np.uint64(round(self.unit / unit))
@@ -253,7 +259,7 @@ class Tally:
         parts += (_stacked(rows),) if rows else ()
         marginals = None if known else self._marginals()
         tally = replace(self, marginals=marginals)
-        whole, unit = all(part.whole for part in parts), min(part.unit for part in parts)
+        whole, unit = all(part.whole for part in parts), _common_unit(parts)
         sizes = tally._fine_sizes()
         cells = np.concatenate([_cells(part.points, sizes, self.period) for part in parts])
         counts = np.concatenate([part.in_unit(unit) for part in parts])
@@ -311,6 +317,15 @@ def row_count(weights: Weights) -> int:
     values = to_host(weights.values).astype(np.float64)
     rows = np.where(values == np.floor(values), np.minimum(values, COUNT_LIMIT), 1.0)
     return int(rows.sum())
+
+
+def _common_unit(parts: Sequence[Part]) -> float:
+    """Return the finest unit of parts, or one coarse enough for the total of real weights."""
+    unit = min(part.unit for part in parts)
+    if all(part.whole for part in parts):
+        return unit
+    total = sum(int(part.in_unit(part.unit).sum()) * part.unit for part in parts)
+    return max(unit, math.ldexp(1.0, math.frexp(total)[1] - _TOTAL_BITS))
 
 
 def _cells(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._kernel import MAX_FEATURES, Marginal
-from meanshiftpp._support.checks import Weights, as_weights
+from meanshiftpp._support.checks import Weights, as_points, as_weights
 from meanshiftpp.core import archive
 from meanshiftpp.core.archive import typed
 from meanshiftpp.core.tree.tally import Part, Tally
@@ -62,7 +62,7 @@ def tally_of(arrays: dict[str, NDArray[Any]], path: object) -> Tally:
 
 
 def _rows(arrays: dict[str, NDArray[Any]], period: NDArray[np.float64]) -> Tally:
-    part = Part(arrays["points"])
+    part = Part(as_points(arrays["points"]))
     if "weights" in arrays:
         weights = as_weights(arrays["weights"], part.points)
         if not (weights.counts > 0).all():
@@ -78,6 +78,9 @@ def _cells(arrays: dict[str, NDArray[Any]], period: NDArray[np.float64]) -> Tall
     rows, coarser = (typed(arrays, name, np.int64).item() for name in ("rows", "coarser"))
     if counts.shape != points.shape[:1] or not len(counts) or not (counts > 0).all():
         raise ValueError("its counts are not those of its cells")
+    total = float(counts.sum(dtype=np.float64))
+    if total >= 2.0**63 or not total * unit < math.inf:
+        raise ValueError("its counts are too large to be added")
     if math.frexp(unit)[0] != 0.5 or (whole and unit != 1) or not 0 < squares < math.inf:
         raise ValueError(f"it holds impossible weights of unit {unit:g}")
     if rows < 1 or not 0 <= coarser <= 1100:
