@@ -29,8 +29,8 @@ def fallback(cuda):
     return import_module(f"{cuda.__name__}.fallback")
 
 
-def test_the_protocol_has_seven_functions():
-    assert len(FUNCTIONS) == 7
+def test_the_protocol_has_ten_functions():
+    assert len(FUNCTIONS) == 10
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

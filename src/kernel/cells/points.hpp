@@ -81,14 +81,15 @@ double widen(const Points& points, i64 row, int column) {
     return wide;
 }
 
+// Not a stream: when the standard library is linked statically, its streams may not be initialised.
+inline std::string digits(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", value);
+    return text;
+}
+
 // Throws BadInput for a value x that has no cell.
 [[noreturn]] inline void reject(i64 row, int column, double x, double cell_size) {
-    // Not a stream: when the standard library is linked statically, its streams may not be initialised.
-    auto digits = [](double value) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%.17g", value);
-        return std::string(text);
-    };
     if (std::isnan(x)) throw BadInput("is NaN: every coordinate must be a finite number", row, column);
     if (std::isinf(x))
         throw BadInput(std::string(x < 0 ? "is -inf" : "is inf") +

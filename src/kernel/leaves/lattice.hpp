@@ -58,8 +58,9 @@ struct Lattice {
         for (int k = 0; k < count; ++k) {
             const double cell = cell_of(quotient_of(values[k], cell_size[j]));
             if (!(std::fabs(cell) < static_cast<double>(kMaxCell)))
-                throw BadInput("is more than 2**21 periods from 0; subtract whole periods first", first + k,
-                               j);
+                throw BadInput("is " + digits(values[k]) +
+                                   ", more than 2**21 periods from 0; subtract whole periods first",
+                               first + k, j);
             const i64 turned = static_cast<i64>(cell) % period;
             coordinates[k] = static_cast<i32>((turned < 0 ? turned + period : turned) >> shift[j]);
         }

@@ -127,7 +127,7 @@ def test_cuts_are_nested_along_the_branches(many, blobs, data):
     cuts.grow()
     branches = cuts.picture()["branches"]
     n = (len(branches) + 1) // 2
-    assert n >= READABLE
+    assert n > 20
     before = np.zeros(len(X), np.int64)  # the branch of each point
     for k in range(1, n + 1):
         cut = cuts.cut(k)
@@ -155,8 +155,8 @@ def test_branches_are_a_tree_in_the_plane(many):
             assert x == sum(branches[k][0] for k in below) / 2
 
 
-def test_tree_grows_once_and_only_as_far_as_the_data_has_peaks(blobs):
-    cuts = Cuts(blobs[:, :2])
+def test_tree_grows_once_and_only_as_far_as_the_data_has_peaks():
+    cuts = Cuts(np.random.default_rng(1).normal(size=(3000, 2)))
     assert not cuts.is_drawn
     first = cuts.picture()
     assert cuts.is_drawn
@@ -167,5 +167,5 @@ def test_tree_grows_once_and_only_as_far_as_the_data_has_peaks(blobs):
     most = cuts.cut(10_000).n
     assert not cuts.is_drawn
     assert len(cuts.picture()["branches"]) == 2 * most - 1 > 2 * READABLE
-    assert cuts.cut(10_000).n == most < 1500
+    assert cuts.cut(10_000).n == most < 3000
     assert cuts.is_drawn  # the second request did not grow it again

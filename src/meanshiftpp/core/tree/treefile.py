@@ -45,6 +45,7 @@ _TREE = {
 }
 _NUMBERS = ("window", "n_levels", "rows", "factor", "strictness")
 _MAX_RADIUS = 1100  # log2
+_MAX_WEIGHT = 1 << 31  # of a leaf in the kernel
 _SPLIT = {each.name: int if each.type == "int" else float for each in fields(Split)}
 
 
@@ -133,8 +134,10 @@ def _check_leaves(
     far: NDArray[np.float64],
 ) -> None:
     codes = [tuple(code) for code in leaves.codes.tolist()]
-    if leaves.weights.min() < 1 or far.min() < 0 or (far > sizes).any():
-        raise ValueError("its weights and sizes must not be negative")
+    if leaves.weights.min() < 1 or leaves.weights.max() > _MAX_WEIGHT:
+        raise ValueError("the weights of its leaves are out of range")
+    if far.min() < 0 or (far > sizes).any():
+        raise ValueError("its sizes must not be negative")
     if any(a >= b for a, b in pairwise(codes)) or leaves.bits.max() > 64 * leaves.codes.shape[1]:
         raise ValueError("its leaves are not in order")
     if labels.min() < 0 or labels.max() >= len(labels) or abs(radii).max() > _MAX_RADIUS:
