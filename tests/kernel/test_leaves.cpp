@@ -40,14 +40,14 @@ struct Cells {
     std::vector<i64> locate(const double* x) const {
         std::vector<i64> at;
         for (size_t j = 0; j < low.size(); ++j) {
-            i64 cell = static_cast<i64>(std::floor(x[j] / cell_size[j]));
-            if (cells_per_period[j] > 0) {
-                cell = (cell % cells_per_period[j] + cells_per_period[j]) % cells_per_period[j];
+            double cell = std::floor(x[j] / cell_size[j]);
+            if (const double turn = static_cast<double>(cells_per_period[j]); turn > 0) {
+                cell -= std::floor(cell / turn) * turn;
             } else {
-                cell -= low[j];
-                if (cell < 0 || cell >= extent[j]) return {};
+                cell -= static_cast<double>(low[j]);
+                if (cell < 0 || cell >= static_cast<double>(extent[j])) return {};
             }
-            at.push_back(cell / (i64{1} << shift[j]));
+            at.push_back(static_cast<i64>(cell) / (i64{1} << shift[j]));
         }
         return at;
     }
