@@ -260,8 +260,8 @@ def check_finite(points: NDArray[np.generic], n_threads: int) -> None:
 def unit_choices(marginals: Sequence[Marginal]) -> list[NDArray[np.float64]]:
     """Return the units in which to look at features: all alike, and each by its spread.
 
-    Spreads are rounded to powers of four of the largest. A constant feature has the unit 0; there
-    is no choice if all are constant.
+    Spreads are rounded to powers of four of the largest. A constant feature has the unit 0. The
+    list is empty if all features are constant.
     """
 
 def plan_lattice(

@@ -143,6 +143,14 @@ def test_a_range_beyond_that_of_numbers_raises():
         MeanShiftPP().fit([[1e308], [-1e308], [0.0]])
 
 
+@pytest.mark.parametrize("heavy", [2.0**31, 1e300])
+def test_a_warning_names_a_weight_that_outweighs_all_others(heavy):
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    with pytest.warns(UserWarning, match="nearly all weight is on one of its values"):
+        model = MeanShiftPP().fit(X, sample_weight=np.r_[heavy, np.ones(499)])
+    assert len(model.cluster_weights_) == 1
+
+
 def test_a_value_that_a_period_cannot_resolve_has_a_place():
     X = np.array([[1.0], [1e25], [2.0]])
     with pytest.raises(InvalidInputError, match=r"X\[1, 0\] is 1.0"):

@@ -1,4 +1,4 @@
-// The occupied cells of one axis, and how many of them to join until few are left.
+// A marginal: the occupied cells of one axis, their sum with others, and joining them until few are left.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +29,19 @@ namespace detail {
 
 inline i64 joined(i64 cell, int bits) { return cell >> std::min(bits, 63); }
 
+// Drops bits of cells in rising order, and adds up the weights of those that become one.
+inline void join_cells(Array<Marginal::Entry>& entries, int bits) {
+    size_t n = 0;
+    for (const Marginal::Entry each : entries) {
+        const i64 cell = joined(each.cell, bits);
+        if (n > 0 && entries[n - 1].cell == cell)
+            entries[n - 1].weight += each.weight;
+        else
+            entries[n++] = {cell, each.weight};
+    }
+    entries.resize(n);
+}
+
 // How many bits of rising cells to drop until at most kMost are left.
 class Joins {
   public:
@@ -47,6 +60,15 @@ class Joins {
     size_t count_ = 0, joins_[65] = {};  // of cells that join the one before when so many bits are dropped
     i64 before_ = 0;
 };
+
+// Joins cells until at most kMost are left.
+inline void keep_few(Marginal& marginal) {
+    if (marginal.entries.size() <= Marginal::kMost) return;
+    Joins joins;
+    for (const auto& [cell, weight] : marginal.entries) joins.add(cell);
+    join_cells(marginal.entries, joins.bits());
+    marginal.level += joins.bits();
+}
 
 // The occupied cells in a hash table, which joins cells when there are too many.
 class CellTable {
@@ -74,11 +96,12 @@ class CellTable {
             if (each.weight > 0) put(joined(each.cell, level_ - other.level_), each.weight);
     }
 
-    // Of the level, in any order.
+    // In rising order.
     Array<Entry> entries() const {
         Array<Entry> found;
         for (const Entry& each : table_)
             if (each.weight > 0) found.push_back(each);
+        std::sort(found.begin(), found.end(), [](const Entry& a, const Entry& b) { return a.cell < b.cell; });
         return found;
     }
 
@@ -140,5 +163,18 @@ class CellTable {
 };
 
 }  // namespace detail
+
+// The marginal of all points from those of two parts.
+inline Marginal add(Marginal a, Marginal b) {
+    if (a.entries.empty() || b.entries.empty()) return a.entries.empty() ? b : a;
+    Marginal sum{std::max(a.level, b.level), std::min(a.low, b.low), std::max(a.high, b.high), {}};
+    for (Marginal* part : {&a, &b}) detail::join_cells(part->entries, sum.level - part->level);
+    sum.entries.resize(a.entries.size() + b.entries.size());
+    std::merge(a.entries.begin(), a.entries.end(), b.entries.begin(), b.entries.end(), sum.entries.begin(),
+               [](const Marginal::Entry& s, const Marginal::Entry& t) { return s.cell < t.cell; });
+    detail::join_cells(sum.entries, 0);
+    detail::keep_few(sum);
+    return sum;
+}
 
 }  // namespace mspp

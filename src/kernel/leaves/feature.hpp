@@ -18,48 +18,6 @@ inline int exponent_of(double x) {
     return exponent;
 }
 
-namespace detail {
-
-// Drops bits of cells in rising order, and adds up the weights of those that become one.
-inline void join_cells(Array<Marginal::Entry>& entries, int bits) {
-    size_t n = 0;
-    for (const Marginal::Entry each : entries) {
-        const i64 cell = each.cell >> std::min(bits, 63);
-        if (n > 0 && entries[n - 1].cell == cell)
-            entries[n - 1].weight += each.weight;
-        else
-            entries[n++] = {cell, each.weight};
-    }
-    entries.resize(n);
-}
-
-// How many bits of cells in rising order to drop until there are at most kMost.
-inline int bits_to_join(const Array<Marginal::Entry>& entries) {
-    size_t left = entries.size(), joins[65] = {};
-    for (size_t k = 1; k < entries.size(); ++k)
-        ++joins[std::bit_width(static_cast<u64>(entries[k - 1].cell ^ entries[k].cell))];
-    int bits = 0;
-    while (left > Marginal::kMost) left -= joins[++bits];
-    return bits;
-}
-
-}  // namespace detail
-
-// The marginal of all points from those of two parts.
-inline Marginal add(Marginal a, Marginal b) {
-    if (a.entries.empty() || b.entries.empty()) return a.entries.empty() ? b : a;
-    Marginal sum{std::max(a.level, b.level), std::min(a.low, b.low), std::max(a.high, b.high), {}};
-    for (Marginal* part : {&a, &b}) detail::join_cells(part->entries, sum.level - part->level);
-    sum.entries.resize(a.entries.size() + b.entries.size());
-    std::merge(a.entries.begin(), a.entries.end(), b.entries.begin(), b.entries.end(), sum.entries.begin(),
-               [](const Marginal::Entry& s, const Marginal::Entry& t) { return s.cell < t.cell; });
-    detail::join_cells(sum.entries, 0);
-    const int bits = detail::bits_to_join(sum.entries);
-    detail::join_cells(sum.entries, bits);
-    sum.level += bits;
-    return sum;
-}
-
 class Feature {
   public:
     // IN period: 0 for none.

@@ -77,17 +77,13 @@ class ColumnCounter {
             for (const Tables& each : threads_) sum += each.counts[a][k];
             if (sum > 0) found.entries.push_back({static_cast<i64>(window.first) + k, sum});
         }
-        found.level = others.level();
-        if (!others.is_empty() || found.level > window.level) merge(found.entries, others, window.level);
-        if (window.period > 0) return;
-        Joins joins;
-        for (const auto& [cell, weight] : found.entries) joins.add(cell);
-        if (const int bits = joins.bits(); bits > 0) join(found.entries, bits);
-        found.level += std::max(0, joins.bits());
+        found.level = window.level;
+        if (!others.is_empty())
+            found = mspp::add(std::move(found), {others.level(), found.low, found.high, others.entries()});
+        if (window.period == 0) keep_few(found);
     }
 
   private:
-    using Entry = Marginal::Entry;
     struct Tables {  // of one thread
         std::vector<Array<Count>> counts;
         std::vector<CellTable> others;  // of values outside the windows
@@ -111,26 +107,6 @@ class ColumnCounter {
             if (cells[k] < 0 && std::isfinite(values[k])) tables.others[a].add(values[k], weight(first + k));
     }
     u64 weight(i64 row) const { return weights_ ? weights_[row] : 1; }
-
-    // Adds the cells of a table to those of a finer level.
-    static void merge(Array<Entry>& entries, const CellTable& others, int level) {
-        for (Entry& each : entries) each.cell = joined(each.cell, others.level() - level);
-        for (const Entry& each : others.entries()) entries.push_back(each);
-        std::sort(entries.begin(), entries.end(),
-                  [](const Entry& a, const Entry& b) { return a.cell < b.cell; });
-        join(entries, 0);
-    }
-    static void join(Array<Entry>& entries, int bits) {
-        size_t last = 0;
-        for (size_t k = 0; k < entries.size(); ++k) {
-            const Entry entry{joined(entries[k].cell, bits), entries[k].weight};
-            if (k > 0 && entries[last].cell == entry.cell)
-                entries[last].weight += entry.weight;
-            else
-                entries[k > 0 ? ++last : last] = entry;
-        }
-        entries.resize(entries.empty() ? 0 : last + 1);
-    }
 
     const Points& points_;
     const u64* weights_;

@@ -52,7 +52,7 @@ constexpr Places kPlaces;
 #endif
 
 // Writes the numbers of those values that are at most `most` next to each other, from `first` on, and with
-// `squared` the values. Returns how many. There is no branch for each value, as hits cannot be predicted.
+// `squared` the values. Returns how many. Hits cannot be predicted, so no value has a branch.
 inline int keep_near(const Lanes& values, const Lanes& most, uint32_t first, float* squared,
                      uint32_t* numbers) {
 #if defined(__AVX512VL__)

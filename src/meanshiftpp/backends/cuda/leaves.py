@@ -250,7 +250,7 @@ def _packed(*rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _reject(points: Array, row: int, lattice: Lattice | None = None) -> None:
-    """Raise the host's error for a row with a value that has no cell; none if there is no row."""
+    """Raise the host's error for a row whose value has no cell; a row past the end is good."""
     if row >= len(points):
         return
     point = to_host(points[row : row + 1])

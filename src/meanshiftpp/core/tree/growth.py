@@ -27,6 +27,7 @@ from meanshiftpp.core.tree.tree import Tree
 from meanshiftpp.errors import InvalidInputError
 
 SECOND_LOOK = 1.25  # strictness of a tree in other units
+_CLEAR_RANGE = 2.0**-30  # of the largest value: a narrower range may be its rounding
 _FEW_REPEATS = 1.05  # of the effective weight of a point: below it, repeated points are few
 
 
@@ -109,6 +110,8 @@ def check_spread(marginals: Sequence[Marginal]) -> None:
         problem = "too little for float64; subtract an offset first"
         if period:
             problem = f"too little for a period of {period:g}; leave the period out"
+        elif high - low > _CLEAR_RANGE * max(abs(low), abs(high)) and high - low > LEAST_SPREAD:
+            problem = "but nearly all weight is on one of its values; set a bandwidth to use it"
         elif marginal.spread <= LEAST_SPREAD:
             problem = "too little for float64; multiply the data by a power of ten first"
         varies = f"varies by {high - low:.3g} around {low:.3g}"
