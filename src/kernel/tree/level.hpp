@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "kernel/tree/bridges.hpp"
 #include "kernel/tree/front.hpp"
 #include "kernel/tree/part.hpp"
 #include "kernel/tree/rules.hpp"
@@ -38,7 +39,7 @@ class Level {
     }
 
     // No peak has a higher score; known after the run.
-    double best() const { return best_; }
+    double best() const { return *std::max_element(strength_.begin(), strength_.end()); }
 
   private:
     struct Candidate {
@@ -59,16 +60,18 @@ class Level {
     bool find_saddles() {
         const Peaks first(links_, {});
         std::vector<char> lenient(first.size());
+        strength_.resize(first.size());
         for (u32 b = 0; b < first.size(); ++b) {
-            const double strength = first.alive(b) ? 0 : lenient_score(first, b);
-            best_ = std::max(best_, strength);
-            lenient[b] = first.alive(b) || strength >= rules_.strictness;
+            strength_[b] = first.alive(b) ? 0 : lenient_score(first, b);
+            lenient[b] = first.alive(b) || strength_[b] >= rules_.strictness;
         }
         if (std::count(lenient.begin(), lenient.end(), 1) < 2) return false;
         std::vector<Link> links = links_.long_links(first.owners(lenient));
-        add_bridges(links_, first, links);
+        add_bridges(links_, first, links, n_threads_);
         links_.sort(links);
         peaks_.emplace(links_, links);
+        for (u32 b = 1; b < first.size(); ++b)
+            if (first.alive(b)) strength_[b] = lenient_score(*peaks_, b);
         return true;
     }
 
@@ -200,14 +203,22 @@ class Level {
         const Array<u32> owner = peaks_->owners(kept_peaks());
         std::vector<std::vector<u32>> members(heights.size());
         for (u32 i = 0; i < owner.size(); ++i) members[number[owner[i]]].push_back(i);
+        std::vector<double> best(heights.size(), 0.0);  // of the peaks inside
+        for (u32 b = 0; b < peaks_->size(); ++b) {
+            const u32 own = owner[links_.tops()[b]];
+            if (b != own) best[number[own]] = std::max(best[number[own]], strength_[b]);
+        }
         std::vector<Part> result;
-        for (size_t k = 0; k < heights.size(); ++k) result.push_back(part(members[k], heights[k]));
+        for (size_t k = 0; k < heights.size(); ++k) {
+            result.push_back(part(members[k], heights[k]));
+            result[k].tested.push_back({windows_.mass, best[k]});
+        }
         return result;
     }
 
     Part part(const std::vector<u32>& members, double height) const {
         const double highest = std::max(part_.height, height);
-        Part result{{}, {}, part_.cluster, 0, highest, 0, {}, part_.levels, part_.border};
+        Part result{{}, {}, part_.cluster, 0, highest, 0, part_.tested, part_.levels, part_.border};
         Leaves& leaves = result.leaves;
         leaves.d = cloud_.d;
         leaves.guess_mass = leaves_.guess_mass;
@@ -240,7 +251,7 @@ class Level {
     double mass_;
     Links links_;
     std::optional<Peaks> peaks_;
-    double best_ = 0;
+    std::vector<double> strength_;  // of each peak: its score is not higher
     std::vector<Candidate> candidates_;
 };
 

@@ -1,4 +1,4 @@
-// Links between leaves: each to the denser leaves in its window, and bridges between components without any.
+// Links between leaves: each to the denser leaves in its window.
 //
 // A link is short if it is at most as long as a ball of mass K / 2 is wide; its level is that of its sparser
 // end. Longer links reach up to the border of the window, at a higher level. Most short links are inside a
@@ -57,42 +57,10 @@ class Links {
         return links;
     }
 
-    // The shortest link out of every component but one. IN root: the component of each leaf.
-    std::vector<Link> shortest_out(const std::vector<u32>& root, u32 largest) const {
-        struct Best {
-            float squared = std::numeric_limits<float>::infinity();
-            u32 from = 0, to = 0;
-        };
-        std::vector<Best> best(tops_.size());
-        const Boxes& boxes = all_.boxes();
-        const Boxes::Common common = boxes.common(root);
-        for (u32 i = 0; i < size(); ++i) {
-            if (root[i] == largest) continue;
-            Best& shortest = best[root[i]];
-            if (const u32 next = end_of_far(i, shortest.squared, common); next > i) {
-                i = next - 1;
-                continue;
-            }
-            auto consider = [&](u32 k) {
-                const float squared = boxes.squared_distance(i, k);
-                if (squared < shortest.squared) shortest = {squared, i, k};
-            };
-            if (std::isinf(shortest.squared)) consider(first_outside(root, i));
-            auto hit = [&](i64 group) {
-                const Range found = boxes.range(group);
-                for (u32 k = static_cast<u32>(found.begin); k < found.end; ++k)
-                    if (root[k] != root[i]) consider(k);
-            };
-            boxes.visit(Boxes::Query(boxes, {i, i + 1}), shortest.squared, hit,
-                        [&](size_t layer, i64 box) { return common[layer][box] == root[i]; });
-        }
-        std::vector<Link> links;
-        for (auto [squared, sparse, dense] : best) {
-            if (std::isinf(squared)) continue;
-            if (rank_[sparse] < rank_[dense]) std::swap(sparse, dense);
-            links.push_back({level(squared, sparse), sparse, dense});
-        }
-        return links;
+    // The link between two leaves at a squared distance.
+    Link link(u32 i, u32 j, float squared) const {
+        if (rank_[i] < rank_[j]) std::swap(i, j);
+        return {level(squared, i), i, j};
     }
 
     // Sorts links by level, then densest first.
@@ -198,29 +166,6 @@ class Links {
     i32 level(float squared, u32 sparse) const {
         return std::max(windows_.radius[sparse],
                         static_cast<i32>(log2_units(std::max(squared, 1.0f)) / 2 + shift_));
-    }
-
-    // The end of the largest box that begins with a leaf, is in one component, and has no other component
-    // within a squared distance: none of its leaves has a shorter link. The leaf itself if there is none.
-    u32 end_of_far(u32 i, float squared, const Boxes::Common& common) const {
-        if (std::isinf(squared)) return i;
-        i64 width = Boxes::kWidth;
-        u32 end = i;
-        for (size_t layer = 0; layer < common.size() && i % width == 0; ++layer, width *= Boxes::kWidth) {
-            const u32 own = common[layer][i / width];
-            const Range box{i, std::min<i64>(size(), i + width)};
-            if (own == Boxes::kMixed || all_.boxes().is_near(box, squared, own, common)) break;
-            end = static_cast<u32>(box.end);
-        }
-        return end;
-    }
-
-    // A leaf of another component, near on the curve. IN i: the first leaf of its component.
-    static u32 first_outside(const std::vector<u32>& root, u32 i) {
-        if (i > 0) return i - 1;
-        u32 other = 1;
-        while (root[other] == root[0]) ++other;
-        return other;
     }
 
     const Surroundings& all_;

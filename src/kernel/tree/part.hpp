@@ -25,7 +25,7 @@ struct Part {
     i64 weight;
     double height;                               // of its peak above the deepest valley around it, log2
     i64 mass;                                    // of the next windows
-    std::vector<std::pair<i64, double>> tested;  // masses of windows that saw just these points; best scores
+    std::vector<std::pair<i64, double>> tested;  // masses of windows that saw these points; their best score
     i64 levels;                                  // masses tried on the way here
     Border border;                               // none for all data
 };

@@ -84,20 +84,4 @@ class Peaks {
     Array<u32> host_;
 };
 
-// Adds the shortest link out of every component but the largest, until all leaves are connected.
-inline void add_bridges(const Links& links, Peaks peaks, std::vector<Link>& found) {
-    for (const Link& link : found) peaks.add(link);
-    while (true) {
-        std::vector<u32> root(links.size());
-        std::vector<i64> size(peaks.size());
-        for (u32 i = 0; i < root.size(); ++i) ++size[root[i] = peaks.find(i)];
-        const u32 largest = static_cast<u32>(std::max_element(size.begin(), size.end()) - size.begin());
-        if (size[largest] == static_cast<i64>(root.size())) return;
-        for (const Link& bridge : links.shortest_out(root, largest)) {
-            found.push_back(bridge);
-            peaks.add(bridge);
-        }
-    }
-}
-
 }  // namespace mspp
