@@ -151,6 +151,12 @@ def test_a_warning_names_a_weight_that_outweighs_all_others(heavy):
     assert len(model.cluster_weights_) == 1
 
 
+def test_a_cell_of_a_tally_holds_more_weight_than_one_of_a_grid():
+    weights = np.full(5, 2**31)
+    model = MeanShiftPP().fit([[0.0], [0.0], [0.0], [1.0], [1.0]], sample_weight=weights)
+    assert model.cluster_weights_.sum() == weights.sum()
+
+
 def test_a_value_that_a_period_cannot_resolve_has_a_place():
     X = np.array([[1.0], [1e25], [2.0]])
     with pytest.raises(InvalidInputError, match=r"X\[1, 0\] is 1.0"):

@@ -39,7 +39,7 @@ from meanshiftpp.core.tree.tally import MAX_ROWS, Tally, row_count
 from meanshiftpp.core.tree.tree import Tree
 from meanshiftpp.errors import InvalidInputError
 
-_BLOCK = 1 << 22  # rows of large data that are added to a tally at once
+_BLOCK = 1 << 25  # rows of large data that are added to a tally at once
 
 
 class Fitted(NamedTuple):

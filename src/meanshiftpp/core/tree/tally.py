@@ -27,13 +27,15 @@ from meanshiftpp._support.devices import on_gpu, to_host
 from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.backends import backend_of
 from meanshiftpp.core.accumulate import check_width
+from meanshiftpp.core.binning import bin_rows
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.tree.growth import Observed
 from meanshiftpp.errors import GridMismatchError
 
 MAX_ROWS = 1 << 24
 MAX_CELLS = 1 << 22
-_WAITING_ROWS = 1 << 22
+_WAITING_ROWS = 1 << 23
+_MAX_SHIFT = 62  # cells then have a bit for the sign only
 _TOTAL_BITS = 30  # of a sum of real weights; a leaf of the kernel holds up to 2**31
 
 
@@ -256,21 +258,55 @@ class Tally:
             return self
         rows = tuple(part for part in self.parts if part.squares is None)
         parts = tuple(part for part in self.parts if part.squares is not None)
+        if len(parts) == 1 and not rows:
+            return self
         parts += (_stacked(rows),) if rows else ()
         marginals = None if known else self._marginals()
         tally = replace(self, marginals=marginals)
         whole, unit = all(part.whole for part in parts), _common_unit(parts)
-        sizes = tally._fine_sizes()
-        cells = np.concatenate([_cells(part.points, sizes, self.period) for part in parts])
-        counts = np.concatenate([part.in_unit(unit) for part in parts])
-        coarser = _kernel.least_shift(cells, max(self.coarser, 0), MAX_CELLS)
-        cells >>= coarser
-        merged, sums, *_ = _kernel.merge_cells(cells, counts, np.zeros(cells.shape, np.uint64))
-        shift = np.where(self.period > 0, min(coarser, PERIOD_BITS), coarser)
-        points = (merged + 0.5) * np.ldexp(sizes, shift)
+        cells, counts, coarser = tally._occupied(parts, unit)
+        points = (cells + 0.5) * np.ldexp(tally._fine_sizes(), self._shifts(coarser))
         squares = sum(part.sum_squares(unit) for part in parts)
-        part = Part(points, Weights(sums, sums, unit, whole), squares)
+        part = Part(points, Weights(counts, counts, unit, whole), squares)
         return replace(tally, parts=(part,), coarser=coarser)
+
+    def _occupied(
+        self, parts: Sequence[Part], unit: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], int]:
+        """Return the cells that parts occupy, their counts, and how many bits they are coarser.
+
+        Cells have the finest size with at most `MAX_CELLS` of them. That number only grows with
+        the points, so a sample of them bounds the size from below.
+        """
+        points = np.concatenate([part.points for part in parts]) if parts[1:] else parts[0].points
+        counts = None
+        if any(part.weights is not None for part in parts):
+            counts = np.concatenate([part.in_unit(unit) for part in parts])
+        sizes = self._fine_sizes()
+        sample = _cells(points[:: max(1, len(points) // (2 * MAX_CELLS))], sizes, self.period)
+        coarser = _kernel.least_shift(sample, max(self.coarser, 0), MAX_CELLS)
+        cells, sums = self._binned(points, counts, coarser)
+        more = min(_kernel.least_shift(cells, 0, MAX_CELLS), _MAX_SHIFT - coarser)
+        if more:
+            cells, sums = _merged(cells >> more, sums)
+        return cells, sums, coarser + more
+
+    def _binned(
+        self, points: NDArray[np.generic], counts: NDArray[np.uint64] | None, coarser: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Return cells that are so many bits coarser than the marginals allow, and their counts."""
+        sizes, shifts = self._fine_sizes(), self._shifts(coarser)
+        if counts is None or int(counts.sum()) < COUNT_LIMIT:
+            periods = np.where(self.period > 0, 1 << (PERIOD_BITS - shifts).clip(0), 0)
+            cell_sizes, n_threads = np.ldexp(sizes, shifts), thread_count(None)
+            rows, _ = bin_rows(points, cell_sizes, periods, counts=counts, n_threads=n_threads)
+            return rows.cells, rows.counts
+        # A cell of a grid cannot hold that much.
+        return _merged(_cells(points, sizes, self.period) >> coarser, counts)
+
+    def _shifts(self, coarser: int) -> NDArray[np.int64]:
+        """Return how many bits coarser cells are along each feature; a period has one at least."""
+        return np.where(self.period > 0, min(coarser, PERIOD_BITS), coarser)
 
     def _fine_sizes(self) -> NDArray[np.float64]:
         """Return the sizes of cells that the marginals allow."""
@@ -334,6 +370,14 @@ def _cells(
     cells: NDArray[np.int64] = np.floor(points.astype(np.float64) / sizes).astype(np.int64)
     cells[:, period > 0] %= 1 << PERIOD_BITS
     return cells
+
+
+def _merged(
+    cells: NDArray[np.int64], counts: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Return distinct cells, and the sums of their counts."""
+    merged, sums, *_ = _kernel.merge_cells(cells, counts, np.zeros(cells.shape, np.uint64))
+    return merged, sums
 
 
 def _added(parts: Sequence[Sequence[Marginal]]) -> list[Marginal]:
