@@ -97,6 +97,7 @@ class Divider {
     // IN rows whose codes agree above the lowest `bits`; spare: room for as many.
     void divide(Row* rows, Row* spare, size_t count, int bits) {
         if (bits == 0 || is_light(rows, count)) return add_leaf(rows, count, bits);
+        if (have_one_code(rows, count)) return add_leaf(rows, count, 0);
         const int digit = std::min({bits, kDigitBits, useful_bits(count)}), shift = bits - digit;
         u32 start[kBins + 2] = {};
         for (size_t i = 0; i < count; ++i) ++start[bits_of(rows[i].code, shift, digit) + 2];
@@ -142,6 +143,9 @@ class Divider {
     static constexpr int kDigitBits = 8, kBins = 1 << kDigitBits;
     static constexpr size_t kFew = 24;  // rows: comparing all pairs is faster than sorting
 
+    static bool have_one_code(const Row* rows, size_t count) {
+        return std::all_of(rows + 1, rows + count, [&](const Row& row) { return row.code == rows->code; });
+    }
     u64 weight_of(u32 row) const { return weights_ ? weights_[row] : 1; }
 
     // Enough bits to divide so many rows into light groups, if they lie evenly.
@@ -162,7 +166,12 @@ class Divider {
     }
 
     void add_squares(const Row* rows, size_t count) {
-        if (!weights_ && count <= kFew) return squares.add_sum(count + 2 * equal_pairs(rows, count));
+        const u64 pairs = count <= kFew ? equal_pairs(rows, count) : 1;
+        if (!weights_ && count <= kFew) return squares.add_sum(count + 2 * pairs);
+        if (pairs == 0) {
+            for (size_t i = 0; i < count; ++i) squares.add(weights_[rows[i].row]);
+            return;
+        }
         same_.assign(rows, rows + count);
         std::sort(same_.begin(), same_.end(), [](const Row& a, const Row& b) { return a.code < b.code; });
         u64 sum = 0;
