@@ -45,12 +45,15 @@ class Observed:
         Whether a count of w stands for w equal points, rather than for a real weight.
     squares : float
         Sum of the squared counts of single points; needed for real weights only.
+    grain : ndarray of shape (d,) or None
+        The width of the cells whose middles the points are; None for points as they are.
     """
 
     points: NDArray[np.generic]
     counts: NDArray[np.uint64] | None = None
     whole: bool = True
     squares: float = 0.0
+    grain: NDArray[np.float64] | None = None
 
     @property
     def total(self) -> int:
@@ -148,9 +151,7 @@ class _Look:
     def _grow_points(self, lattice: Lattice, limit: int) -> Grown | None:
         """Grow the tree of points that are not equal; None if many are."""
         observed = self.observed
-        leaves, placed = Leaves.of_points(
-            observed.points, observed.counts, lattice, limit, self.n_threads
-        )
+        leaves, placed = self._leaves(lattice, limit)
         if observed.whole and placed.squares > _FEW_REPEATS * observed.total:
             return None
         rows = observed.rows * float(leaves.weights.sum()) / observed.total
@@ -158,10 +159,14 @@ class _Look:
         grown, finer = self._grow_leaves(leaves, rows, limit, placed, each, leaves.weights)
         return grown if finer == limit else self._grow_points(lattice, finer)
 
+    def _leaves(self, lattice: Lattice, limit: int) -> tuple[Leaves, Placed]:
+        points, counts, grain = self.observed.points, self.observed.counts, self.observed.grain
+        return Leaves.of_points(points, counts, lattice, limit, self.n_threads, grain)
+
     def _grow_piles(self, lattice: Lattice, ends: NDArray[np.float64]) -> Grown:
         """Grow the tree of points of which many are equal: piles are spread or count less."""
         observed, n_threads = self.observed, self.n_threads
-        single, placed = Leaves.of_points(observed.points, observed.counts, lattice, 0, n_threads)
+        single, placed = self._leaves(lattice, 0)
         piles = _kernel.Piles(
             self.marginals,
             lattice,
@@ -176,7 +181,7 @@ class _Look:
         while finer != limit:
             limit = finer
             arrays, found = piles.leaves(limit, n_threads)
-            leaves = Leaves(lattice, ends, *arrays)
+            leaves = Leaves(lattice, ends, *arrays, single.grain)
             missed = np.flatnonzero(found < 0)
             points = lattice.values(single.positions[missed])
             found[missed] = leaves.locate(points, n_threads)[0]

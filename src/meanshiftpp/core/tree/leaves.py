@@ -18,6 +18,9 @@ from meanshiftpp.backends import backend_of
 from meanshiftpp.backends.protocol import Placed
 
 
+_BLOCK = 1 << 20  # points whose cells are computed at once
+
+
 @dataclass(frozen=True, eq=False)
 class Leaves:
     """Boxes of a lattice, in the order of their codes.
@@ -35,6 +38,9 @@ class Leaves:
         The mean of each leaf, in the tree's units.
     weights : ndarray of shape (n_leaves,), int64
         How much each leaf counts.
+    grain : ndarray of shape (n_features,), float64
+        The width of the cells of the tally that the leaves were made from; 0 for rows. A point is
+        looked up at the middle of its cell.
     """
 
     lattice: Lattice
@@ -43,6 +49,7 @@ class Leaves:
     bits: NDArray[np.uint16]
     positions: NDArray[np.float64]
     weights: NDArray[np.int64]
+    grain: NDArray[np.float64]
 
     @classmethod
     def of_points(
@@ -52,10 +59,12 @@ class Leaves:
         lattice: Lattice,
         limit: int,
         n_threads: int,
+        grain: NDArray[np.float64] | None = None,
     ) -> tuple[Self, Placed]:
         """Return the leaves of points of at most `limit` counts each, and the leaf of each."""
         arrays, placed = backend_of(X).build_leaves(X, counts, lattice, limit, n_threads)
-        return cls(lattice, np.empty((0, 3)), *arrays), placed
+        grain = np.zeros(X.shape[1]) if grain is None else grain
+        return cls(lattice, np.empty((0, 3)), *arrays, grain), placed
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -67,8 +76,18 @@ class Leaves:
 
     def find(self, X: NDArray[np.generic], n_threads: int) -> NDArray[np.int32]:
         """Return the leaf whose box holds each point, -1 for none."""
+        find, xp = backend_of(X).find_leaves, module_of(X)
         boxes = (self.lattice, self.ends, self.codes, self.bits)
-        return backend_of(X).find_leaves(X, *boxes, n_threads)
+        if not self.grain.any():
+            return find(X, *boxes, n_threads)
+        grain, ids = xp.asarray(self.grain), xp.empty(len(X), np.int32)
+        for start in range(0, len(X), _BLOCK):
+            block = X[start : start + _BLOCK]
+            if not xp.isfinite(block).all():
+                find(X, *boxes, n_threads)  # raises, with the place in X
+            cells = xp.floor(block.astype(np.float64) / grain)
+            ids[start : start + _BLOCK] = find((cells + 0.5) * grain, *boxes, n_threads)
+        return ids
 
     def locate(
         self, X: NDArray[np.generic], n_threads: int

@@ -32,6 +32,7 @@ from meanshiftpp._support.checks import (
     thread_count,
 )
 from meanshiftpp._support.devices import current_device, to_host
+from meanshiftpp.backends import backend_of
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.tree.clusters import Clusters, report_missing
 from meanshiftpp.core.tree.growth import Grown, Observed, grow
@@ -39,7 +40,7 @@ from meanshiftpp.core.tree.tally import MAX_ROWS, Tally, row_count
 from meanshiftpp.core.tree.tree import Tree
 from meanshiftpp.errors import InvalidInputError
 
-_BLOCK = 1 << 25  # rows of large data that are added to a tally at once
+_BLOCK = 1 << 21  # rows of large data that are added to a tally at once
 
 
 class Fitted(NamedTuple):
@@ -163,19 +164,24 @@ class Significant:
     def _fit_tally(
         self, points: NDArray[np.generic], weights: Weights | None, n_threads: int
     ) -> Fitted:
-        def read(recipe: Self) -> Tally:
-            total = recipe.empty()
-            for start in range(0, len(points), _BLOCK):
-                block = slice(start, start + _BLOCK)
-                values = None if weights is None else to_host(weights.values)[block]
-                chunk = Chunk(to_host(points[block]), values, first=start)
-                total = total + recipe.bin(chunk, n_threads=n_threads)
-            return total
-
         assert self.period is not None  # checked
         tally = None if weights else Tally.of_gpu(points, self.period)
-        clusters = self.search(tally or self.gather(read), n_threads=n_threads)
+        tally = tally or self._tally(points, weights, n_threads)
+        clusters = self.search(tally, n_threads=n_threads)
         return _fitted(clusters, clusters.leaf_ids(points, n_threads=n_threads))
+
+    def _tally(self, points: NDArray[np.generic], weights: Weights | None, n_threads: int) -> Tally:
+        """Return the tally of many points, block by block, in cells that suit all of them."""
+        assert self.period is not None  # checked
+        counts = None if weights is None else weights.counts
+        marginals = backend_of(points).marginals(points, counts, self.period, n_threads)
+        levels = Tally(self.period, marginals=marginals).fine_levels
+        total = replace(self, levels=levels).empty().start_sum()
+        for start in range(0, len(points), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            values = None if weights is None else to_host(weights.values)[block]
+            total.add_chunk(Chunk(to_host(points[block]), values, first=start), n_threads=n_threads)
+        return replace(total.total(), marginals=marginals)
 
     def _clusters(self, tree: Tree, unit: float, whole: bool, n_threads: int) -> Clusters:
         if self.n_clusters is not None:

@@ -34,7 +34,7 @@ from meanshiftpp.errors import GridMismatchError
 
 MAX_ROWS = 1 << 24
 MAX_CELLS = 1 << 22
-_WAITING_ROWS = 1 << 23
+_WAITING_ROWS = 1 << 22
 _MAX_SHIFT = 62  # cells then have a bit for the sign only
 _TOTAL_BITS = 30  # of a sum of real weights; a leaf of the kernel holds up to 2**31
 
@@ -175,12 +175,15 @@ class Tally:
 
     def bin(self, chunk: Chunk, *, n_threads: int | None = None) -> Self:
         """Return the tally of a chunk alone; an error states the place in the chunk's file."""
+        return self.keep(chunk, n_threads=n_threads)._settled()
+
+    def keep(self, chunk: Chunk, *, n_threads: int | None = None) -> Self:
+        """Return the rows of a chunk alone, which are not cells yet."""
         with chunk.locating_errors():
             part = Part.of_points(chunk.points, chunk.weight)
             check_width(part.points.shape[1], self.n_features, chunk.source or "X")
             _kernel.check_finite(to_host(as_points(chunk.points)), thread_count(n_threads))
-        alone = replace(self, parts=(part,) if len(part.points) else (), n_rows=part.n_rows)
-        return alone._settled()
+        return replace(self, parts=(part,) if len(part.points) else (), n_rows=part.n_rows)
 
     def __add__(self, other: object) -> Self:
         if not isinstance(other, Tally):
@@ -229,7 +232,11 @@ class Tally:
         if not part.whole:
             marginals = part.marginals(self.period)
         squares = part.sum_squares(unit)
-        return Observed(part.points, counts, part.whole, squares), marginals, unit
+        # Cells that were not joined are as fine as those of a tree of rows.
+        grain = (
+            np.ldexp(self._fine_sizes(), self._shifts(self.coarser)) if self.coarser > 0 else None
+        )
+        return Observed(part.points, counts, part.whole, squares, grain), marginals, unit
 
     def one_part(self) -> Part:
         """Return all rows as one part; cells are one part already."""
@@ -276,15 +283,17 @@ class Tally:
         """Return the cells that parts occupy, their counts, and how many bits they are coarser.
 
         Cells have the finest size with at most `MAX_CELLS` of them. That number only grows with
-        the points, so a sample of them bounds the size from below.
+        the points, so the cells so far, or a sample of the points, bound the size from below.
         """
         points = np.concatenate([part.points for part in parts]) if parts[1:] else parts[0].points
         counts = None
         if any(part.weights is not None for part in parts):
             counts = np.concatenate([part.in_unit(unit) for part in parts])
         sizes = self._fine_sizes()
-        sample = _cells(points[:: max(1, len(points) // (2 * MAX_CELLS))], sizes, self.period)
-        coarser = _kernel.least_shift(sample, max(self.coarser, 0), MAX_CELLS)
+        coarser = self.coarser
+        if coarser < 0:
+            sample = points[:: max(1, len(points) // (2 * MAX_CELLS))]
+            coarser = _kernel.least_shift(_cells(sample, sizes, self.period), 0, MAX_CELLS)
         cells, sums = self._binned(points, counts, coarser)
         more = min(_kernel.least_shift(cells, 0, MAX_CELLS), _MAX_SHIFT - coarser)
         if more:
@@ -331,7 +340,9 @@ class TallySum:
 
     def add_chunk(self, chunk: Chunk, *, n_threads: int | None = None) -> None:
         """Add a chunk; an error states the place in the chunk's file."""
-        self._waiting = self._waiting + self._empty.bin(chunk, n_threads=n_threads)
+        rows, waiting = self._empty.keep(chunk, n_threads=n_threads), self._waiting
+        n_rows = waiting.n_rows + rows.n_rows
+        self._waiting = replace(waiting, parts=waiting.parts + rows.parts, n_rows=n_rows)
         # Real weights are rounded when they are added, so they must not wait for a time to save.
         rounded = not all(part.whole for part in self._waiting.parts)
         if rounded or self._waiting.n_rows >= _WAITING_ROWS:

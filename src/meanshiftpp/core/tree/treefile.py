@@ -18,7 +18,7 @@ from meanshiftpp.core.tree.split import Split
 from meanshiftpp.core.tree.tree import Tree
 from meanshiftpp.errors import GridFileError
 
-_FORMAT, _VERSION = "meanshiftpp tree", 2
+_FORMAT, _VERSION = "meanshiftpp tree", 3
 _LATTICE = {  # arrays with one value per feature
     "cell_size": np.float64,
     "cells_per_period": np.int64,
@@ -35,6 +35,7 @@ _LEAVES = {
     "bits": np.uint16,
     "positions": np.float64,
     "weights": np.int64,
+    "grain": np.float64,
 }
 _TREE = {
     "sizes": np.float64,
@@ -83,7 +84,8 @@ def _tree(content: dict[str, NDArray[Any]]) -> Tree:
     if not d or not m:
         raise ValueError("it is empty")
     lattice = Lattice(**_arrays(content, _LATTICE, {}, d))
-    shapes = {name: content[name].shape for name in ("ends", "codes")} | {"positions": (m, d)}
+    shapes = {name: content[name].shape for name in ("ends", "codes")}
+    shapes |= {"positions": (m, d), "grain": (d,)}
     leaves = Leaves(lattice, **_arrays(content, _LEAVES, shapes, m))
     leaves.find(np.empty((0, d)), 1)  # the kernel checks codes and ends
     arrays = _arrays(content, _TREE, {}, m)
@@ -134,6 +136,8 @@ def _check_leaves(
     far: NDArray[np.float64],
 ) -> None:
     codes = [tuple(code) for code in leaves.codes.tolist()]
+    if leaves.grain.min() < 0:
+        raise ValueError("the widths of its cells are negative")
     if leaves.weights.min() < 1 or leaves.weights.max() > _MAX_WEIGHT:
         raise ValueError("the weights of its leaves are out of range")
     if far.min() < 0 or (far > sizes).any():
