@@ -329,6 +329,7 @@ class Piles:
         weights: NDArray[np.int64],  # (m,)
         total: float,  # the weight of all points
         whole: bool,  # whether a weight of w stands for w equal points
+        grain: NDArray[np.float64],  # (d,), width of the cells whose middles the points are, or 0
     ) -> None: ...
     @property
     def total(self) -> int:

@@ -87,7 +87,7 @@ def marginal(level=0, cells=(0, 1), counts=(1, 2), low=0.0, high=1.5, period=0.0
     return _kernel.Marginal(level, cells, counts, low, high, period)
 
 
-def piles(marginals=2, positions=(3, 2), weights=3, ends=(0, 3), limit=1):
+def piles(marginals=2, positions=(3, 2), weights=3, ends=(0, 3), limit=1, grain=2):
     found = _kernel.Piles(
         [marginal()] * marginals,
         lattice(),
@@ -96,6 +96,7 @@ def piles(marginals=2, positions=(3, 2), weights=3, ends=(0, 3), limit=1):
         np.ones(weights, np.int64),
         3.0,
         True,
+        np.zeros(grain),
     )
     return found.leaves(limit, 1)
 
@@ -243,6 +244,7 @@ def test_arguments_that_fit_are_accepted():
         (lambda: find_leaves(d=3), "points must have the features of the lattice"),
         (lambda: piles(marginals=1), "marginals, positions or weights have the wrong shape"),
         (lambda: piles(weights=2), "marginals, positions or weights have the wrong shape"),
+        (lambda: piles(grain=1), "marginals, positions or weights have the wrong shape"),
         (lambda: piles(limit=0), "limit must be at least 1"),
         (lambda: _kernel.least_shift(CELLS, 63, 1), "least or most is out of range"),
         (lambda: _kernel.least_shift(CELLS, 0, 0), "least or most is out of range"),

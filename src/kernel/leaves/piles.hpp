@@ -2,7 +2,8 @@
 //
 // A rounded value stands for all values that round to it, so a heavy point of rounded features is spread
 // evenly over its step. A pile at the end of a clipped scale is spread outwards. Any other repeated point
-// counts less: its share of the effective sample size (Kish 1965).
+// counts less: its share of the effective sample size (Kish 1965). The middle of a cell of a tally stands for
+// points anywhere in that cell.
 #pragma once
 
 #include <numeric>
@@ -106,7 +107,7 @@ class StepSpreader {
         }
         const u64 used = std::min(count, total);  // parts of a count above 0
         for (u64 part = 0; part < used; ++part) {
-            const u64 k = total <= count ? part : ((part + 1) * total - 1) / count;
+            const u64 k = total <= count ? part : place_of(part, count, total);
             const u64 share = total <= count ? count * (k + 1) / total - count * k / total : 1;
             i64* moved = spread.add(row, steps_.size(), share);
             u64 rest = k;
@@ -115,6 +116,12 @@ class StepSpreader {
                 moved[rounded_[r]] += static_cast<i64>(std::rint(place * steps_[rounded_[r]]));
             }
         }
+    }
+
+    // Places single points evenly in more parts than there are points, one of them in the middle, where the
+    // pile itself is looked up. IN total: odd.
+    static u64 place_of(u64 point, u64 count, u64 total) {
+        return count % 2 == 0 && point == count / 2 ? total / 2 : (2 * point + 1) * total / (2 * count);
     }
 
     const std::vector<double>& steps_;
@@ -127,6 +134,27 @@ class StepSpreader {
 // IN steps in coordinates, 0 for none.
 inline Weighted spread_steps(const Weighted& points, const std::vector<double>& steps, u64 limit) {
     return detail::StepSpreader(steps, limit).run(points);
+}
+
+// Divides heavy cells into points that lie at random in them, one in the middle, where the cell is looked up.
+// A regular order would be seen by windows of few points.
+inline Weighted spread_cells(const Weighted& cells, const std::vector<double>& widths, u64 limit) {
+    const size_t d = widths.size();
+    Weighted spread;
+    for (size_t i = 0; i < cells.size(); ++i) {
+        const i64* row = &cells.coordinates[i * d];
+        const u64 count = cells.counts[i], parts = std::min(count, 2 * ((count + limit - 1) / limit) - 1);
+        u64 random = hash_row(row, d);
+        for (u64 part = 0; part < parts; ++part) {
+            i64* point = spread.add(row, d, count * (part + 1) / parts - count * part / parts);
+            for (size_t j = 0; j < d && part > 0; ++j) {
+                random = mix_bits(random + kGolden);
+                const double place = static_cast<double>(random >> 11) * 0x1p-53 - 0.5;
+                point[j] += static_cast<i64>(std::rint(place * widths[j]));
+            }
+        }
+    }
+    return spread;
 }
 
 // The counts of repeated points by their share of the effective sample size.
@@ -145,9 +173,10 @@ inline void make_effective(Array<u64>& counts) {
 class Piles {
   public:
     // IN single: leaves of one coordinate each; total: the weight of all points; whole: whether a weight of w
-    // stands for w equal points.
+    // stands for w equal points; grain (d,): the width of the cells whose middles the points are, 0 or null
+    // for none.
     Piles(const Features& features, const TreeLattice& lattice, const EndPiles& ends,
-          const TreeLeaves& single, double total, bool whole)
+          const TreeLeaves& single, double total, bool whole, const double* grain = nullptr)
         : lattice_(lattice), ends_(ends), distinct_{{}, {single.weights.begin(), single.weights.end()}} {
         const size_t d = lattice_.d();
         for (size_t i = 0; i < single.positions.size(); ++i)
@@ -156,8 +185,12 @@ class Piles {
         const double n_distinct = d > 1 ? static_cast<double>(single.size()) : total;
         for (size_t j = 0; j < d; ++j)
             steps_.push_back(lattice_.is_used(j) ? features[j].step(n_distinct) / lattice_.units[j] : 0);
+        for (size_t j = 0; j < d; ++j)
+            widths_.push_back(grain && lattice_.is_used(j) ? grain[j] / lattice_.units[j] : 0);
         auto is_rounded = [](double step) { return step >= detail::StepSpreader::kLeastStep; };
-        if (whole && std::none_of(steps_.begin(), steps_.end(), is_rounded)) make_effective(distinct_.counts);
+        if (std::any_of(steps_.begin(), steps_.end(), is_rounded)) return;
+        has_cells_ = std::any_of(widths_.begin(), widths_.end(), is_rounded);
+        if (whole && !has_cells_) make_effective(distinct_.counts);
     }
 
     // The counts of all points.
@@ -167,7 +200,9 @@ class Piles {
     TreeLeaves leaves(u64 limit, Array<i32>& found, int n_threads) const {
         const size_t d = lattice_.d();
         const WholeCells cells(lattice_);
-        const Weighted spread = spread_steps(spread_ends(distinct_, lattice_, ends_, limit), steps_, limit);
+        const Weighted ended = spread_ends(distinct_, lattice_, ends_, limit),
+                       spread = has_cells_ ? spread_cells(ended, widths_, limit)
+                                           : spread_steps(ended, steps_, limit);
         TreeLeaves leaves = build_leaves(points_of(spread.coordinates, d), spread.counts.data(), lattice_,
                                          cells.view(), limit, n_threads)
                                 .first;
@@ -183,7 +218,8 @@ class Piles {
     TreeLattice lattice_;
     EndPiles ends_;
     Weighted distinct_;
-    std::vector<double> steps_;  // in coordinates; 0 for none
+    std::vector<double> steps_, widths_;  // of rounded features and of cells, in coordinates; 0 for none
+    bool has_cells_ = false;              // the points are middles of cells, and no feature is rounded
 };
 
 }  // namespace mspp

@@ -22,18 +22,20 @@ struct Grown {
     std::vector<i64> hosts;  // (m,), the leaf whose cluster each leaf is in; -1 for a background of its own
 };
 
+inline constexpr double kMostLeaves = 1 << 21;  // about, of one tree
+
 // The largest weight of a leaf: light enough that it blurs a window less than noise. IN rows that the total
 // weight is worth.
 inline u64 leaf_limit(double rows, double total) {
     const i64 window = std::max<i64>(Masses::kLeastRows, static_cast<i64>(std::sqrt(rows)) / 4);
     const i64 light = std::max<i64>(1, static_cast<i64>(std::sqrt(static_cast<double>(window))) / 2);
-    return std::max<u64>(1, static_cast<u64>(static_cast<double>(light) * total / rows));
+    const double most = std::max(static_cast<double>(light), rows / kMostLeaves);
+    return std::max<u64>(1, static_cast<u64>(most * total / rows));
 }
 
 // The weight of the leaves that small parts of a tree need, which have light windows; else the limit. The
 // tree of finer leaves has the same large parts, because their windows join leaves anyway.
 inline u64 finer_limit(const i64* labels, const i64* weights, i64 m, double rows, u64 limit) {
-    constexpr double kMostLeaves = 1 << 21;
     std::vector<double> parts(static_cast<size_t>(*std::max_element(labels, labels + m) + 1), 0.0);
     for (i64 k = 0; k < m; ++k) parts[labels[k]] += static_cast<double>(weights[k]);
     const double total = std::accumulate(parts.begin(), parts.end(), 0.0);

@@ -17,7 +17,6 @@ from meanshiftpp._support.devices import module_of, to_host
 from meanshiftpp.backends import backend_of
 from meanshiftpp.backends.protocol import Placed
 
-
 _BLOCK = 1 << 20  # points whose cells are computed at once
 
 
