@@ -98,7 +98,7 @@ inline std::vector<i64> find_hosts(const Tree& tree, const double* sizes) {
     std::vector<Saddle> saddles;
     for (const Split& split : tree.splits)
         saddles.push_back({split.cluster, tree.labels[split.joins], light_saddle(split, tree.mass),
-                           split.dimension, split.depth});
+                           split.dimension, split.depth, split.mass >= tree.mass});
     std::vector<double> radii;
     for (const i64 units : tree.radii) radii.push_back(static_cast<double>(units) * kLogUnit);
     const std::vector<i64> found = find_extents(tree.labels.data(), sizes, radii.data(), static_cast<i64>(m),
