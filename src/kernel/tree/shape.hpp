@@ -69,7 +69,7 @@ class Moments {
 
 // The dimension of the surroundings of some peaks: within their windows, and by the shape of windows of 4 K
 // and of up to 32 K around their leaves. A tube that is several windows thick fills the former, but noise cuts
-// it almost like a line. The latter hold at most an eighth of the part, which has other clusters beyond.
+// it almost like a line. The latter hold at most a sixth of the part, which has other clusters beyond.
 class PeakShapes {
   public:
     PeakShapes(const Links& links, const Peaks& peaks, const std::vector<u32>& wanted, i64 weight,
@@ -96,7 +96,7 @@ class PeakShapes {
     }
 
   private:
-    static constexpr i64 kMedium = 4, kWide = 32, kShare = 8;
+    static constexpr i64 kMedium = 4, kWide = 32, kShare = 6;
     static constexpr i64 kLeavesInWindow = 32;
     struct Inverse {  // of the dimension, times weight
         double near = 0, medium = 0, wide = 0;
