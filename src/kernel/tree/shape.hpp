@@ -68,8 +68,8 @@ class Moments {
 };
 
 // The dimension of the surroundings of some peaks: within their windows, and by the shape of windows of 4 K
-// and of up to 32 K around their leaves. A tube that is several windows thick fills the former, but noise cuts
-// it almost like a line. The latter hold at most a sixth of the part, which has other clusters beyond.
+// and of up to 32 K around their leaves. A tube that is several windows thick fills the former, but noise
+// cuts it almost like a line. The latter hold at most a sixth of the part, which has other clusters beyond.
 class PeakShapes {
   public:
     PeakShapes(const Links& links, const Peaks& peaks, const std::vector<u32>& wanted, i64 weight,
