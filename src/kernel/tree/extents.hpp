@@ -58,7 +58,7 @@ class ExtentFinder {
     }
 
   private:
-    static constexpr double kGaussians = 4;     // a skirt is heavy from so many times a Gaussian's
+    static constexpr double kGaussians = 2;     // a skirt is heavy from so many times a Gaussian's
     static constexpr double kSkirt = 0.5;       // and from this share of the excess
     static constexpr double kOutweighs = 15;    // how much heavier a background is than what rises above it
     static constexpr double kBackground = 0.5;  // a cluster with this share of its group is the background
