@@ -191,6 +191,16 @@ TEST(splits_name_their_peaks) {
     }
 }
 
+TEST(extremes_of_light_windows_are_farther_out) {
+    const Rules rules{2, 1e6, 1, 1, kCritical}, copies{2, 4e6, 4, 1, kCritical};  // every row four times
+    auto gaussian = [](double mass) { return std::sqrt(2 * std::log(1e6 / mass * 5)); };
+    auto ratio = [&](double mass) { return rules.extreme(5 * mass, mass) / gaussian(mass); };
+    CHECK(std::abs(ratio(10) - 1) < 1e-4);
+    CHECK(ratio(8) > 1 && ratio(8) < 1.02);
+    CHECK(ratio(1000) < ratio(100) && ratio(1000) > 0.92);
+    CHECK(copies.extreme(5 * 32, 32) == rules.extreme(5 * 8, 8));
+}
+
 TEST(valleys_on_a_wide_part_may_be_shallow) {
     const Rules wide{2, 1e6, 1, 1, kCritical}, light{2, 1e6, 1, 1, kCritical, Rules::kDip};
     CHECK(wide.least_depth(0, 1) == Rules::kWideDip && light.least_depth(0, 1) == Rules::kDip);

@@ -154,7 +154,7 @@ class Subject(NamedTuple):
 
 ESTIMATORS_ONLY = frozenset({"pickle", "clone", "fit again", "chunks", "files", "command", "dask"})
 CLUSTERS_ONLY = ESTIMATORS_ONLY - {"pickle", "clone", "fit again"}
-# Without a bandwidth, columns and origin hold for mixtures only: tests/laws/test_significant.py.
+# Without a bandwidth, columns and origin hold for some data only: tests/laws/test_significant.py.
 CHOSEN = frozenset({"columns", "whole cells", "copies"})
 SUBJECTS = {
     "clusters": Subject(clusters, bandwidth=True),

@@ -21,6 +21,7 @@ struct Saddle {
     i64 cluster, other;       // the cluster that ends there, and the one across
     double level;             // log2 radius of the lightest windows at its density
     double dimension, depth;  // in which mass grows with the radius; log2 below the lower peak
+    bool is_seen = true;      // by the lightest windows of all data, whose radii are those of the leaves
 };
 
 namespace detail {
@@ -57,7 +58,7 @@ class ExtentFinder {
     }
 
   private:
-    static constexpr double kGaussians = 4;     // a skirt is heavy from so many times a Gaussian's
+    static constexpr double kGaussians = 2;     // a skirt is heavy from so many times a Gaussian's
     static constexpr double kSkirt = 0.5;       // and from this share of the excess
     static constexpr double kOutweighs = 15;    // how much heavier a background is than what rises above it
     static constexpr double kBackground = 0.5;  // a cluster with this share of its group is the background
@@ -99,12 +100,16 @@ class ExtentFinder {
         });
     }
 
+    // A cluster that lighter windows divided from another keeps all its leaves: around them, the lightest
+    // windows of all data reach beyond it.
     void find_candidates() {
         candidate_.assign(own_.size(), 0);
         for (size_t b = 0; b < own_.size(); ++b)
             candidate_[b] =
                 own_[b] && skirt_[b] > kSkirt * excess_[b] &&
                 skirt_[b] > kGaussians * excess_[b] * gaussian_skirt(depth_[b], own_[b]->dimension);
+        for (const Saddle& saddle : saddles_)
+            if (!saddle.is_seen) candidate_[saddle.cluster] = candidate_[saddle.other] = 0;
     }
 
     // Joins the skirts of candidates that meet, densest saddle first, with at most one other cluster. A

@@ -2,6 +2,7 @@
 // points.
 #pragma once
 
+#include "kernel/base/mix_bits.hpp"
 #include "kernel/leaves/tree_leaves.hpp"
 #include "kernel/tree/cuts.hpp"
 #include "kernel/tree/extents.hpp"
@@ -28,7 +29,8 @@ inline constexpr double kMostLeaves = 1 << 21;  // about, of one tree
 // weight is worth.
 inline u64 leaf_limit(double rows, double total) {
     const i64 window = std::max<i64>(Masses::kLeastRows, static_cast<i64>(std::sqrt(rows)) / 4);
-    const i64 light = std::max<i64>(1, static_cast<i64>(std::sqrt(static_cast<double>(window))) / 2);
+    const i64 light =
+        rows < Masses::kManyRows ? 1 : static_cast<i64>(std::sqrt(static_cast<double>(window))) / 2;
     const double most = std::max(static_cast<double>(light), rows / kMostLeaves);
     return std::max<u64>(1, static_cast<u64>(most * total / rows));
 }
@@ -47,6 +49,33 @@ inline u64 finer_limit(const i64* labels, const i64* weights, i64 m, double rows
 }
 
 namespace detail {
+
+// The features of a tree, the widest first; of equals, by a sum of hashes. The tree takes them in this order,
+// so that its rounding and its ties do not depend on the order of the columns.
+inline std::vector<size_t> ordered_features(const Counted& leaves) {
+    const size_t d = leaves.lattice.d(), m = static_cast<size_t>(leaves.m);
+    std::vector<double> low(d, HUGE_VAL), high(d, -HUGE_VAL);
+    for (size_t i = 0; i < m; ++i)
+        for (size_t j = 0; j < d; ++j) {
+            low[j] = std::min(low[j], leaves.positions[i * d + j]);
+            high[j] = std::max(high[j], leaves.positions[i * d + j]);
+        }
+    auto hash = [&](size_t j) {
+        u64 sum = 0;
+        for (size_t i = 0; i < m; ++i)
+            sum += static_cast<u64>(leaves.weights[i]) *
+                   mix_bits(std::bit_cast<u64>(leaves.positions[i * d + j] - low[j]));
+        return sum;
+    };
+    std::vector<size_t> order;
+    for (size_t j = 0; j < d; ++j)
+        if (leaves.lattice.is_used(j)) order.push_back(j);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        const double width = high[a] - low[a], other = high[b] - low[b];
+        return width != other ? width > other : hash(a) < hash(b);
+    });
+    return order;
+}
 
 // The meetings of clusters that no point is in. A pile that was spread can be divided, although all its
 // points are in one place; and looser valleys divide the background.
@@ -71,7 +100,7 @@ inline std::vector<i64> find_hosts(const Tree& tree, const double* sizes) {
     std::vector<Saddle> saddles;
     for (const Split& split : tree.splits)
         saddles.push_back({split.cluster, tree.labels[split.joins], light_saddle(split, tree.mass),
-                           split.dimension, split.depth});
+                           split.dimension, split.depth, split.mass >= tree.mass});
     std::vector<double> radii;
     for (const i64 units : tree.radii) radii.push_back(static_cast<double>(units) * kLogUnit);
     const std::vector<i64> found = find_extents(tree.labels.data(), sizes, radii.data(), static_cast<i64>(m),
@@ -89,13 +118,13 @@ inline std::vector<i64> find_hosts(const Tree& tree, const double* sizes) {
 // Grows the tree of leaves. IN hosts: those of an earlier tree of the same leaves, else null.
 inline Grown grow_leaves(const Counted& leaves, const i64* hosts, const Growth& growth,
                          const CriticalValues& critical, int n_threads) {
-    const TreeLattice& lattice = leaves.lattice;
-    const size_t d = lattice.d(), m = static_cast<size_t>(leaves.m);
+    const size_t d = leaves.lattice.d(), m = static_cast<size_t>(leaves.m);
+    const std::vector<size_t> order = detail::ordered_features(leaves);
     std::vector<double> positions, period;
-    for (size_t j = 0; j < d; ++j)
-        if (lattice.is_used(j)) period.push_back(lattice.period(j));
-    for (size_t i = 0; i < m * d; ++i)
-        if (lattice.is_used(i % d)) positions.push_back(leaves.positions[i]);
+    for (const size_t j : order) period.push_back(leaves.lattice.period(j));
+    positions.reserve(m * order.size());
+    for (size_t i = 0; i < m; ++i)
+        for (const size_t j : order) positions.push_back(leaves.positions[i * d + j]);
     Grown grown;
     grown.tree = grow_tree(positions.data(), leaves.weights, leaves.m, static_cast<int>(period.size()),
                            period.data(), growth, critical, n_threads);

@@ -100,10 +100,14 @@ struct Rules {
     double z(double depth, double dimension, double mass) const {
         return depth * kLn2 * std::sqrt(mass / row / 2 / (1 + dimension / (dimension + 4)));
     }
-    // The extreme of all differences of two windows, one of the part and one of the region: sqrt(2 ln pairs).
+    // The extreme of all differences of two windows, one of the part and one of the region: sqrt(2 ln pairs),
+    // and more for light windows. The logarithm of the mass within a radius is skewed by 1 / sqrt(K), so its
+    // extremes are farther out than those of a Gaussian. The factors hold for windows of ten rows.
     double extreme(double smaller, double mass) const {
-        return std::sqrt(2 * kLn2 * log2_of(region / mass * std::max(smaller / mass, 1.0)));
+        const double pairs = region / mass * std::max(smaller / mass, 1.0);
+        return std::sqrt(2 * kLn2 * log2_of(pairs)) * tail(mass / row) / tail(10);
     }
+    static double tail(double rows) { return 1 + 0.25 / std::sqrt(rows); }
     // The factor for a shape (1 for a line), and for a border that is `front` windows long.
     double factor(double shape) const {
         return std::clamp(critical.line - critical.slope * (shape - kLineDimension), critical.plane,

@@ -23,7 +23,6 @@ class Moments {
         std::fill(first_.begin(), first_.end(), 0.0);
         std::fill(second_.begin(), second_.end(), 0.0);
     }
-    i64 mass() const { return mass_; }
 
     // Adds a leaf at its place relative to a centre.
     void add(i64 centre, u32 leaf) {
@@ -69,7 +68,8 @@ class Moments {
 };
 
 // The dimension of the surroundings of some peaks: within their windows, and by the shape of windows of 4 K
-// and 8 K around their leaves.
+// and of up to 32 K around their leaves. A tube that is several windows thick fills the former, but noise
+// cuts it almost like a line. The latter hold at most a sixth of the part, which has other clusters beyond.
 class PeakShapes {
   public:
     PeakShapes(const Links& links, const Peaks& peaks, const std::vector<u32>& wanted, i64 weight,
@@ -88,15 +88,15 @@ class PeakShapes {
             if (!peaks.alive(b)) sums_[peaks.parent(b)] += sums_[b];
     }
 
-    // The dimension around a wanted peak. Windows wider than the peak measure its neighbours too, so they do
-    // not count.
+    // The dimension around a wanted peak.
     double operator[](u32 b) const {
-        const double wide = peaks_.smaller(b) >= 5 * mass_ ? sums_[b].wide : sums_[b].medium;
+        const Inverse& sum = sums_[b];
         const double weight = static_cast<double>(peaks_.weight(b));
-        return std::clamp(weight / std::max({wide, sums_[b].near, 1e-6}), 1.0, double(leaves_.d));
+        return std::clamp(weight / std::max({sum.near, sum.medium, sum.wide, 1e-6}), 1.0, double(leaves_.d));
     }
 
   private:
+    static constexpr i64 kMedium = 4, kWide = 32, kShare = 6;
     static constexpr i64 kLeavesInWindow = 32;
     struct Inverse {  // of the dimension, times weight
         double near = 0, medium = 0, wide = 0;
@@ -108,11 +108,20 @@ class PeakShapes {
     bool is_needed(u32 i) const { return needed_[peaks_.host(i)]; }
 
     void add_leaves(i64 weight, int n_threads) {
-        const i64 medium = std::min(4 * mass_, weight), wide = std::min(8 * mass_, weight);
-        const Leaves coarse = join_leaves(leaves_, std::max<i64>(1, medium / kLeavesInWindow));
-        // A window is placed around one coarse leaf of each group of half a window.
+        for (u32 i = 0; i < links_.size(); ++i)
+            if (is_needed(i))
+                sums_[peaks_.host(i)].near += static_cast<double>(leaves_.weights[i]) * near_slope(i);
+        const i64 medium = std::min(kMedium * mass_, weight), wide = std::min(kWide * mass_, weight / kShare);
+        add_shapes(medium, &Inverse::medium, n_threads);
+        if (wide > medium) add_shapes(wide, &Inverse::wide, n_threads);
+    }
+
+    // Adds the shapes of windows of a mass to the sums.
+    void add_shapes(i64 mass, double Inverse::* sum, int n_threads) {
+        const Leaves coarse = join_leaves(leaves_, std::max<i64>(1, mass / kLeavesInWindow));
+        // A window is placed around one coarse leaf of each group of an eighth of a window.
         std::vector<u32> groups =
-            group_along_curve(coarse.steps, mass_ / 2, [&](u32 k) { return coarse.weights[k]; });
+            group_along_curve(coarse.steps, mass / 8, [&](u32 k) { return coarse.weights[k]; });
         groups.push_back(static_cast<u32>(coarse.size()));
         std::vector<u32> of(links_.size());  // the coarse leaf whose window serves each leaf
         std::vector<char> wanted(static_cast<size_t>(coarse.size()), 0);
@@ -122,20 +131,17 @@ class PeakShapes {
             wanted[of[i]] |= is_needed(i);
         }
         const Boxes& boxes = links_.all().boxes();
-        const Surroundings all(coarse, boxes.period(), {medium, wide}, boxes.loops(), n_threads, wanted);
-        const std::vector<Inverse> shapes = shapes_of(all, wanted, medium, n_threads);
-        for (u32 i = 0; i < of.size(); ++i) {
-            if (!is_needed(i)) continue;
-            const double own = static_cast<double>(leaves_.weights[i]);
-            sums_[peaks_.host(i)] +=
-                {own * near_slope(i), own * shapes[of[i]].medium, own * shapes[of[i]].wide};
-        }
+        const Surroundings all(coarse, boxes.period(), {mass}, boxes.loops(), n_threads, wanted);
+        const std::vector<double> inverse = inverse_shapes(all, wanted, n_threads);
+        for (u32 i = 0; i < of.size(); ++i)
+            if (is_needed(i))
+                sums_[peaks_.host(i)].*sum += static_cast<double>(leaves_.weights[i]) * inverse[of[i]];
     }
 
-    static std::vector<Inverse> shapes_of(const Surroundings& all, const std::vector<char>& wanted,
-                                          i64 medium, int n_threads) {
+    static std::vector<double> inverse_shapes(const Surroundings& all, const std::vector<char>& wanted,
+                                              int n_threads) {
         const i64 n = static_cast<i64>(wanted.size());
-        std::vector<Inverse> result(wanted.size());
+        std::vector<double> result(wanted.size());
         const int team = team_size(n, 1 << 12, n_threads);
         parallel(team, [&](int t) {
             Moments moments(all.leaves(), all.boxes().period());
@@ -146,11 +152,9 @@ class PeakShapes {
                 moments.clear();
                 for (const u32 leaf : all.lists()[k]) {
                     poll(8);
-                    const bool inside = moments.mass() < medium;
                     moments.add(k, leaf);
-                    if (inside && moments.mass() >= medium) result[k].medium = 1 / moments.shape();
                 }
-                result[k].wide = 1 / moments.shape();
+                result[k] = 1 / moments.shape();
             }
         });
         return result;

@@ -69,6 +69,14 @@ def test_ring_stays_whole():
     assert tree_of(ring).n_clusters == 1
 
 
+@pytest.mark.parametrize("seed", [2, 4])
+def test_ring_of_several_windows_in_thickness_stays_whole(seed):
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(0, 2 * np.pi, 100_000)
+    ring = np.c_[np.cos(angle), np.sin(angle), np.zeros(len(angle))]
+    assert tree_of(ring + rng.normal(scale=0.05, size=ring.shape)).n_clusters == 1
+
+
 def test_a_rare_cluster_far_away_is_found():
     rng = np.random.default_rng(0)
     X = np.r_[rng.normal(size=(100_000, 2)), rng.normal(12, 0.3, (200, 2))]
