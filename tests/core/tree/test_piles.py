@@ -49,6 +49,16 @@ def test_clipped_points_belong_to_the_cluster_next_to_them():
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+def test_centres_of_clipped_points_lie_in_the_data():
+    """A pile of zeros is spread beyond 0, where there are no points."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(9, 2, (1500, 5)) * (rng.random((1500, 5)) < 0.2)
+    for points in (X, -X):
+        centers = MeanShiftPP().fit(points).cluster_centers_
+        assert (centers >= points.min(axis=0)).all()
+        assert (centers <= points.max(axis=0)).all()
+
+
 def test_many_clipped_features_are_no_error():
     """Piles that are spread along many features leave the lattice, whose coordinates are short."""
     rng = np.random.default_rng(0)

@@ -182,8 +182,14 @@ class Clusters:
         return tops
 
     def _data(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return positions in the tree in data units; between 0 and the period on a circle."""
+        """Return positions in the tree in data units; between 0 and the period on a circle.
+
+        Piles at the ends of features, which a tree spreads outwards, end the data again.
+        """
         values = self.tree.leaves.lattice.values(positions)
+        for feature, end, width in self.tree.leaves.ends:
+            limit = np.maximum if width < 0 else np.minimum
+            values[:, int(feature)] = limit(values[:, int(feature)], end)
         for j, period in enumerate(self.periods):
             if period:
                 values[:, j] %= period
