@@ -32,6 +32,7 @@ struct Weighted {
 inline Weighted spread_ends(Weighted points, const TreeLattice& lattice, const EndPiles& ends, u64 limit) {
     constexpr u64 kCopies = 32;
     const size_t d = lattice.d();
+    std::vector<i64> place;  // along the features that are not constant
     for (size_t number = 0; number < ends.size(); ++number) {
         const EndPile& end = ends[number];
         Weighted next;
@@ -43,7 +44,10 @@ inline Weighted spread_ends(Weighted points, const TreeLattice& lattice, const E
                 continue;
             }
             const u64 copies = std::min(count, std::max((count + limit - 1) / limit, kCopies));
-            const u64 random = mix_bits(hash_row(row, d) + (number + 1) * kGolden);
+            place.clear();
+            for (size_t j = 0; j < d; ++j)
+                if (lattice.is_used(j)) place.push_back(row[j]);
+            const u64 random = mix_bits(hash_row(place.data(), place.size()) + (number + 1) * kGolden);
             const double uniform = static_cast<double>(random >> 11) * 0x1p-53;
             for (u64 k = 0; k < copies; ++k) {
                 const double part = (static_cast<double>(k) + uniform) / static_cast<double>(copies);
@@ -153,7 +157,9 @@ class Piles {
         for (size_t i = 0; i < single.positions.size(); ++i)
             distinct_.coordinates.push_back(
                 static_cast<i64>(std::floor(single.positions[i] / lattice_.scale[i % d])));
-        const double n_distinct = d > 1 ? static_cast<double>(single.size()) : total;
+        size_t n_used = 0;  // a constant feature must not change how the others are rounded
+        for (size_t j = 0; j < d; ++j) n_used += lattice_.is_used(j);
+        const double n_distinct = n_used > 1 ? static_cast<double>(single.size()) : total;
         for (size_t j = 0; j < d; ++j)
             steps_.push_back(lattice_.is_used(j) ? features[j].step(n_distinct) / lattice_.units[j] : 0);
         auto is_rounded = [](double step) { return step >= detail::StepSpreader::kLeastStep; };

@@ -167,7 +167,8 @@ class Clusters:
         squared = np.square(lattice.wrapped(offsets - mean[label])).sum(axis=1)
         within = np.full(k, np.inf)
         np.minimum.at(within, label, squared - 4.0 ** tree.radii[leaves])
-        mean[within > 0] = 0.0
+        if tree.n_levels:  # too few points for a window have no radii to compare with
+            mean[within > 0] = 0.0
         return self._data(positions[tops] + mean)
 
     def _tops(self) -> NDArray[np.intp]:
