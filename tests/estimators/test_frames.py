@@ -99,6 +99,18 @@ def test_whole_numbers_that_would_be_rounded_raise(table, use):
         use(table({"value": np.arange(40.0), "time": times}))
 
 
+def test_two_columns_of_one_name_raise():
+    X = pa.Table.from_arrays([pa.array([1.0, 2.0]), pa.array([3.0, 4.0])], names=["a", "a"])
+    with pytest.raises(InvalidInputError, match="different names, got 'a' 2 times; rename"):
+        MeanShiftPP(1.0).fit(X)
+
+
+def test_columns_of_128_bits_are_named_by_an_estimator():
+    X = pl.DataFrame({"x": [0.5, 1.5], "id": pl.Series([1, 2], dtype=pl.Int128)})
+    with pytest.raises(InvalidInputError, match="'id' must hold real numbers of at most 64 bits"):
+        MeanShiftPP(1.0).fit(X)
+
+
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("names", [["price"], ["price", "value"]])
 def test_decimals_are_numbers(table, names):

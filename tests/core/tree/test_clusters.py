@@ -161,6 +161,17 @@ def test_shares_of_a_point_add_up():
     assert shares[1].min() > 0
 
 
+def test_shares_of_points_however_far_add_up():
+    shares = clusters_of(BLOBS).shares([[1e300, 0.0], [-1e308, 1e308]])
+    assert_allclose(shares.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_shares_of_a_point_that_is_not_finite_raise(value):
+    with pytest.raises(InvalidInputError, match=r"X\[1, 0\] is .*finite"):
+        clusters_of(BLOBS).shares([[0.0, 0.0], [value, 0.0]])
+
+
 def test_shares_around_noise_are_zero():
     X = np.r_[BLOBS, rng.uniform(-30, 40, (150, 2))]
     shares = clusters_of(X, cluster_all=False).shares([[0.0, 0.0], [39.0, -29.0]])

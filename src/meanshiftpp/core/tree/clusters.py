@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from meanshiftpp import _kernel
 from meanshiftpp._support.checks import as_not_negative, as_points, as_whole, thread_count
 from meanshiftpp._support.devices import current_device, module_of, to_host
 from meanshiftpp._support.text import pluralize
@@ -20,6 +21,7 @@ from meanshiftpp.errors import InvalidInputError
 _LEAST_SIZE = 2.0**-20  # of a leaf that no point is in
 _SAME_RADIUS = 2.0**-20
 _NEIGHBOURS = 16  # leaves around a point that share it
+_FAR = 2.0**500  # whose square is finite: a position farther away is as far
 _BLOCK = 1 << 18  # points whose neighbours are found at once
 
 
@@ -244,12 +246,13 @@ class Clusters:
         The shares of a point sum to 1, or are all 0 if there is only noise around it.
         """
         leaves, points = self.tree.leaves, to_host(as_points(X))
+        _kernel.check_finite(points, thread_count(None))
         if len(leaves) == 1:
             return np.ones((len(points), len(self)), order="F")
         lattice, used = leaves.lattice, leaves.used
         shares = np.zeros((len(points), len(self) + 1), order="F")
         for start in range(0, len(points), _BLOCK):
-            at = lattice.positions(points[start : start + _BLOCK])[:, used]
+            at = lattice.positions(points[start : start + _BLOCK])[:, used].clip(-_FAR, _FAR)
             near = host.nearest_points(
                 at, leaves.positions[:, used], min(_NEIGHBOURS, len(leaves)), lattice.period[used]
             )
