@@ -85,12 +85,6 @@ def test_large_whole_numbers_among_missing_values_and_objects_raise(columns):
     assert np.array_equal(array_from_arrow(small), [[7], [np.nan]], equal_nan=True)
 
 
-def test_columns_of_128_bits_raise():
-    frame = pl.DataFrame({"id": pl.Series([1, 2], dtype=pl.Int128)})
-    with pytest.raises(InvalidInputError, match="'id' must hold .* 64 bits, got Int128; convert"):
-        array_from_frame(frame)
-
-
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 def test_columns_of_text_raise(make):
     with pytest.raises(InvalidInputError, match=r"column 'name' holds .*, not numbers"):
