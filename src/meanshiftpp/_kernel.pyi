@@ -330,6 +330,7 @@ class Piles:
         weights: NDArray[np.int64],  # (m,)
         total: float,  # the weight of all points
         whole: bool,  # whether a weight of w stands for w equal points
+        row: int,  # the counts of one row, 1 for whole weights
     ) -> None: ...
     @property
     def total(self) -> int:

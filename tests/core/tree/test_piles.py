@@ -59,6 +59,16 @@ def test_centres_of_clipped_points_lie_in_the_data():
         assert (centers <= points.max(axis=0)).all()
 
 
+def test_real_weights_do_not_multiply_the_rows_of_piles():
+    """A real weight is worth thousands of counts, and each became 32 points along every feature."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(9, 2, (400, 3)) * (rng.random((400, 3)) < 0.2)
+    model = MeanShiftPP().fit(X, sample_weight=rng.uniform(0.5, 1.5, 400))
+    assert len(model.tree_.sizes) <= 400
+    same = MeanShiftPP().fit(X, sample_weight=np.full(400, 0.5))
+    np.testing.assert_array_equal(same.labels_, MeanShiftPP().fit(X).labels_)
+
+
 def test_many_clipped_features_are_no_error():
     """Piles that are spread along many features leave the lattice, whose coordinates are short."""
     rng = np.random.default_rng(0)

@@ -185,6 +185,7 @@ class _Look:
             single.weights,
             observed.total,
             observed.whole,
+            max(round(observed.total / observed.rows), 1),
         )
         rows = piles.total * (1.0 if observed.whole else observed.rows / observed.total)
         limit, finer = 0, _kernel.leaf_limit(rows, piles.total)
