@@ -69,6 +69,17 @@ def test_real_weights_do_not_multiply_the_rows_of_piles():
     np.testing.assert_array_equal(same.labels_, MeanShiftPP().fit(X).labels_)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_every_cluster_beside_noise_has_points(seed):
+    """Parts of piles, where no point is, were all that remained of some clusters."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(9, 2, (600, 3)) * (rng.random((600, 3)) < 0.4)
+    model = MeanShiftPP(cluster_all=False, strictness=0.5).fit(X)
+    sizes = np.bincount(model.labels_[model.labels_ >= 0])
+    np.testing.assert_array_equal(model.cluster_weights_, sizes)
+    assert sizes.all()
+
+
 def test_many_clipped_features_are_no_error():
     """Piles that are spread along many features leave the lattice, whose coordinates are short."""
     rng = np.random.default_rng(0)

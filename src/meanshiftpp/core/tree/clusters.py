@@ -66,6 +66,9 @@ class Clusters:
         if not cluster_all:
             groups = np.where(tree.sparse() | (groups != tree.labels), -1, groups)
             sizes = sizes - tree.far
+            # Parts of spread piles may be all that is left of a cluster: no point is in them.
+            weights = np.append(np.bincount(groups[groups >= 0], sizes[groups >= 0]), 0)
+            groups = np.where(weights[groups] > 0, groups, -1)
         numbering = number_by_size(groups, sizes)
         return cls(
             tree,
