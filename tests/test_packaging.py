@@ -131,7 +131,7 @@ def test_package_has_no_stray_files(sdist):
     with tarfile.open(sdist) as archive:
         shipped = {name.partition("/")[2] for name in archive.getnames()}
     package = {name for name in shipped if name.startswith("src/meanshiftpp/") and "." in name}
-    expected = "py pyi typed cu cuh json yaml js css html svg".split()
-    assert {name.rpartition(".")[2] for name in package} == set(expected)
+    expected = {"py", "pyi", "typed", "cu", "cuh", "json", "yaml", "js", "css", "html", "svg"}
+    assert {name.rpartition(".")[2] for name in package} == expected
     assert [name for name in package if "test" in name or "__pycache__" in name] == []
     assert {"LICENSES/nanobind.txt", "LICENSES/robin-map.txt"} < shipped

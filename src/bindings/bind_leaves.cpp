@@ -80,7 +80,8 @@ void take(const Vector<u32>& rows, const Vector<u32>& first, const Vector<i32>& 
 }
 
 void make_piles(Piles* self, const Features& features, const TreeLattice& lattice, const Matrix<double>& ends,
-                const Matrix<double>& positions, const Vector<i64>& weights, double total, bool whole, u64 row) {
+                const Matrix<double>& positions, const Vector<i64>& weights, double total, bool whole,
+                u64 row) {
     if (features.size() != lattice.d() || positions.shape(1) != lattice.d() ||
         positions.shape(0) != weights.shape(0))
         throw nb::value_error("marginals, positions or weights have the wrong shape");
@@ -121,8 +122,7 @@ void bind_leaves(nb::module_& m) {
     m.def("least_shift", &shift_of, nb::arg("cells"), nb::arg("least"), nb::arg("most"));
     nb::class_<Piles>(m, "Piles")
         .def("__init__", &make_piles, nb::arg("marginals"), nb::arg("lattice"), nb::arg("ends"),
-             nb::arg("positions"), nb::arg("weights"), nb::arg("total"), nb::arg("whole"),
-             nb::arg("row"))
+             nb::arg("positions"), nb::arg("weights"), nb::arg("total"), nb::arg("whole"), nb::arg("row"))
         .def_prop_ro("total", &Piles::total)
         .def("leaves", &pile_leaves, nb::arg("limit"), nb::arg("n_threads"));
 }

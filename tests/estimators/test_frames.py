@@ -119,7 +119,7 @@ class Wide:
 
 @pytest.mark.parametrize("use", USES)
 def test_columns_that_cannot_be_arrays_are_named(use):
-    with pytest.raises(InvalidInputError, match="'id' must hold .* 64 bits, got i128; convert it"):
+    with pytest.raises(InvalidInputError, match=r"'id' must hold .* 64 bits, got i128; convert it"):
         use(Wide())
 
 

@@ -179,7 +179,7 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
 
 
 def _check_names_differ(X: Any) -> None:
-    """Raise InvalidInputError if two columns of a table have one name, of which libraries differ."""
+    """Raise InvalidInputError if two columns of a table have one name."""
     for name, count in Counter(column_names(X)).items():
         if count > 1:
             raise InvalidInputError(

@@ -164,11 +164,12 @@ def test_points_outside_the_box_of_the_header_are_reported_once(tmp_path, point_
     whole = open_points(tmp_path / "a.laz").read()
     corrupt(tmp_path / "a.laz", points_at(tmp_path / "a.laz") + 300, b"\x55")
     source = open_points(tmp_path / "a.laz")
-    with pytest.warns(UserWarning, match=r"a.laz', row \d+: [xyz] is .*, outside the .* to") as all_:
+    message = r"a.laz', row \d+: [xyz] is .*, outside the .* to"
+    with pytest.warns(UserWarning, match=message) as caught:
         damaged = source.read()
-        assert np.array_equal(source.read(), damaged)
-    assert len(all_) == 1
-    row = int(str(all_[0].message).partition("row ")[2].partition(":")[0]) - 1
+    assert np.array_equal(source.read(), damaged)  # without a warning
+    assert len(caught) == 1
+    row = int(str(caught[0].message).partition("row ")[2].partition(":")[0]) - 1
     assert not np.array_equal(damaged[row], whole[row])
 
 
