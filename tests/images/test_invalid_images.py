@@ -147,7 +147,9 @@ BYTES = np.random.default_rng(0).integers(0, 255, (20, 30, 3), np.uint8)
 def test_whole_numbers_that_would_be_rounded_raise(kind, offset, space):
     """Their range vanished in float64, and the kernel received NaN."""
     image = BYTES.astype(kind) + np.array(offset, kind)
-    with pytest.raises(InvalidInputError, match=r"pixel \(0, 0\) is a whole number beyond .*offset"):
+    with pytest.raises(
+        InvalidInputError, match=r"pixel \(0, 0\) is a whole number beyond .*offset"
+    ):
         segment(image, space=space)
     mask = np.ones((20, 30), bool)
     mask[0, 0] = False
@@ -162,5 +164,5 @@ def test_equal_values_of_any_size_have_a_range():
 
 def test_values_of_an_infinite_range_raise():
     image = np.where(BYTES > 99, 1.7e308, -1.7e308)
-    with pytest.raises(InvalidInputError, match="finite range, got .*; divide the values first"):
+    with pytest.raises(InvalidInputError, match=r"finite range, got .*; divide the values first"):
         segment(image, value_range="image")
