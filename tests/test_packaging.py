@@ -124,3 +124,14 @@ def test_sdist_contains_everything_that_a_build_and_the_tests_need(sdist):
     assert needed <= shipped, f"missing: {sorted(needed - shipped)}"
     unwanted = re.compile(r"(\.venv|\.git|build|demo|docs/_build)/")
     assert [name for name in shipped if unwanted.match(name)] == []
+
+
+def test_package_has_no_stray_files(sdist):
+    """A wheel holds the folder of the package, the kernel and the licences."""
+    with tarfile.open(sdist) as archive:
+        shipped = {name.partition("/")[2] for name in archive.getnames()}
+    package = {name for name in shipped if name.startswith("src/meanshiftpp/") and "." in name}
+    expected = {"py", "pyi", "typed", "cu", "cuh", "json", "yaml", "js", "css", "html", "svg"}
+    assert {name.rpartition(".")[2] for name in package} == expected
+    assert [name for name in package if "test" in name or "__pycache__" in name] == []
+    assert {"LICENSES/nanobind.txt", "LICENSES/robin-map.txt"} < shipped

@@ -81,16 +81,17 @@ void take(const Vector<u32>& rows, const Vector<u32>& first, const Vector<i32>& 
 
 void make_piles(Piles* self, const Features& features, const TreeLattice& lattice, const Matrix<double>& ends,
                 const Matrix<double>& positions, const Vector<i64>& weights, double total, bool whole,
-                const Vector<double>& grain) {
+                u64 row, const Vector<double>& grain) {
     if (grain.shape(0) != lattice.d() || features.size() != lattice.d() ||
         positions.shape(1) != lattice.d() || positions.shape(0) != weights.shape(0))
         throw nb::value_error("marginals, positions or weights have the wrong shape");
+    if (row == 0) throw nb::value_error("a row must have counts");
     const EndPiles piles = ends_of(ends, lattice);
     without_gil([&] {
         TreeLeaves single;
         single.positions.assign(positions.data(), positions.data() + positions.size());
         single.weights.assign(weights.data(), weights.data() + weights.size());
-        new (self) Piles(features, lattice, piles, single, total, whole, grain.data());
+        new (self) Piles(features, lattice, piles, single, total, whole, row, grain.data());
     });
 }
 
@@ -121,7 +122,8 @@ void bind_leaves(nb::module_& m) {
     m.def("least_shift", &shift_of, nb::arg("cells"), nb::arg("least"), nb::arg("most"));
     nb::class_<Piles>(m, "Piles")
         .def("__init__", &make_piles, nb::arg("marginals"), nb::arg("lattice"), nb::arg("ends"),
-             nb::arg("positions"), nb::arg("weights"), nb::arg("total"), nb::arg("whole"), nb::arg("grain"))
+             nb::arg("positions"), nb::arg("weights"), nb::arg("total"), nb::arg("whole"), nb::arg("row"),
+             nb::arg("grain"))
         .def_prop_ro("total", &Piles::total)
         .def("leaves", &pile_leaves, nb::arg("limit"), nb::arg("n_threads"));
 }

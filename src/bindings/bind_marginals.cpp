@@ -257,6 +257,7 @@ void bind_marginals(nb::module_& m) {
     bind_lattice(m);
     m.attr("LEAST_SPREAD") = Feature::kLeastSpread;
     m.attr("PERIOD_BITS") = TreeLattice::kPeriodBits;
+    m.attr("CODE_BITS") = 64 * code_words(kMaxFeatures);
     m.def("unit_choices", &units_of, nb::arg("marginals"));
     m.def("plan_lattice", &plan, nb::arg("marginals"), nb::arg("units"), nb::arg("total"));
 }

@@ -150,6 +150,7 @@ def window_counts(
 
 LEAST_SPREAD: float  # a feature with a smaller spread is constant: 2**-950
 PERIOD_BITS: int  # a period has 2**PERIOD_BITS cells of a lattice: 30
+CODE_BITS: int  # of the longest code of a leaf, shared by all features: 512
 
 class Marginal:
     """The occupied cells of one feature, at the finest size with at most MARGINAL_CELLS of them.
@@ -329,6 +330,7 @@ class Piles:
         weights: NDArray[np.int64],  # (m,)
         total: float,  # the weight of all points
         whole: bool,  # whether a weight of w stands for w equal points
+        row: int,  # the counts of one row, 1 for whole weights
         grain: NDArray[np.float64],  # (d,), width of the cells whose middles the points are, or 0
     ) -> None: ...
     @property

@@ -71,6 +71,20 @@ def test_large_whole_numbers_beside_floats_raise(make):
     assert (caught.value.row, caught.value.column) == (1, 1)
 
 
+@pytest.mark.parametrize("columns", [["id"], ["id", "x"]])
+def test_large_whole_numbers_among_missing_values_and_objects_raise(columns):
+    """NaN makes the whole numbers beside it real ones, and so does a column of objects."""
+    ids = [7, None, 2**53 + 1]
+    table = pa.table({"id": pa.array(ids), "x": [0.5, 1.5, 2.5]}).select(columns)
+    frame = pd.DataFrame({"id": pd.Series([7, 8, ids[2]], dtype=object), "x": [0.5, 1.5, 2.5]})
+    for read, data in ((array_from_arrow, table), (array_from_frame, frame[columns])):
+        with pytest.raises(InvalidInputError, match="is 9007199254740993, which float64") as caught:
+            read(data)
+        assert (caught.value.row, caught.value.column) == (2, 0)
+    small = pa.table({"id": pa.array([7, None])})
+    assert np.array_equal(array_from_arrow(small), [[7], [np.nan]], equal_nan=True)
+
+
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 def test_columns_of_text_raise(make):
     with pytest.raises(InvalidInputError, match=r"column 'name' holds .*, not numbers"):

@@ -87,7 +87,7 @@ def marginal(level=0, cells=(0, 1), counts=(1, 2), low=0.0, high=1.5, period=0.0
     return _kernel.Marginal(level, cells, counts, low, high, period)
 
 
-def piles(marginals=2, positions=(3, 2), weights=3, ends=(0, 3), limit=1, grain=2):
+def piles(marginals=2, positions=(3, 2), weights=3, ends=(0, 3), limit=1, row=1, grain=2):
     found = _kernel.Piles(
         [marginal()] * marginals,
         lattice(),
@@ -96,6 +96,7 @@ def piles(marginals=2, positions=(3, 2), weights=3, ends=(0, 3), limit=1, grain=
         np.ones(weights, np.int64),
         3.0,
         True,
+        row,
         np.zeros(grain),
     )
     return found.leaves(limit, 1)
@@ -246,6 +247,7 @@ def test_arguments_that_fit_are_accepted():
         (lambda: piles(weights=2), "marginals, positions or weights have the wrong shape"),
         (lambda: piles(grain=1), "marginals, positions or weights have the wrong shape"),
         (lambda: piles(limit=0), "limit must be at least 1"),
+        (lambda: piles(row=0), "a row must have counts"),
         (lambda: _kernel.least_shift(CELLS, 63, 1), "least or most is out of range"),
         (lambda: _kernel.least_shift(CELLS, 0, 0), "least or most is out of range"),
         (lambda: spread(values=2), "values must have one value per leaf"),

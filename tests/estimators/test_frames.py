@@ -99,6 +99,30 @@ def test_whole_numbers_that_would_be_rounded_raise(table, use):
         use(table({"value": np.arange(40.0), "time": times}))
 
 
+def test_two_columns_of_one_name_raise():
+    X = pa.Table.from_arrays([pa.array([1.0, 2.0]), pa.array([3.0, 4.0])], names=["a", "a"])
+    with pytest.raises(InvalidInputError, match="different names, got 'a' 2 times; rename"):
+        MeanShiftPP(1.0).fit(X)
+
+
+class Wide:
+    """A table whose column NumPy cannot hold, as Int128 in recent releases of polars."""
+
+    columns, dtypes, shape, dtype = ["id"], ["i128"], (2, 1), "i128"
+
+    def __getitem__(self, name):
+        return self
+
+    def __array__(self, *args, **options):
+        raise ArithmeticError("cannot convert i128 to NumPy")
+
+
+@pytest.mark.parametrize("use", USES)
+def test_columns_that_cannot_be_arrays_are_named(use):
+    with pytest.raises(InvalidInputError, match=r"'id' must hold .* 64 bits, got i128; convert it"):
+        use(Wide())
+
+
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("names", [["price"], ["price", "value"]])
 def test_decimals_are_numbers(table, names):

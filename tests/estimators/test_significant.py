@@ -92,8 +92,19 @@ def test_points_of_any_type_are_clustered(dtype):
 
 def test_many_features():
     rng = np.random.default_rng(0)
-    X = np.r_[rng.normal(size=(150, 200)), rng.normal(size=(150, 200)) + 5]
+    X = np.r_[rng.normal(size=(150, 128)), rng.normal(size=(150, 128)) + 5]
     assert_array_equal(MeanShiftPP().fit(X).cluster_weights_, [150, 150])
+
+
+def test_too_many_features_for_the_positions_of_a_tree_are_reported():
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(300, 200)), rng.normal(size=(300, 200)) + 20]
+    with pytest.warns(UserWarning, match="200 features has 2 bits for each value .* project"):
+        assert len(MeanShiftPP().fit(X).cluster_weights_) == 1
+    with pytest.warns(UserWarning, match="2 bits .*; leave out the 197 features that are constant"):
+        MeanShiftPP().fit(np.c_[X[:, :3], np.ones((600, 197))])
+    with pytest.raises(InvalidInputError, match="at most 512 features, got 100,000; select or"):
+        MeanShiftPP().fit(np.ones((2, 100_000)))
 
 
 @pytest.mark.parametrize("n_features", [5, 10, 20, 70])

@@ -137,3 +137,32 @@ def test_errors_carry_the_parameter(options, parameter):
     with pytest.raises(InvalidInputError) as caught:
         segment(ANY, **options)
     assert (caught.value.parameter, caught.value.got) == (parameter, options[parameter])
+
+
+BYTES = np.random.default_rng(0).integers(0, 255, (20, 30, 3), np.uint8)
+
+
+@pytest.mark.parametrize("space", ["lab", None])
+@pytest.mark.parametrize(("kind", "offset"), [("u8", 2**63), ("i8", -(2**62))])
+def test_whole_numbers_that_would_be_rounded_raise(kind, offset, space):
+    """Their range vanished in float64, and the kernel received NaN."""
+    image = BYTES.astype(kind) + np.array(offset, kind)
+    with pytest.raises(
+        InvalidInputError, match=r"pixel \(0, 0\) is a whole number beyond .*offset"
+    ):
+        segment(image, space=space)
+    mask = np.ones((20, 30), bool)
+    mask[0, 0] = False
+    few = BYTES.astype(kind)
+    few[0, 0] = image[0, 0]
+    assert segment(few, space=space, mask=mask)[0, 0] == -1
+
+
+def test_equal_values_of_any_size_have_a_range():
+    assert segment(np.full((9, 9), 1e300), value_range="image").max() == 0
+
+
+def test_values_of_an_infinite_range_raise():
+    image = np.where(BYTES > 99, 1.7e308, -1.7e308)
+    with pytest.raises(InvalidInputError, match=r"finite range, got .*; divide the values first"):
+        segment(image, value_range="image")

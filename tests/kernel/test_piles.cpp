@@ -103,6 +103,19 @@ TEST(spread_ends_keep_all_counts_and_move_outwards) {
     }
 }
 
+TEST(spread_ends_of_many_features_do_not_fill_the_memory) {
+    const oracle::Cloud cloud = clipped(2000, 3, -0.5, 0.5);
+    const auto [lattice, ends, is_plain] = plan_of(cloud);
+    CHECK(ends.size() == 6);
+    const Weighted points = coordinates_of(cloud, lattice, 1'000'000);
+    const u64 limit = 1'000'000;  // a point of a corner would become 32^3
+    const Weighted whole = spread_ends(points, lattice, ends, limit);
+    CHECK(total_of(whole) == total_of(points) && whole.size() > 10 * points.size());
+    CHECK(whole.size() < 6 << 21);
+    const Weighted real = spread_ends(points, lattice, ends, limit, 1'000'000);
+    CHECK(total_of(real) == total_of(points) && real.size() == points.size());
+}
+
 TEST(spread_steps_keep_counts_and_stay_within_the_step) {
     std::mt19937_64 random(9);
     const double choices[] = {0, 2, 8, 101};

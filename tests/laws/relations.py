@@ -75,6 +75,7 @@ class Change(NamedTuple):
     rows: Any = slice(None)
     factor: float = 1.0
     shift: NDArray[np.float64] | float = 0.0
+    columns: Any = slice(None)  # of the changed data that the original has too
     renumbers: bool = False  # clusters of equal weight may swap their labels
     original: Case | None = None  # to compare with; the case itself by default
 
@@ -154,15 +155,20 @@ class Subject(NamedTuple):
 
 ESTIMATORS_ONLY = frozenset({"pickle", "clone", "fit again", "chunks", "files", "command", "dask"})
 CLUSTERS_ONLY = ESTIMATORS_ONLY - {"pickle", "clone", "fit again"}
+SWEPT = ESTIMATORS_ONLY | {"constant", "turns"}  # another number of features, and no periods
 # Without a bandwidth, columns and origin hold for some data only: tests/laws/test_significant.py.
 CHOSEN = frozenset({"columns", "whole cells", "copies"})
+CHOSEN_SIZES = CHOSEN | {"constant", "turns"}  # a bandwidth depends on the number of features
 SUBJECTS = {
     "clusters": Subject(clusters, bandwidth=True),
     "tree": Subject(clusters, bandwidth=False, without=CHOSEN),
-    "density": Subject(density, bandwidth=True, without=CLUSTERS_ONLY),
-    "chosen density": Subject(density, bandwidth=False, without=CLUSTERS_ONLY | CHOSEN, least=5),
-    "sweep": Subject(swept, bandwidth=True, without=ESTIMATORS_ONLY),
-    "chosen sweep": Subject(swept, bandwidth=False, without=ESTIMATORS_ONLY | CHOSEN, least=5),
+    # The window of a density has fewer cells if there are more features.
+    "density": Subject(density, bandwidth=True, without=CLUSTERS_ONLY | {"constant"}),
+    "chosen density": Subject(
+        density, bandwidth=False, without=CLUSTERS_ONLY | CHOSEN_SIZES, least=5
+    ),
+    "sweep": Subject(swept, bandwidth=True, without=SWEPT),
+    "chosen sweep": Subject(swept, bandwidth=False, without=SWEPT | CHOSEN, least=5),
 }
 
 
@@ -182,6 +188,27 @@ def columns(case: Case, rng: Rng) -> Change:
     periodic = case.periodic and tuple(case.periodic[j] for j in order)
     changed = case._replace(X=case.X[:, order], bandwidth=case.bandwidth[order], periodic=periodic)
     return Change(changed, renumbers=True, original=case)
+
+
+def constant(case: Case, rng: Rng) -> Change:
+    """Add a constant column. It makes the cells of a tree coarser beside more than one other."""
+    if case.bandwidth is None:
+        periodic = case.periodic and case.periodic[:1]
+        case = case._replace(X=case.X[:, :1], periodic=periodic)
+    d = case.X.shape[1]
+    at, value = int(rng.integers(d + 1)), float(rng.choice([0, 1, -7.25, 1e6]))
+    h = None if case.bandwidth is None else np.insert(case.bandwidth, at, 1.0)
+    periodic = case.periodic and (*case.periodic[:at], None, *case.periodic[at:])
+    changed = case._replace(X=np.insert(case.X, at, value, axis=1), bandwidth=h, periodic=periodic)
+    return Change(changed, columns=np.delete(np.arange(d + 1), at), original=case)
+
+
+def turns(case: Case, rng: Rng) -> Change:
+    """Move rows by whole periods."""
+    X = np.round(case.X.clip(-1000, 1000) * 1024) / 1024  # a period of another unit is not exact
+    case = case._replace(X=X, periodic=(64.0,) * X.shape[1])
+    moved = X + 64 * rng.integers(-9, 10, X.shape)
+    return Change(case._replace(X=moved), original=case)
 
 
 def copies(case: Case, rng: Rng) -> Change:
@@ -344,6 +371,8 @@ def way(fit: Fit) -> Callable[[Case, Rng], Change]:
 RELATIONS: dict[str, Callable[[Case, Rng], Change]] = {
     "order": order,
     "columns": columns,
+    "constant": constant,
+    "turns": turns,
     "copies": copies,
     "weights": weights,
     "no weight": weightless,
@@ -391,6 +420,7 @@ def compare(subject: Subject, case: Case, relation: str, rng: Rng) -> None:
         assert np.array_equal(a, b, equal_nan=True)
     if found.places is not None and not change.renumbers:
         places = expected.places * change.factor + change.shift
-        np.testing.assert_allclose(found.places, places, rtol=1e-15)  # a sum may be rounded
+        found_places = found.places[:, change.columns]
+        np.testing.assert_allclose(found_places, places, rtol=1e-15)  # a sum may be rounded
     if found.lengths is not None and not change.renumbers:
         assert np.array_equal(found.lengths, expected.lengths * change.factor)

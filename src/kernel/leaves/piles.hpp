@@ -29,26 +29,63 @@ struct Weighted {
     }
 };
 
-// Spreads piles outwards: equal points become at least 32, none above the limit.
-inline Weighted spread_ends(Weighted points, const TreeLattice& lattice, const EndPiles& ends, u64 limit) {
-    constexpr u64 kCopies = 32;
+// How many rows a count stands for. IN row: the counts of one row, more than 1 for real weights.
+inline u64 rows_of(u64 count, u64 row) { return std::max<u64>((count + row / 2) / row, 1); }
+
+namespace detail {
+
+// How many points each point of a pile becomes: at least 32, none above the limit, and no more than rows.
+// If piles along many features would multiply them to more than memory holds, there are fewer.
+class EndCopies {
+  public:
+    EndCopies(const Weighted& points, const TreeLattice& lattice, const EndPile& end, u64 limit, u64 row)
+        : limit_(limit), row_(row) {
+        const size_t d = lattice.d();
+        for (u64 more = kMostMore + 1; more > kMostMore && least_ > 1;) {
+            more = 0;
+            for (size_t i = 0; i < points.size(); ++i)
+                if (end.holds(points.coordinates[i * d + end.feature], lattice))
+                    more += of(points.counts[i]) - 1;
+            if (more > kMostMore) least_ /= 2;
+        }
+    }
+    u64 of(u64 count) const {
+        return std::min({count, rows_of(count, row_), std::max((count + limit_ - 1) / limit_, least_)});
+    }
+
+  private:
+    static constexpr u64 kMostMore = u64{1} << 21;
+
+    u64 limit_, row_, least_ = 32;
+};
+
+}  // namespace detail
+
+// Spreads piles outwards.
+inline Weighted spread_ends(Weighted points, const TreeLattice& lattice, const EndPiles& ends, u64 limit,
+                            u64 row = 1) {
     const size_t d = lattice.d();
+    std::vector<i64> place;  // along the features that are not constant
     for (size_t number = 0; number < ends.size(); ++number) {
         const EndPile& end = ends[number];
+        const detail::EndCopies copies_of(points, lattice, end, limit, row);
         Weighted next;
         for (size_t i = 0; i < points.size(); ++i) {
-            const i64* row = &points.coordinates[i * d];
+            const i64* point = &points.coordinates[i * d];
             const u64 count = points.counts[i];
-            if (!end.holds(row[end.feature], lattice)) {
-                next.add(row, d, count);
+            if (!end.holds(point[end.feature], lattice)) {
+                next.add(point, d, count);
                 continue;
             }
-            const u64 copies = std::min(count, std::max((count + limit - 1) / limit, kCopies));
-            const u64 random = mix_bits(hash_row(row, d) + (number + 1) * kGolden);
+            const u64 copies = copies_of.of(count);
+            place.clear();
+            for (size_t j = 0; j < d; ++j)
+                if (lattice.is_used(j)) place.push_back(point[j]);
+            const u64 random = mix_bits(hash_row(place.data(), place.size()) + (number + 1) * kGolden);
             const double uniform = static_cast<double>(random >> 11) * 0x1p-53;
             for (u64 k = 0; k < copies; ++k) {
                 const double part = (static_cast<double>(k) + uniform) / static_cast<double>(copies);
-                i64* copy = next.add(row, d, count * (k + 1) / copies - count * k / copies);
+                i64* copy = next.add(point, d, count * (k + 1) / copies - count * k / copies);
                 copy[end.feature] += end.move(part, lattice);
             }
         }
@@ -62,8 +99,10 @@ namespace detail {
 // Divides heavy points evenly over the steps of rounded features.
 class StepSpreader {
   public:
-    // IN steps in coordinates, 0 for none; limit: the weight up to which points stay as they are.
-    StepSpreader(const std::vector<double>& steps, u64 limit) : steps_(steps), limit_(limit) {
+    // IN steps in coordinates, 0 for none; limit: the weight up to which points stay as they are; row: the
+    // counts of one row.
+    StepSpreader(const std::vector<double>& steps, u64 limit, u64 row)
+        : steps_(steps), limit_(limit), row_(row) {
         for (size_t j = 0; j < steps.size(); ++j)
             if (steps[j] >= kLeastStep) rounded_.push_back(j);
     }
@@ -105,10 +144,10 @@ class StepSpreader {
             total *= m;
             ++axes;
         }
-        const u64 used = std::min(count, total);  // parts of a count above 0
+        const u64 used = std::min({count, rows_of(count, row_), total});  // parts of a count above 0
         for (u64 part = 0; part < used; ++part) {
-            const u64 k = total <= count ? part : place_of(part, count, total);
-            const u64 share = total <= count ? count * (k + 1) / total - count * k / total : 1;
+            const u64 k = used == total ? part : place_of(part, used, total);
+            const u64 share = count * (part + 1) / used - count * part / used;
             i64* moved = spread.add(row, steps_.size(), share);
             u64 rest = k;
             for (size_t r = axes; r-- > 0; rest /= m) {
@@ -125,25 +164,28 @@ class StepSpreader {
     }
 
     const std::vector<double>& steps_;
-    u64 limit_;
+    u64 limit_, row_;
     std::vector<size_t> rounded_;
 };
 
 }  // namespace detail
 
 // IN steps in coordinates, 0 for none.
-inline Weighted spread_steps(const Weighted& points, const std::vector<double>& steps, u64 limit) {
-    return detail::StepSpreader(steps, limit).run(points);
+inline Weighted spread_steps(const Weighted& points, const std::vector<double>& steps, u64 limit,
+                             u64 row = 1) {
+    return detail::StepSpreader(steps, limit, row).run(points);
 }
 
 // Divides heavy cells into points that lie at random in them, one in the middle, where the cell is looked up.
 // A regular order would be seen by windows of few points.
-inline Weighted spread_cells(const Weighted& cells, const std::vector<double>& widths, u64 limit) {
+inline Weighted spread_cells(const Weighted& cells, const std::vector<double>& widths, u64 limit,
+                             u64 row_counts) {
     const size_t d = widths.size();
     Weighted spread;
     for (size_t i = 0; i < cells.size(); ++i) {
         const i64* row = &cells.coordinates[i * d];
-        const u64 count = cells.counts[i], parts = std::min(count, 2 * ((count + limit - 1) / limit) - 1);
+        const u64 count = cells.counts[i],
+                  parts = std::min(rows_of(count, row_counts), 2 * ((count + limit - 1) / limit) - 1);
         u64 random = hash_row(row, d);
         for (u64 part = 0; part < parts; ++part) {
             i64* point = spread.add(row, d, count * (part + 1) / parts - count * part / parts);
@@ -173,16 +215,21 @@ inline void make_effective(Array<u64>& counts) {
 class Piles {
   public:
     // IN single: leaves of one coordinate each; total: the weight of all points; whole: whether a weight of w
-    // stands for w equal points; grain (d,): the width of the cells whose middles the points are, 0 or null
-    // for none.
+    // stands for w equal points; row: the counts of one row, 1 for whole weights;
+    // grain (d,): the width of the cells whose middles the points are, 0 or null for none.
     Piles(const Features& features, const TreeLattice& lattice, const EndPiles& ends,
-          const TreeLeaves& single, double total, bool whole, const double* grain = nullptr)
-        : lattice_(lattice), ends_(ends), distinct_{{}, {single.weights.begin(), single.weights.end()}} {
+          const TreeLeaves& single, double total, bool whole, u64 row = 1, const double* grain = nullptr)
+        : lattice_(lattice),
+          ends_(ends),
+          distinct_{{}, {single.weights.begin(), single.weights.end()}},
+          row_(row) {
         const size_t d = lattice_.d();
         for (size_t i = 0; i < single.positions.size(); ++i)
             distinct_.coordinates.push_back(
                 static_cast<i64>(std::floor(single.positions[i] / lattice_.scale[i % d])));
-        const double n_distinct = d > 1 ? static_cast<double>(single.size()) : total;
+        size_t n_used = 0;  // a constant feature must not change how the others are rounded
+        for (size_t j = 0; j < d; ++j) n_used += lattice_.is_used(j);
+        const double n_distinct = n_used > 1 ? static_cast<double>(single.size()) : total;
         for (size_t j = 0; j < d; ++j)
             steps_.push_back(lattice_.is_used(j) ? features[j].step(n_distinct) / lattice_.units[j] : 0);
         for (size_t j = 0; j < d; ++j)
@@ -200,9 +247,9 @@ class Piles {
     TreeLeaves leaves(u64 limit, Array<i32>& found, int n_threads) const {
         const size_t d = lattice_.d();
         const WholeCells cells(lattice_);
-        const Weighted ended = spread_ends(distinct_, lattice_, ends_, limit),
-                       spread = has_cells_ ? spread_cells(ended, widths_, limit)
-                                           : spread_steps(ended, steps_, limit);
+        const Weighted outwards = spread_ends(distinct_, lattice_, ends_, limit, row_);
+        const Weighted spread = has_cells_ ? spread_cells(outwards, widths_, limit, row_)
+                                           : spread_steps(outwards, steps_, limit, row_);
         TreeLeaves leaves = build_leaves(points_of(spread.coordinates, d), spread.counts.data(), lattice_,
                                          cells.view(), limit, n_threads)
                                 .first;
@@ -220,6 +267,7 @@ class Piles {
     Weighted distinct_;
     std::vector<double> steps_, widths_;  // of rounded features and of cells, in coordinates; 0 for none
     bool has_cells_ = false;              // the points are middles of cells, and no feature is rounded
+    u64 row_;
 };
 
 }  // namespace mspp

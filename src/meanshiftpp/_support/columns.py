@@ -73,7 +73,8 @@ def array_from_arrow(table: Any, memory: Memory | None = None) -> NDArray[Any]:
 
     The result may be a view of `memory`.
     """
-    return _stack_columns([_arrow_column(column) for column in table.columns], memory)
+    columns = [_arrow_column(column, j) for j, column in enumerate(table.columns)]
+    return _stack_columns(columns, memory)
 
 
 def is_table(X: Any) -> bool:
@@ -146,12 +147,12 @@ def check_exact(array: NDArray[Any], dtype: np.dtype[Any], column: int) -> None:
     if dtype.kind == "f" and array.dtype.kind in "iu" and array.dtype.itemsize == 8:
         bad = np.flatnonzero(_inexact(array, dtype))
         if bad.size:
-            raise InvalidInputError(
-                f"is {array[bad[0]]}, which float64 cannot hold reliably; leave the column out or "
-                "subtract an offset",
-                row=int(bad[0]),
-                column=column,
-            )
+            raise _rounded(array[bad[0]], int(bad[0]), column)
+
+
+def _rounded(value: int, row: int, column: int) -> InvalidInputError:
+    problem = "which float64 cannot hold reliably; leave the column out or subtract an offset"
+    return InvalidInputError(f"is {value}, {problem}", row=row, column=column)
 
 
 def _stack_columns(arrays: list[NDArray[Any]], memory: Memory | None = None) -> NDArray[Any]:
@@ -170,9 +171,11 @@ def _stack_columns(arrays: list[NDArray[Any]], memory: Memory | None = None) -> 
     return points.T
 
 
-def _arrow_column(column: Any) -> NDArray[Any]:
+def _arrow_column(column: Any, j: int) -> NDArray[Any]:
     from pyarrow import float64, types
 
+    if column.null_count and is_long_integer(column.type):  # NaN makes the others real numbers
+        check_exact(_arrow_column(column.fill_null(0), j), np.dtype(np.float64), j)
     if types.is_decimal(column.type) or types.is_null(column.type):
         column = column.cast(float64())
     chunked = hasattr(column, "num_chunks")
@@ -186,15 +189,25 @@ def _arrow_column(column: Any) -> NDArray[Any]:
 
 def _frame_column(frame: Any, j: int, name: object) -> NDArray[Any]:
     column = frame.iloc[:, j] if hasattr(frame, "iloc") else frame[name]
-    array: NDArray[Any] = np.asarray(column)
+    try:
+        array: NDArray[Any] = np.asarray(column)
+    except Exception as error:  # such as 128 bits in polars, whose errors have no common class
+        raise InvalidInputError(
+            f"column {name!r} must hold real numbers of at most 64 bits, got {column.dtype}; "
+            "convert it, or select the columns to cluster"
+        ) from error
     if hasattr(column.dtype, "numpy_dtype"):  # one of pandas' nullable types
         dtype = np.dtype(np.float64) if column.hasnans else column.dtype.numpy_dtype
         array = column.to_numpy(dtype, na_value=np.nan) if column.hasnans else array.astype(dtype)
     if array.dtype == object:  # decimals, and numbers of several Python types
         try:
-            return array.astype(np.float64)
+            numbers = array.astype(np.float64)
         except (OverflowError, TypeError, ValueError):
             raise _not_numbers(name, column.dtype) from None
+        for row in np.flatnonzero(np.abs(numbers) >= _EXACT).tolist():
+            if isinstance(array[row], int):
+                raise _rounded(array[row], row, j)
+        return numbers
     if array.dtype.kind not in "biuf":
         raise _not_numbers(name, column.dtype)
     return array

@@ -6,6 +6,7 @@ Private names of scikit-learn are imported here and nowhere else.
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, Self
@@ -167,13 +168,24 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
             validate_data(estimator, X, reset=reset, skip_check_array=True)
             return points
         points = validate_data(estimator, X, reset=reset, **options)
-    except (OverflowError, TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError, KeyError) as error:
+        _check_names_differ(X)
         if not (isinstance(X, np.ndarray) and isinstance(error, TypeError)):  # scikit-learn's own
             _check_columns_are_numbers(X)
         raise
     if points.dtype.kind in "OmM":  # dates
         _check_columns_are_numbers(X)
     return points
+
+
+def _check_names_differ(X: Any) -> None:
+    """Raise InvalidInputError if two columns of a table have one name."""
+    for name, count in Counter(column_names(X)).items():
+        if count > 1:
+            raise InvalidInputError(
+                f"the columns of X must have different names, got {name!r} {count} times; rename "
+                "them, or pass an array"
+            )
 
 
 def _check_columns_are_numbers(X: Any) -> None:
@@ -199,7 +211,10 @@ def _columns(X: Any) -> Iterator[tuple[Any, NDArray[Any]]]:
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
         yield from enumerate(X.T)
     for j, name in enumerate(column_names(X)):
-        yield name, np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[name])
+        try:
+            yield name, np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[name])
+        except Exception:  # of a column that cannot be an array, which the caller reports
+            yield name, np.empty(0)
 
 
 def _is_numeric(value: object) -> bool:

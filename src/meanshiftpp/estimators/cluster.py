@@ -87,7 +87,7 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
     min_cluster_size : float, default=1
         The least weight of a cluster (number of points, without weights). With a bandwidth, smaller
         clusters are noise, of label -1. Without one, they join their neighbour across the densest
-        saddle.
+        saddle; the noise around a cluster, labelled -1 if `cluster_all` is false, counts too.
     strictness : float, default=1.0
         Multiplies the required depth of a valley that divides significant clusters: below 1 there
         are more clusters, and more false ones; above 1 fewer of both.

@@ -6,6 +6,7 @@ type. All other integers, such as those of a sensor with 12 bits, are scaled by 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -79,12 +80,18 @@ def data_range(values: NDArray[Any]) -> tuple[float, float]:
         low, high = ordered[first], ordered[last]
     if low == high:
         low, high = flat.min(), flat.max()
-    return float(low), float(high) if high > low else float(low) + 1.0
+    black, white = float(low), float(high)
+    if white > black:
+        return black, white
+    return black, max(black + 1.0, math.nextafter(black, math.inf))  # 1 is lost beside 2**53
 
 
 def scale(values: NDArray[Any], limits: tuple[float, float]) -> NDArray[Any]:
     """Return floats from 0 at the lower limit to 1 at the upper one; others are clipped."""
     low, high = limits
+    if not math.isfinite(high - low):
+        advice = "divide the values first"
+        raise InvalidInputError.for_parameter("image", "of a finite range", limits, advice)
     kind = np.float32 if values.dtype.itemsize <= 2 else np.float64
     scaled: NDArray[Any] = values.astype(kind)
     scaled -= kind(low)

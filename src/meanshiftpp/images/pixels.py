@@ -20,6 +20,7 @@ from meanshiftpp.images.bands import BandAxes
 from meanshiftpp.images.levels import ValueRange, checked_range, scale, value_limits
 
 SPACES = ("rgb", "lab", "luv", "hsv")
+_EXACT = 2**53  # whole numbers beyond are rounded in float64
 
 
 @dataclass(frozen=True)
@@ -167,17 +168,21 @@ def _combined_mask(
 def _check_finite(
     values: NDArray[Any], inside: NDArray[np.bool_] | None, shape: tuple[int, ...]
 ) -> None:
-    if values.dtype.kind != "f":
+    if values.dtype.kind == "f":
+        bad = ~np.isfinite(values).all(axis=1)
+        problem = "is NaN or infinite: values must be finite; mask such pixels out with "
+        problem += "mask=np.isfinite(...)"
+    elif values.dtype.itemsize == 8:
+        bad = ((values > _EXACT) | (values < -_EXACT)).any(axis=1)
+        problem = "is a whole number beyond +-2**53, which float64 cannot hold exactly; subtract "
+        problem += "an offset, or mask such pixels out"
+    else:
         return
-    bad = ~np.isfinite(values).all(axis=1)
     if inside is not None:
         bad &= inside
     if bad.any():
         index = tuple(int(i) for i in np.unravel_index(int(bad.argmax()), shape))
-        raise InvalidInputError(
-            f"pixel {index} is NaN or infinite: values must be finite; "
-            "mask such pixels out with mask=np.isfinite(...)"
-        )
+        raise InvalidInputError(f"pixel {index} {problem}")
 
 
 # -- colours -----------------------------------------------------------------------------------

@@ -5,9 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from tests.apps.studio.sample_files import png
 from tests.apps.studio.studio_server import running
 
 from meanshiftpp._support import leftovers
+from meanshiftpp.apps.studio.server import MAX_REQUEST
 from meanshiftpp.apps.studio.session import MAX_UNOPENED, Session
 from meanshiftpp.errors import FileAccessError, InvalidInputError
 
@@ -124,6 +127,33 @@ def test_an_export_request_that_no_page_sends_is_an_error(studio, tab, request_b
     path = f"{studio.path}export/{tab.hello['session']}"
     status, _, body = studio.request("POST", path, request_body)
     assert (status, json.loads(body)) == (400, {"message": "invalid request"})
+
+
+def test_the_request_for_an_export_is_limited(studio, tab):
+    """A body was held in memory whatever its size."""
+    path = f"{studio.path}export/{tab.hello['session']}"
+    link = socket.create_connection(studio.host.split(":"), timeout=60)
+    head = f"POST {path} HTTP/1.1\r\nHost: {studio.host}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with link:
+        link.sendall(head.encode() + b"%x\r\n" % (MAX_REQUEST + 1) + b" " * (MAX_REQUEST + 1))
+        reply = http.client.HTTPResponse(link)  # before the end of the body
+        reply.begin()
+        assert reply.status == 413
+        assert json.loads(reply.read())["message"].endswith("at most 1,048,576 bytes")
+
+
+def test_slow_clients_do_not_delay_others(studio, tab, photo):
+    """Some send the head of a request byte by byte, some the body, and some nothing."""
+    before = files(studio)
+    with ExitStack() as stack:
+        for _ in range(40):
+            link = socket.create_connection(studio.host.split(":"))
+            stack.enter_context(link).sendall(b"POST / HTT")
+            stack.enter_context(socket.create_connection(studio.host.split(":")))
+        stack.callback(start_upload(studio, tab).close)
+        assert tab.open("photo.png", png(photo))["type"] == "opened"
+        assert studio.request("GET", studio.path)[0] == 200
+    wait_until(lambda: len(files(studio)) == len(before) + 1)  # the photograph
 
 
 async def send(_: object) -> None:

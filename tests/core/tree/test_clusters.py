@@ -32,6 +32,13 @@ def test_centre_of_a_gaussian_is_its_middle(seed, d):
     assert_allclose(clusters_of(X).centers, np.full((1, d), 5), atol=0.15)
 
 
+@pytest.mark.parametrize("n", [2, 5, 31])
+def test_centre_of_few_points_is_their_mean(n):
+    """Fewer than 32 points have no windows, which would tell where they are dense."""
+    X = np.random.default_rng(n).normal(size=(n, 2))
+    assert_allclose(clusters_of(X).centers, X.mean(axis=0, keepdims=True), atol=1e-6)
+
+
 def test_centre_of_a_ring_lies_on_it():
     angles = np.random.default_rng(0).uniform(0, 2 * np.pi, 3000)
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -152,6 +159,17 @@ def test_shares_of_a_point_add_up():
     assert_allclose(shares.sum(axis=1), 1)
     assert_array_equal(shares[[0, 2]], [[1, 0], [0, 1]])
     assert shares[1].min() > 0
+
+
+def test_shares_of_points_however_far_add_up():
+    shares = clusters_of(BLOBS).shares([[1e300, 0.0], [-1e308, 1e308]])
+    assert_allclose(shares.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_shares_of_a_point_that_is_not_finite_raise(value):
+    with pytest.raises(InvalidInputError, match=r"X\[1, 0\] is .*finite"):
+        clusters_of(BLOBS).shares([[0.0, 0.0], [value, 0.0]])
 
 
 def test_shares_around_noise_are_zero():

@@ -49,6 +49,37 @@ def test_clipped_points_belong_to_the_cluster_next_to_them():
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+def test_centres_of_clipped_points_lie_in_the_data():
+    """A pile of zeros is spread beyond 0, where there are no points."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(9, 2, (1500, 5)) * (rng.random((1500, 5)) < 0.2)
+    for points in (X, -X):
+        centers = MeanShiftPP().fit(points).cluster_centers_
+        assert (centers >= points.min(axis=0)).all()
+        assert (centers <= points.max(axis=0)).all()
+
+
+def test_real_weights_do_not_multiply_the_rows_of_piles():
+    """A real weight is worth thousands of counts, and each became 32 points along every feature."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(9, 2, (400, 3)) * (rng.random((400, 3)) < 0.2)
+    model = MeanShiftPP().fit(X, sample_weight=rng.uniform(0.5, 1.5, 400))
+    assert len(model.tree_.sizes) <= 400
+    same = MeanShiftPP().fit(X, sample_weight=np.full(400, 0.5))
+    np.testing.assert_array_equal(same.labels_, MeanShiftPP().fit(X).labels_)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_cluster_beside_noise_has_points(seed):
+    """Parts of piles, where no point is, were all that remained of some clusters."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(9, 2, (600, 3)) * (rng.random((600, 3)) < 0.4)
+    model = MeanShiftPP(cluster_all=False, strictness=0.5).fit(X)
+    sizes = np.bincount(model.labels_[model.labels_ >= 0])
+    np.testing.assert_array_equal(model.cluster_weights_, sizes)
+    assert sizes.all()
+
+
 def test_many_clipped_features_are_no_error():
     """Piles that are spread along many features leave the lattice, whose coordinates are short."""
     rng = np.random.default_rng(0)

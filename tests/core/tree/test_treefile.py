@@ -60,8 +60,8 @@ def test_a_tree_is_equal_after_reading(name, cluster_all):
         assert_array_equal(one.weights, other.weights)
 
 
-def test_a_tree_of_equal_points_is_equal_after_reading():
-    for points in (X[:1], np.ones((9, 3)), np.full((4, 1), 1e308)):
+def test_a_tree_of_few_or_equal_points_is_equal_after_reading():
+    for points in (X[:1], X[:2], X[:31], np.ones((9, 3)), np.full((4, 1), 1e308)):
         tree = clusters_of(points).tree
         assert_same(treefile.from_bytes(treefile.to_bytes(tree)), tree)
 

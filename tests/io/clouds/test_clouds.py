@@ -70,6 +70,7 @@ def test_reading_continues_from_a_row_inside_a_file(tmp_path, monkeypatch):
         assert np.array_equal(np.concatenate([X[:0], *rest]), X[chunk.end :])
 
 
+BOX_AT = 179  # in the header: the largest and the least x, then those of y and z
 CHUNK_SIZE_AT = 12  # in the record of LAZ
 
 
@@ -154,6 +155,28 @@ def test_the_error_of_a_damaged_file_names_it(tmp_path, suffix):
     path.write_bytes(path.read_bytes()[:20_000])
     with pytest.raises(InvalidInputError, match=f"a{suffix}' is .*damaged"):
         build_grid(open_points(path), 1)
+
+
+@pytest.mark.parametrize("point_format", [3, 7])
+def test_points_outside_the_box_of_the_header_are_reported_once(tmp_path, point_format):
+    """A damaged byte changes all later points, and a file has no checksum that would tell."""
+    write_cloud(tmp_path / "a.laz", point_format)
+    whole = open_points(tmp_path / "a.laz").read()
+    corrupt(tmp_path / "a.laz", points_at(tmp_path / "a.laz") + 300, b"\x55")
+    source = open_points(tmp_path / "a.laz")
+    message = r"a.laz', row \d+: [xyz] is .*, outside the .* to"
+    with pytest.warns(UserWarning, match=message) as caught:
+        damaged = source.read()
+    assert np.array_equal(source.read(), damaged)  # without a warning
+    assert len(caught) == 1
+    row = int(str(caught[0].message).partition("row ")[2].partition(":")[0]) - 1
+    assert not np.array_equal(damaged[row], whole[row])
+
+
+def test_a_header_without_a_box_is_not_compared(tmp_path):
+    X = write(tmp_path / "a.las")
+    corrupt(tmp_path / "a.las", BOX_AT, bytes(48))
+    assert np.array_equal(open_points(tmp_path / "a.las").read(), X)
 
 
 def test_random_damage_is_an_error_and_never_ends_the_process():

@@ -57,6 +57,7 @@ __all__ = ["Studio", "make_app", "serve"]
 
 VIEWS: dict[str, Callable[[], View]] = {"image": ImageView, "table": TableView, "video": VideoView}
 MAX_UPLOAD = 2 * 2**30  # bytes
+MAX_REQUEST = 2**20  # bytes of a message or the description of an export
 THREADS = 8
 _M_MMAP_THRESHOLD, _MMAP_BYTES = -3, 2**20  # the number of glibc's mallopt option, and its value
 _DISCONNECTED = "this tab is no longer connected: reload the page"
@@ -232,10 +233,16 @@ class Studio:
         session = self.sessions.get(session_id)
         if session is None:
             return _error_response(404, _DISCONNECTED)
+        body = b""
         try:
-            fields = await request.json()
+            async for chunk in request.stream():
+                if len(body) + len(chunk) > MAX_REQUEST:
+                    problem = f"a request must have at most {MAX_REQUEST:,} bytes"
+                    return _error_response(413, problem)
+                body += chunk
+            fields = json.loads(body)
             view = session.views[fields["view"]]
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, RecursionError, ClientDisconnect):
             return _error_response(400, "invalid request")
         result: asyncio.Future[tuple[str, bytes]] = asyncio.get_running_loop().create_future()
         session.exports.add(result)
@@ -312,7 +319,7 @@ def serve(
             app,
             log_level="warning",
             ws_per_message_deflate=False,
-            ws_max_size=2**20,
+            ws_max_size=MAX_REQUEST,
             server_header=False,
             timeout_graceful_shutdown=1,
             lifespan="off",

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from meanshiftpp import _kernel
 from meanshiftpp._support.checks import as_not_negative, as_points, as_whole, thread_count
 from meanshiftpp._support.devices import current_device, module_of, to_host
 from meanshiftpp._support.text import pluralize
@@ -20,6 +21,7 @@ from meanshiftpp.errors import InvalidInputError
 _LEAST_SIZE = 2.0**-20  # of a leaf that no point is in
 _SAME_RADIUS = 2.0**-20
 _NEIGHBOURS = 16  # leaves around a point that share it
+_FAR = 2.0**500  # whose square is finite: a position farther away is as far
 _BLOCK = 1 << 18  # points whose neighbours are found at once
 
 
@@ -64,6 +66,9 @@ class Clusters:
         if not cluster_all:
             groups = np.where(tree.sparse() | (groups != tree.labels), -1, groups)
             sizes = sizes - tree.far
+            # Parts of spread piles may be all that is left of a cluster: no point is in them.
+            weights = np.append(np.bincount(groups[groups >= 0], sizes[groups >= 0]), 0)
+            groups = np.where(weights[groups] > 0, groups, -1)
         numbering = number_by_size(groups, sizes)
         return cls(
             tree,
@@ -167,7 +172,8 @@ class Clusters:
         squared = np.square(lattice.wrapped(offsets - mean[label])).sum(axis=1)
         within = np.full(k, np.inf)
         np.minimum.at(within, label, squared - 4.0 ** tree.radii[leaves])
-        mean[within > 0] = 0.0
+        if tree.n_levels:  # too few points for a window have no radii to compare with
+            mean[within > 0] = 0.0
         return self._data(positions[tops] + mean)
 
     def _tops(self) -> NDArray[np.intp]:
@@ -182,8 +188,14 @@ class Clusters:
         return tops
 
     def _data(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return positions in the tree in data units; between 0 and the period on a circle."""
+        """Return positions in the tree in data units; between 0 and the period on a circle.
+
+        Piles at the ends of features, which a tree spreads outwards, end the data again.
+        """
         values = self.tree.leaves.lattice.values(positions)
+        for feature, end, width in self.tree.leaves.ends:
+            limit = np.maximum if width < 0 else np.minimum
+            values[:, int(feature)] = limit(values[:, int(feature)], end)
         for j, period in enumerate(self.periods):
             if period:
                 values[:, j] %= period
@@ -237,12 +249,13 @@ class Clusters:
         The shares of a point sum to 1, or are all 0 if there is only noise around it.
         """
         leaves, points = self.tree.leaves, to_host(as_points(X))
+        _kernel.check_finite(points, thread_count(None))
         if len(leaves) == 1:
             return np.ones((len(points), len(self)), order="F")
         lattice, used = leaves.lattice, leaves.used
         shares = np.zeros((len(points), len(self) + 1), order="F")
         for start in range(0, len(points), _BLOCK):
-            at = lattice.positions(points[start : start + _BLOCK])[:, used]
+            at = lattice.positions(points[start : start + _BLOCK])[:, used].clip(-_FAR, _FAR)
             near = host.nearest_points(
                 at, leaves.positions[:, used], min(_NEIGHBOURS, len(leaves)), lattice.period[used]
             )

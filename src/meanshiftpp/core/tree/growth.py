@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp import _kernel
-from meanshiftpp._kernel import LEAST_SPREAD, PERIOD_BITS, Lattice, Marginal
+from meanshiftpp._kernel import CODE_BITS, LEAST_SPREAD, PERIOD_BITS, Lattice, Marginal
 from meanshiftpp._support.devices import module_of, to_host
 from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.backends import backend_of
@@ -28,6 +28,8 @@ from meanshiftpp.errors import InvalidInputError
 
 SECOND_LOOK = 1.25  # strictness of a tree in other units
 _CLEAR_RANGE = 2.0**-30  # of the largest value: a narrower range may be its rounding
+_FINE_BITS = 15  # of a value: with more, cells are finer than windows of any data
+_LEAST_BITS = 4  # of a value: with fewer, different rows have equal positions
 _FEW_REPEATS = 1.05  # of the effective weight of a point: below it, repeated points are few
 
 
@@ -91,11 +93,24 @@ def grow(
     looks = _kernel.unit_choices(marginals)
     if not looks:
         return _constant(observed, marginals, strictness)
+    check_bits(len(marginals), int(np.count_nonzero(looks[0])))
     grown = [
         _Look(observed, marginals, units, factor, strictness, n_threads).grow()
         for units, factor in zip(looks, (1.0, SECOND_LOOK), strict=False)
     ]
     return max(grown, key=lambda each: each.tree.clarity)
+
+
+def check_bits(n_features: int, n_varying: int) -> None:
+    """Warn if so many features share the code of a leaf that positions are too coarse."""
+    bits = CODE_BITS // n_features
+    advice = "select or project features first, or set a bandwidth"
+    if bits < _FINE_BITS and n_varying < n_features:
+        advice = f"leave out the {n_features - n_varying:,} features that are constant"
+    elif bits >= _LEAST_BITS:
+        return
+    coarse = f"the tree of {n_features:,} features has {bits} bits for each value"
+    warn_user(UserWarning(f"{coarse} and may miss clusters; {advice}"))
 
 
 def check_spread(marginals: Sequence[Marginal]) -> None:
@@ -142,11 +157,14 @@ class _Look:
     n_threads: int
 
     def grow(self) -> Grown:
-        """Grow the tree; of spread piles, if many points are equal."""
+        """Grow the tree; of spread piles, if many points are equal or are cells."""
         total, rows = self.observed.total, self.observed.rows
         lattice, ends, is_plain = _kernel.plan_lattice(self.marginals, self.units, total)
-        grown = self._grow_points(lattice, _kernel.leaf_limit(rows, total)) if is_plain else None
-        return grown or self._grow_piles(lattice, ends)
+        if is_plain and self.observed.grain is None:
+            grown = self._grow_points(lattice, _kernel.leaf_limit(rows, total))
+            if grown is not None:
+                return grown
+        return self._grow_piles(lattice, ends)
 
     def _grow_points(self, lattice: Lattice, limit: int) -> Grown | None:
         """Grow the tree of points that are not equal; None if many are."""
@@ -175,6 +193,7 @@ class _Look:
             single.weights,
             observed.total,
             observed.whole,
+            max(round(observed.total / observed.rows), 1),
             single.grain,
         )
         rows = piles.total * (1.0 if observed.whole else observed.rows / observed.total)

@@ -20,6 +20,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from meanshiftpp._kernel import CODE_BITS
 from meanshiftpp._support.checks import (
     Periodic,
     Weights,
@@ -85,6 +86,11 @@ class Significant:
 
     def checked(self, n_features: int) -> Self:
         """Validate all parameters for `n_features` features; nothing else validates them."""
+        if n_features > CODE_BITS:
+            raise InvalidInputError(
+                f"a tree needs at most {CODE_BITS} features, got {n_features:,}; "
+                "select or project features first, or set a bandwidth"
+            )
         count = self.n_clusters
         return replace(
             self,

@@ -100,7 +100,7 @@ def _tree(content: dict[str, NDArray[Any]]) -> Tree:
         factor=as_positive(numbers["factor"], "factor"),
         strictness=as_positive(numbers["strictness"], "strictness"),
         window=as_whole(int(content["window"]), "window", 1),
-        n_levels=as_whole(int(content["n_levels"]), "n_levels", 1),
+        n_levels=as_whole(int(content["n_levels"]), "n_levels", 0),
         splits=_splits(content, arrays["labels"]),
     )
 

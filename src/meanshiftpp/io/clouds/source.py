@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meanshiftpp._support.extras import need
+from meanshiftpp._support.warnings import warn_user
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.errors import InvalidInputError
 from meanshiftpp.io.clouds.checks import Decoding, check_chunks, check_records
@@ -28,6 +29,11 @@ from meanshiftpp.io.sources import (
 
 FORMATS = (".las", ".laz")
 COORDINATES = ("x", "y", "z")
+_BOX_MARGIN = 0.01  # of the box in the header, by which programs that round it may be wrong
+
+
+class CloudWarning(UserWarning):
+    """A point cloud whose points contradict its header."""
 
 
 class CloudSource(Source):
@@ -38,6 +44,7 @@ class CloudSource(Source):
         self.columns = tuple(columns or COORDINATES)
         self.headers = []
         self._decodings = []
+        self._doubtful: set[Path] = set()
         for path in paths:
             with _reading(path), _open(path) as file:
                 self._decodings.append(_check_size(path, file.header))
@@ -60,6 +67,7 @@ class CloudSource(Source):
                     _skip(file, row, size, decoding)
                     for record in file.chunk_iterator(size):
                         end = row + len(record)
+                        self._check_box(path, header, record, row)
                         yield Chunk(
                             self._values(record),
                             source=str(path),
@@ -74,6 +82,31 @@ class CloudSource(Source):
                         f"{str(path)!r} is damaged: it ends after {row} of {length} points"
                     )
             before += length
+
+    def _check_box(self, path: Path, header: Any, record: Any, first: int) -> None:
+        """Warn of points outside the box of the header: a file has no checksum.
+
+        After a damaged byte, the decoder returns random points until the next chunk.
+        """
+        low, high = np.array(header.mins), np.array(header.maxs)
+        if path in self._doubtful or not len(record) or not (low < high).any():
+            return  # an empty box was never set
+        margin = _BOX_MARGIN * (high - low) + header.scales
+        low, high = low - margin, high + margin
+        for j, name in enumerate(COORDINATES):
+            values = np.asarray(record[name])
+            if values.min() >= low[j] and values.max() <= high[j]:
+                continue
+            row = int(np.argmax((values < low[j]) | (values > high[j])))
+            self._doubtful.add(path)
+            warn_user(
+                CloudWarning(
+                    f"{str(path)!r}, row {first + row + 1}: {name} is {values[row]:.10g}, outside "
+                    f"the {header.mins[j]:.10g} to {header.maxs[j]:.10g} of the file's header; the "
+                    "file is damaged or its header is wrong, so compare it with its source"
+                )
+            )
+            return
 
     def _types_of(self, columns: Sequence[str]) -> dict[str, np.dtype[Any]]:
         dimensions = (
