@@ -32,7 +32,7 @@ class Regrouper {
                     s_.targets.resize(end + 1);
                     s_.targets.copy(end, s_.keys, i);
                 }
-        gather(s_.targets.rank(s_.arrived, team), team);
+        gather(s_.targets.rank(arrived_, team), team);
     }
 
   private:
@@ -53,20 +53,17 @@ class Regrouper {
     // Adds up the arrivals of each of `distinct` cells. Each thread owns a range of cells and scans all
     // arrivals for them.
     void gather(i64 distinct, int team) {
-        const size_t size = static_cast<size_t>(distinct), before = static_cast<size_t>(s_.keys.size());
+        const size_t size = static_cast<size_t>(distinct);
         s_.next_moments.resize(size * static_cast<size_t>(s_.width()));
         s_.next_group.resize(size);
         s_.source.resize(size);
         s_.changed.resize(size);
-        s_.last_count.resize(before);
         s_.next_keys.resize(distinct);
         parallel(team, [&](int t) { gather(part(distinct, t, team)); });
-        s_.arrived.resize(before);
         std::swap(s_.keys, s_.next_keys);
         s_.moments.swap(s_.next_moments);
         s_.group.swap(s_.next_group);
         s_.last_positions.swap(s_.positions);
-        s_.last_unsettled.swap(s_.unsettled);
     }
 
     void gather(Range own) {
@@ -76,7 +73,7 @@ class Regrouper {
         std::fill_n(&s_.source[own.begin], own.size(), 0);
         std::fill_n(&s_.changed[own.begin], own.size(), 0);
         each_of({0, s_.targets.size()}, 2 * width, [&](i64 i) {
-            const i64 to = s_.arrived[i];
+            const i64 to = arrived_[i];
             if (to < own.begin || to >= own.end) return;
             s_.next_keys.copy(to, s_.targets, i);
             if (i >= m)  // a cell that was left
@@ -88,7 +85,7 @@ class Regrouper {
 
     void arrive(i64 i, i64 to) {
         const int d = s_.d();
-        const u64 n = s_.last_count[i] = s_.count(i);
+        const u64 n = s_.count(i);
         if (n == 0) return;
         u64* moments = &s_.next_moments[to * s_.width()];
         moments[0] += n;
@@ -103,6 +100,7 @@ class Regrouper {
 
     SearchState<D>& s_;
     const int n_threads_;
+    Array<u32> arrived_;  // per target: the cell of the next step
 };
 
 }  // namespace mspp

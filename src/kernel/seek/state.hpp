@@ -77,17 +77,10 @@ struct SearchState {
     Array<u32> source;                 // per cell: a cell of the last step that moved to it
     DisjointSets groups;               // of the cells of the grid: those that have met
 
-    // Per cell: where this step moves it. A cell is unsettled if its window holds other cells, or if it moves
-    // to another cell.
+    // Per cell: where this step moves it.
     Keys<D> targets;
     Array<u64> positions;
-    Array<char> unsettled;
-
-    // Per cell of the last step; empty in the first.
-    Array<u32> arrived;  // the cell that it is in now
-    Array<u64> last_count;
-    Array<u64> last_positions;
-    Array<char> last_unsettled;
+    Array<u64> last_positions;  // per cell of the last step
 };
 
 }  // namespace mspp
