@@ -19,9 +19,10 @@ namespace mspp {
 template <int D>
 class Shift {
   public:
-    // IN limit: the longest move of a cell that rests; see rest.hpp.
-    Shift(SearchState<D>& state, u64 limit)
-        : s_(state), limit_(limit), cell_(static_cast<size_t>(state.d())) {}
+    // IN limit: the longest move of a cell that rests; see rest.hpp. OUT changing: the cells with new
+    // content.
+    Shift(SearchState<D>& state, u64 limit, ChangingCells& changing)
+        : s_(state), limit_(limit), changing_(changing), cell_(static_cast<size_t>(state.d())) {}
 
     void operator()(i64 i, const u64* total) {
         if (s_.count(i) == 0) return s_.targets.copy(i, s_.keys, i);
@@ -30,6 +31,7 @@ class Shift {
         if (rests && limit_ > 0) leaves = aim(i, &s_.moments[i * s_.width()]);
         moving_ = moving_ || leaves || !(alone || rests);
         rested_ = rested_ || rests;
+        if (leaves || !s_.is_at(i)) changing_.add(i);
     }
     bool moving() const { return moving_; }  // whether a cell moved so far,
     bool rested() const { return rested_; }  // and whether one rests beside others
@@ -67,6 +69,7 @@ class Shift {
 
     SearchState<D>& s_;
     const u64 limit_;
+    ChangingCells& changing_;
     bool moving_ = false, rested_ = false;
     std::vector<i64> cell_;
 };
@@ -86,11 +89,12 @@ class Stepper {
         const std::optional<PlaneBox> box = choose_planes(target);
         int team = team_size(m, 4096, n_threads_);
         if (box) team = std::min(team, std::max(1, box->most_planes(m)));
+        s_.changing.assign(static_cast<size_t>(team), ChangingCells(m / 4));
         std::atomic<bool> moving{false};
         parallel(team, [&](int t) {
             const Range cells = part(m, t, team);
             if (s_.incremental) keep(cells);
-            Shift<D> shift(s_, limit);
+            Shift<D> shift(s_, limit, s_.changing[t]);
             sum_windows(target, box, cells, shift);
             if (shift.moving()) moving = true;
             if (shift.rested()) rested_ = true;
