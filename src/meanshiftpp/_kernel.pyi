@@ -164,6 +164,23 @@ def window_counts(
 ) -> Counts:
     """Return the sum of the counts of the cells at most `reach` away from each query cell."""
 
+def sum_clusters(
+    points: NDArray[np.generic],
+    labels: NDArray[np.int32],  # -1 for none
+    weights: NDArray[np.float64] | None,
+    centers: NDArray[np.float64],  # (k, d)
+    periods: NDArray[np.float64],  # (d,), 0 for a feature without a period
+    units: NDArray[np.float64],  # (d,)
+) -> tuple[
+    float,  # the weight of all points
+    NDArray[np.float64],  # (k,), the weight of each cluster
+    NDArray[np.float64],  # (k, d), the weighted sum of offsets from its center, in units
+    NDArray[np.float64],  # (k, d), and of their squares
+    NDArray[np.float64],  # (k, d), the smallest offset, infinite without points
+    NDArray[np.float64],  # (k, d), the largest
+]:
+    """Add up the points of each cluster, in one pass on one thread."""
+
 # Marginals and lattices
 
 LEAST_SPREAD: float  # a feature with a smaller spread is constant: 2**-950
