@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from meanshiftpp import Grid, MeanShiftPP, reference, seek
-from meanshiftpp._kernel import FREE_STEPS
+from meanshiftpp._kernel import FREE_STEPS, join_modes
 from meanshiftpp.core.recipe import DEFAULT_TOL, enough_steps
 
 
@@ -65,6 +65,19 @@ def test_a_light_point_between_heavy_groups_joins_the_heavier():
     full = MeanShiftPP(1.0, tol=0).fit(X, sample_weight=[5000, 1, 5000, 1])
     assert full.labels_.tolist() == [0, 0, 0, 1]
     assert full.n_iter_ > 300
+
+
+def test_modes_join_the_heaviest_around_them():
+    cells = np.array([[4], [1], [0], [2], [9], [8]])
+    weights = np.array([9, 8, 7, 5, 1, 1], np.uint64)
+    labels, kept, joined = join_modes(cells, weights, np.zeros(1, np.int64), 1, 1)
+    assert labels.tolist() == [1, 0, 0, 0, 3, 2]  # equals do not join, and 2 does not see 4
+    assert kept.tolist() == [1, 0, 5, 4]
+    assert joined.tolist() == [20, 9, 1, 1]
+    labels, _, joined = join_modes(cells, weights, np.array([10]), 2, 1)
+    assert (labels.tolist(), joined.tolist()) == ([1, 0, 0, 1, 0, 0], [17, 14])
+    nothing = join_modes(cells[:0], weights[:0], np.zeros(1, np.int64), 1, 1)
+    assert [len(array) for array in nothing] == [0, 0, 0]
 
 
 def test_factors_of_all_weights_change_no_label_and_no_step():

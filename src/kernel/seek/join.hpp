@@ -17,6 +17,7 @@ namespace mspp {
 inline std::vector<i64> heaviest_near(const GridView& grid, Periods periods, int reach, int n_threads) {
     std::vector<i64> heaviest(static_cast<size_t>(grid.m));
     std::iota(heaviest.begin(), heaviest.end(), 0);
+    if (grid.m == 0) return heaviest;
     auto make_row = [&](const auto& keys, const auto& query_keys, auto cell_of_key) {
         return [&, cell_of_key, poll = Poller()](u32 first, u32 last, const std::vector<Span>& rows) mutable {
             for (const Span& span : rows) {
