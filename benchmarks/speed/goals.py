@@ -93,7 +93,7 @@ GOALS = (
     ),
     Goal(
         "floor-fine",
-        "10M x 3 float32, h=0.1: over a million cells, over a hundred steps",
+        "10M x 3 float32, h=0.1: over a million cells, about a hundred steps",
         250,
         "x X.sum()",
         IN_TURNS,

@@ -1,4 +1,4 @@
-// The search: seek_modes, seek_modes_by.
+// The search: seek_modes, seek_modes_by, and its rules for other devices: join_modes, rest_limit.
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
@@ -30,6 +30,17 @@ static nb::tuple seek_modes(const Matrix<i64>& cells, const Vector<u64>& counts,
     return seek_modes_by(cells, counts, sums, cells_per_period, reach, tol, max_iter, n_threads, "auto");
 }
 
+static nb::tuple join_found(const Matrix<i64>& cells, const Vector<u64>& weights,
+                            const Vector<i64>& cells_per_period, int reach, int n_threads) {
+    const GridView grid = grid_of(cells, weights);
+    const Periods periods = periods_of(cells_per_period, grid, reach);
+    Joined joined = without_gil(
+        [&] { return join_modes(grid.cells, grid.counts, grid.m, grid.d, periods, reach, n_threads); });
+    const size_t k = joined.labels.size(), left = joined.kept.size();
+    return nb::make_tuple(to_numpy(std::move(joined.labels), {k}), to_numpy(std::move(joined.kept), {left}),
+                          to_numpy(std::move(joined.weights), {left}));
+}
+
 void bind_seek(nb::module_& m) {
     m.def("seek_modes", &seek_modes, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"),
           nb::arg("cells_per_period"), nb::arg("reach"), nb::arg("tol"), nb::arg("max_iter"),
@@ -37,4 +48,10 @@ void bind_seek(nb::module_& m) {
     m.def("seek_modes_by", &seek_modes_by, nb::arg("cells"), nb::arg("counts"), nb::arg("sums"),
           nb::arg("cells_per_period"), nb::arg("reach"), nb::arg("tol"), nb::arg("max_iter"),
           nb::arg("n_threads"), nb::arg("window_sums"));
+    m.def("join_modes", &join_found, nb::arg("cells"), nb::arg("weights"), nb::arg("cells_per_period"),
+          nb::arg("reach"), nb::arg("n_threads"));
+    m.def(
+        "rest_limit",
+        [](int step, double tol, int bits, int reach) { return RestRule(tol, bits, reach).limit(step); },
+        nb::arg("step"), nb::arg("tol"), nb::arg("bits"), nb::arg("reach"));
 }

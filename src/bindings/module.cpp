@@ -7,6 +7,8 @@ NB_MODULE(_kernel, m) {
     m.attr("OFFSET_BITS") = mspp::kOffsetBits;
     m.attr("TIE_BITS") = mspp::kTieBits;
     m.attr("WINDOW_SUM_BITS") = mspp::kWindowSumBits;
+    m.attr("FREE_STEPS") = mspp::kFreeSteps;
+    m.attr("DOUBLING_STEPS") = mspp::kDoublingSteps;
     m.attr("COUNT_LIMIT") = mspp::kCountLimit;
     m.attr("MAX_CELL") = mspp::kMaxCell;
     m.attr("MAX_EXACT") = mspp::kMaxExact;

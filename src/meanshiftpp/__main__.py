@@ -28,12 +28,14 @@ def main() -> None:
 
 def _run() -> None:
     from meanshiftpp.apps.cli.app import app
+    from meanshiftpp.apps.cli.shared.clock import start_program
 
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         number = getattr(signal, name, None)
         if number and signal.getsignal(number) == signal.SIG_DFL:  # `nohup` ignores SIGHUP
             signal.signal(number, _exit_on_signal)
     _open_streams()
+    start_program()
     app(prog_name="meanshiftpp")
 
 

@@ -20,6 +20,8 @@ Sums = NDArray[np.uint64]  # (m, d)
 OFFSET_BITS: int  # bits of a point's fixed-point offset in its cell: 32
 TIE_BITS: int  # a mean at most 2**-TIE_BITS of a cell below an edge counts as on it: 20
 WINDOW_SUM_BITS: int  # bits of a window's sum along one axis: 63
+FREE_STEPS: int  # steps of a search in which cells move however little: 64
+DOUBLING_STEPS: int  # after which the longest move of a resting cell doubles: 8
 COUNT_LIMIT: int  # the largest weight of a cell whose sums are exact: 2**32 - 1
 MAX_CELL: int  # |x / cell_size| must stay below this: 2**51
 MAX_EXACT: int  # float64 holds every integer up to this; keys of cells stay below it: 2**53
@@ -124,6 +126,22 @@ def seek_modes_by(
     The result is bit-identical to that of `seek_modes`.
     """
 
+def join_modes(
+    cells: Cells,  # distinct, not sorted
+    weights: Counts,  # falling
+    cells_per_period: NDArray[np.int64],
+    reach: int,
+    n_threads: int,
+) -> tuple[
+    NDArray[np.int32],  # (k,), of each mode the one that it belongs to, numbered by falling weight
+    NDArray[np.int64],  # the modes that are left, in that order
+    NDArray[np.uint64],  # and their weights
+]:
+    """Join each mode to the heaviest in its window, the end of a search on another device."""
+
+def rest_limit(step: int, tol: float, bits: int, reach: int) -> int:
+    """Return the longest move of a cell that rests in a step, in units of 2**-bits of a cell."""
+
 # Queries
 
 def find_cells(
@@ -145,6 +163,23 @@ def window_counts(
     n_threads: int,
 ) -> Counts:
     """Return the sum of the counts of the cells at most `reach` away from each query cell."""
+
+def sum_clusters(
+    points: NDArray[np.generic],
+    labels: NDArray[np.int32],  # -1 for none
+    weights: NDArray[np.float64] | None,
+    centers: NDArray[np.float64],  # (k, d)
+    periods: NDArray[np.float64],  # (d,), 0 for a feature without a period
+    units: NDArray[np.float64],  # (d,)
+) -> tuple[
+    float,  # the weight of all points
+    NDArray[np.float64],  # (k,), the weight of each cluster
+    NDArray[np.float64],  # (k, d), the weighted sum of offsets from its center, in units
+    NDArray[np.float64],  # (k, d), and of their squares
+    NDArray[np.float64],  # (k, d), the smallest offset, infinite without points
+    NDArray[np.float64],  # (k, d), the largest
+]:
+    """Add up the points of each cluster, in one pass on one thread."""
 
 # Marginals and lattices
 

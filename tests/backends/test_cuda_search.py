@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from tests.backends.gpu import assert_equal_arrays, blobs, needs_gpu, same, to_gpu
 from tests.helpers import fit_labels
 
@@ -65,6 +66,32 @@ def test_many_steps_on_few_cells(d):
     assert expected.n_iter > 20
     assert_equal_arrays(found[:4], expected[:4])
     assert found[4:] == expected[4:]
+
+
+@pytest.mark.parametrize("tol", [1e-6, 1e-3, 0.05])
+@pytest.mark.parametrize("d", [1, 2, 3, 7])
+def test_cells_that_creep_rest_and_join(d, tol):
+    """Heavy cells with light ones between them, in chains, among cells that are far apart."""
+    rng = np.random.default_rng(d)
+    X = np.full((400, d), 0.5)
+    X[:, 0] = np.arange(400) + np.arange(400) // 5 * 3 + rng.uniform(0.1, 0.9, 400)
+    heavy = 10 ** rng.integers(2, 6, 400)
+    weight = np.where(np.arange(400) % 5 % 2, rng.integers(1, 4, 400), heavy)
+    grid = Grid.from_points(X, 1.0, sample_weight=weight)
+    modes = assert_equal_modes(grid, tol=tol)
+    assert 64 < modes.n_iter < 250
+    with pytest.warns(ConvergenceWarning):
+        assert_equal_modes(grid, tol=tol, max_iter=64)
+
+
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_evenly_spaced_cells_end(d):
+    X = np.zeros((3000, d))
+    X[:, 0] = np.arange(3000)
+    for resolution in (1, 2):
+        modes = assert_equal_modes(Grid.from_points(X, 1.0), resolution=resolution)
+        assert modes.converged
+        assert modes.n_iter > 64
 
 
 def test_more_steps_than_one_launch_takes(monkeypatch):

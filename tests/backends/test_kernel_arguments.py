@@ -25,6 +25,16 @@ def seek(cells=CELLS, counts=COUNTS, sums=SUMS, periods=NO_PERIOD, reach=1, way=
     return _kernel.seek_modes_by(cells, counts, sums, periods, reach, 1e-3, 100, 1, way)
 
 
+def join(weights=COUNTS, periods=NO_PERIOD):
+    return _kernel.join_modes(CELLS, weights, periods, 1, 1)
+
+
+def sum_clusters(labels=4, weights=None, centers=2, label=0):
+    labels = np.full(labels, label, np.int32)
+    weights = None if weights is None else np.ones(weights)
+    return _kernel.sum_clusters(POINTS, labels, weights, np.zeros((3, centers)), SIZES, SIZES)
+
+
 def find(query=CELLS, periods=NO_PERIOD, reach=1):
     return _kernel.find_cells(CELLS, COUNTS, query, periods, reach, 1)
 
@@ -188,6 +198,12 @@ def test_arguments_that_fit_are_accepted():
         (lambda: seek(reach=0), "reach must be from 1 to MAX_REACH"),
         (lambda: seek(reach=_kernel.MAX_REACH + 1), "reach must be from 1 to MAX_REACH"),
         (lambda: seek(way="best"), "window_sums must be auto, rows or planes"),
+        (lambda: join(COUNTS[:2]), "counts must have one value per cell"),
+        (lambda: join(periods=np.zeros(3, np.int64)), "one value per axis of cells"),
+        (lambda: sum_clusters(labels=3), "labels and weights must have one value per point"),
+        (lambda: sum_clusters(weights=3), "labels and weights must have one value per point"),
+        (lambda: sum_clusters(centers=3), "must have one value per feature"),
+        (lambda: sum_clusters(label=3), "labels must be below the number of centers"),
         (lambda: find(query=np.zeros((1, 3), np.int64)), "the same number of axes"),
         (lambda: find(reach=-1), "reach must be from 0"),
         (lambda: find(reach=2**31), "reach must be from 0"),

@@ -27,6 +27,25 @@ def test_a_profile_of_points_is_that_of_numpy():
         assert_allclose(found.highs[k], own.max(axis=0))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int16", "int64", "uint8"])
+def test_points_of_any_type_and_layout(dtype):
+    points = np.clip(X * 3 + 60, 0, 250).astype(dtype)
+    modes = seek(Grid.from_points(points, 20.0))
+    labels = modes.label(points)
+    expected = profile_of_points(modes, points.astype(np.float64), labels, extremes=True)
+    layouts = (points, np.asfortranarray(points), np.repeat(points, 2, axis=1)[:, ::2])
+    for layout in layouts:
+        found = profile_of_points(modes, layout, labels, extremes=True)
+        for a, b in zip(found, expected, strict=True):
+            assert np.array_equal(a, b)
+
+
+def test_labels_beyond_the_clusters_raise():
+    modes = seek(Grid.from_points(X, 4.0))
+    with pytest.raises(ValueError, match="below the number of centers"):
+        profile_of_points(modes, X[:1], np.array([len(modes)], np.int32))
+
+
 @pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
 def test_spreads_of_very_small_and_large_values(exponent):
     scaled = np.ldexp(X, exponent)

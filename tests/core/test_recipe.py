@@ -203,7 +203,7 @@ def test_reaching_max_iter_warns_once(points, call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call(points)
-    assert_one_warning(caught, "the search still moved points after 1 step; use a larger")
+    assert_one_warning(caught, "the search still moved points after 1 step; raise max_iter")
 
 
 @pytest.mark.parametrize("call", LIMITED.values(), ids=LIMITED)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from meanshiftpp import hierarchy, segment
-from meanshiftpp.images import segmentation
 from meanshiftpp.images.bands import SCENE_SIZE, SPREAD, BandAxes, scene_level
 from meanshiftpp.images.pixels import read_pixels
 
@@ -133,14 +132,10 @@ def finest(image: np.ndarray, **options: float) -> int:
     return hierarchy(image, space=None, **options).n_regions(1e9)
 
 
-def test_the_pieces_of_a_scene_are_local_and_those_of_a_finished_search(monkeypatch):
+def test_the_pieces_of_a_scene_are_local():
     image = np.random.default_rng(0).normal(size=(100, 120, 2)).cumsum(0).cumsum(1)
     pieces = finest(image)
     assert pieces == finest(image, spatial=32.0) != finest(image, spatial=8.0)
-    monkeypatch.setattr(segmentation, "SCENE_TOL", 0.0)
-    assert finest(image) == pieces
-    monkeypatch.setattr(segmentation, "SCENE_TOL", 1.0)
-    assert finest(image) > pieces
 
 
 def test_a_volume_is_not_a_scene():

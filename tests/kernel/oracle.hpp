@@ -152,8 +152,8 @@ bool same_modes(const A& a, const B& b) {
            same(a.weights, b.weights) && a.n_iter == b.n_iter;
 }
 
-// Moves the cells until they are alone in their windows, or together move less than the tolerance, in cells,
-// after the first step. Positions have 32 bits: for small grids.
+// Moves the cells until each is alone in its window or rests: after kFreeSteps, a cell rests if its move is
+// at most the limit, of at first `tol` cells. Positions have 32 bits: for small grids.
 class Search {
   public:
     Search(const GridData& grid, const i64* periods, i64 reach)
@@ -172,10 +172,13 @@ class Search {
 
     Result run(int max_iter, double tol = 0) {
         int n_iter = 0;
-        for (bool ended = groups_.empty(); n_iter < max_iter && !ended; ++n_iter) {
-            const double moved = step();
-            ended = alone_ || (n_iter > 0 && (moved < tol || moved == 0));
+        moving_ = !groups_.empty();
+        double limit = tol == 0 ? 0 : std::floor(std::ldexp(tol, kOffsetBits)) + kTie;
+        for (; n_iter < max_iter && moving_; ++n_iter) {
+            if (n_iter > kFreeSteps && (n_iter - kFreeSteps) % kDoublingSteps == 0) limit *= 2;
+            step(n_iter < kFreeSteps ? 0 : static_cast<i64>(std::min(limit, 0x1p50)));
         }
+        if (!moving_) join();
         Result found = result();
         found.n_iter = n_iter;
         return found;
@@ -185,26 +188,29 @@ class Search {
     using Wide = __int128;
     static constexpr i64 kOne = i64{1} << kOffsetBits, kTie = i64{1} << (kOffsetBits - kTieBits);
     struct Group {
-        i64 n = 0;
+        i64 n = 0, joined = 0;  // joined: the weight of groups that belong to this one, but are elsewhere
         std::vector<Wide> sum;  // of absolute positions
         std::vector<i64> members;
-        std::vector<std::pair<i64, std::vector<i64>>> arrivals;  // counts and positions, after a step
+        i64 weight() const { return n + joined; }
     };
 
-    // Returns how far the points moved, in cells.
-    double step() {
+    void step(i64 limit) {
         std::map<Cell, Group> next;
-        double moved = 0;
-        alone_ = true;
+        moving_ = false;
         for (const auto& [cell, group] : groups_) {
             i64 in_window;
             std::vector<i64> at = mean_of_window(cell, in_window);
-            alone_ = alone_ && in_window == group.n;
-            for (const auto& [n, from] : group.arrivals) moved += static_cast<double>(n) * distance(from, at);
+            bool is_short = true;
+            for (int j = 0; j < d_; ++j) {
+                const Wide move = group.sum[j] - Wide{group.n} * at[j];
+                is_short = is_short && (move < 0 ? -move : move) <= Wide{group.n} * limit;
+            }
+            if (is_short && in_window > group.n) at = mean_of(cell, group.sum, group.n);
+            moving_ = moving_ || !(is_short || in_window == group.n);
             Cell target(static_cast<size_t>(d_));
             for (int j = 0; j < d_; ++j) {
                 target[j] = at[j] >> kOffsetBits;
-                alone_ = alone_ && target[j] == cell[j];
+                moving_ = moving_ || target[j] != cell[j];
                 const i64 period = periods_ ? periods_[j] : 0;
                 if (period == 0) continue;
                 const i64 by = target[j] < 0 ? period : target[j] >= period ? -period : 0;
@@ -216,21 +222,37 @@ class Search {
             to.n += group.n;
             for (int j = 0; j < d_; ++j) to.sum[j] += Wide{group.n} * at[j];
             to.members.insert(to.members.end(), group.members.begin(), group.members.end());
-            to.arrivals.emplace_back(group.n, at);
         }
         groups_ = std::move(next);
-        return moved;
     }
 
-    double distance(const std::vector<i64>& a, const std::vector<i64>& b) const {
-        double square = 0;
-        for (int j = 0; j < d_; ++j) square += std::pow(static_cast<double>(a[j] - b[j]), 2);
-        return std::ldexp(std::sqrt(square), -kOffsetBits);
+    // Joins each cell to the heaviest one in its window (the first of equals), if that is heavier.
+    void join() {
+        std::vector<i64> by(static_cast<size_t>(d_));
+        std::map<Cell, Cell> towards;
+        for (const auto& [cell, group] : groups_) {
+            const auto* heaviest = &*groups_.find(cell);
+            for (const auto& other : groups_)
+                if (in_window(cell.data(), other.first.data(), d_, periods_, reach_, by.data()) &&
+                    other.second.n > heaviest->second.n)
+                    heaviest = &other;
+            towards[cell] = heaviest->first;
+        }
+        const std::map<Cell, Group> before = groups_;
+        for (const auto& [cell, group] : before) {
+            Cell root = cell;
+            while (towards[root] != root) root = towards[root];
+            if (root == cell) continue;
+            Group& to = groups_[root];
+            to.joined += group.n;
+            to.members.insert(to.members.end(), group.members.begin(), group.members.end());
+            groups_.erase(cell);
+        }
     }
 
     // The mean position of all points in the window around a cell. OUT n: their number.
     std::vector<i64> mean_of_window(const Cell& cell, i64& n) const {
-        std::vector<i64> by(static_cast<size_t>(d_)), at;
+        std::vector<i64> by(static_cast<size_t>(d_));
         std::vector<Wide> sum(static_cast<size_t>(d_));  // relative to the window's lower corner
         n = 0;
         for (const auto& [other, group] : groups_) {
@@ -241,9 +263,18 @@ class Search {
                 sum[j] += group.sum[j] + Wide{group.n} * kOne * (copy - corner);
             }
         }
+        for (int j = 0; j < d_; ++j) sum[j] += Wide{n} * kOne * (cell[j] - reach_);
+        return mean_of(cell, sum, n);
+    }
+
+    // The mean of n positions, rounded; it is computed relative to the corner of a cell's window.
+    std::vector<i64> mean_of(const Cell& cell, const std::vector<Wide>& sum, i64 n) const {
+        std::vector<i64> at;
         for (int j = 0; j < d_; ++j) {
-            const double mean = static_cast<double>(static_cast<i64>(sum[j])) / static_cast<double>(n);
-            at.push_back((cell[j] - reach_) * kOne + static_cast<i64>(std::nearbyint(mean)));
+            const i64 corner = (cell[j] - reach_) * kOne;
+            const i64 above = static_cast<i64>(sum[j] - Wide{n} * corner);
+            at.push_back(corner + static_cast<i64>(
+                                      std::nearbyint(static_cast<double>(above) / static_cast<double>(n))));
         }
         return at;
     }
@@ -251,11 +282,11 @@ class Search {
     Result result() {
         std::vector<std::pair<Cell, Group>> order(groups_.begin(), groups_.end());
         std::stable_sort(order.begin(), order.end(),
-                         [](const auto& a, const auto& b) { return a.second.n > b.second.n; });
+                         [](const auto& a, const auto& b) { return a.second.weight() > b.second.weight(); });
         Result result;
         for (size_t k = 0; k < order.size(); ++k) {
             const auto& [cell, group] = order[k];
-            result.weights.push_back(static_cast<u64>(group.n));
+            result.weights.push_back(static_cast<u64>(group.weight()));
             for (int j = 0; j < d_; ++j) {
                 const i64 in_cell = static_cast<i64>(group.sum[j] - Wide{group.n} * Wide{cell[j]} * kOne);
                 const double mean = static_cast<double>(in_cell) / static_cast<double>(group.n);
@@ -272,7 +303,7 @@ class Search {
     i64 reach_;
     const i64* periods_;
     std::map<Cell, Group> groups_;
-    bool alone_ = false;  // after the last step: no cell was in the window of another, and none was left
+    bool moving_ = false;  // whether a cell moved in the last step
     std::vector<i32> label_;
 };
 

@@ -31,12 +31,41 @@ TEST(the_modes_are_the_oracles) {
             }
 }
 
-TEST(the_search_ends_at_the_tolerance) {
+// Two heavy groups with light points between them, which see both: 0.5, 1.5 + shift, 2.5 along the first
+// axis.
+static Cloud make_creeping(int d, int heavy, int light, double shift) {
+    Cloud cloud{d, {}};
+    auto add = [&](double x, int copies) {
+        for (int k = 0; k < copies; ++k)
+            for (int j = 0; j < d; ++j) cloud.x.push_back(j == 0 ? x : 0.5);
+    };
+    add(0.4, heavy), add(1.5 + shift, light), add(2.6, heavy + heavy / 5);
+    return cloud;
+}
+
+TEST(groups_that_creep_stay_apart) {
+    for (const int d : {1, 2, 3, 7})
+        for (const int heavy : {300, 5000}) {
+            const GridData grid = oracle::bin(make_creeping(d, heavy, 1, 0.01), 1.0, nullptr);
+            const oracle::Result expected = oracle::Search(grid, nullptr, 1).run(1000, 1e-3);
+            const Modes modes = seek_by(grid, nullptr, 1, 1e-3, WindowSums::automatic, 1);
+            CHECK(same_modes(modes, expected) && modes.converged);
+            CHECK(modes.n_iter > kFreeSteps && modes.n_iter < kFreeSteps + 50);
+            const u64 first = static_cast<u64>(heavy), third = first + first / 5 + 1;  // with the light point
+            CHECK(same(modes.weights, std::vector<u64>{third, first}));
+            const Modes met = seek(grid.view(), {nullptr}, 1, 0.0, 10'000, 1, WindowSums::automatic);
+            CHECK(met.weights.size() == 1 && met.n_iter > 200);
+        }
+}
+
+TEST(tolerances_and_threads_find_the_oracles_modes) {
     for (const int d : {1, 2, 4})
         for (u32 seed = 0; seed < 3; ++seed) {
-            const Cloud cloud = oracle::make_cloud(seed, 400, d);
+            Cloud cloud = oracle::make_cloud(seed, 400, d);
+            const Cloud creeping = make_creeping(d, 200 + 100 * static_cast<int>(seed), 1, 0.1);
+            for (const double x : creeping.x) cloud.x.push_back(0.1 * x + 20);
             const GridData grid = oracle::bin(cloud, d < 4 ? 0.1 : 0.4, nullptr);
-            for (const double tol : {0.01, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e9}) {
+            for (const double tol : {1e-9, 1e-5, 1e-3, 0.01, 1.0, 1e9}) {
                 const oracle::Result expected = oracle::Search(grid, nullptr, 1).run(1000, tol);
                 for (const int threads : {1, 3}) {
                     const Modes modes = seek_by(grid, nullptr, 1, tol, WindowSums::automatic, threads);
@@ -45,6 +74,39 @@ TEST(the_search_ends_at_the_tolerance) {
                 }
             }
         }
+}
+
+TEST(every_search_with_a_tolerance_ends) {
+    // The ends of evenly spaced cells move first, and their effect travels inwards by a cell in a step.
+    for (const int reach : {1, 3}) {
+        GridData grid{1, {}, {}, {}};
+        for (i64 cell = 0; cell < 2000; ++cell) {
+            const u64 moments[] = {1, 0};
+            grid.append(&cell, moments);
+        }
+        for (const double tol : {1e-12, 1e-3, 0.1}) {
+            const Modes modes = seek_by(grid, nullptr, reach, tol, WindowSums::automatic, 1);
+            const int doublings = tol == 1e-12  ? 21 + reach / 2
+                                  : tol == 1e-3 ? 12 + reach / 2
+                                                : 5 + reach / 2;
+            CHECK(modes.converged && modes.n_iter <= kFreeSteps + kDoublingSteps * doublings + 1);
+            CHECK(same_modes(modes, oracle::Search(grid, nullptr, reach).run(1000, tol)));
+        }
+    }
+}
+
+TEST(the_limit_of_a_rest_doubles) {
+    const u64 tie = u64{1} << 12, one = u64{1} << 32;
+    const RestRule rule(0.25, 32, 1), none(0, 32, 1), far(1e300, 32, 2);
+    for (const int step : {1, kFreeSteps})
+        for (const RestRule& any : {rule, none, far}) CHECK(any.limit(step) == 0);
+    CHECK(rule.limit(kFreeSteps + 1) == one / 4 + tie);
+    CHECK(rule.limit(kFreeSteps + kDoublingSteps) == one / 4 + tie);
+    CHECK(rule.limit(kFreeSteps + kDoublingSteps + 1) == one / 2 + 2 * tie);
+    CHECK(rule.limit(kFreeSteps + 3 * kDoublingSteps + 1) == 2 * one + 8 * tie);
+    for (const int step : {kFreeSteps + 4 * kDoublingSteps + 1, 1'000'000})
+        CHECK(rule.limit(step) == 3 * one);
+    CHECK(far.limit(kFreeSteps + 1) == 5 * one && none.limit(1'000'000) == 0);
 }
 
 TEST(few_moving_cells_among_settled_ones_find_the_oracles_modes) {
@@ -118,7 +180,7 @@ TEST(cells_in_balance_do_not_end_the_search_of_others) {
     for (i64 x = 0; x < 40; ++x) add(0, x, 0.5);              // a ring of equal cells, which never move
     add(100, 10, 0.9), add(100, 11, 0.5), add(100, 12, 0.1);  // these meet
     const oracle::Result expected = oracle::Search(grid, periods, 1).run(1000);
-    CHECK(expected.n_iter == 3 && expected.weights.size() == 41);
+    CHECK(expected.n_iter == 2 && expected.weights.size() == 41);
     for (const WindowSums sums : {WindowSums::automatic, WindowSums::rows}) {
         const Modes modes = seek_by(grid, periods, 1, 0.0, sums, 1);
         CHECK(same_modes(modes, expected) && modes.n_iter == expected.n_iter);
@@ -174,29 +236,6 @@ TEST(points_get_the_labels_of_their_cells) {
         ++sizes[labels[i]];
     }
     CHECK(same(sizes, modes.weights));
-}
-
-TEST(the_sum_of_movements_is_compared_with_the_tolerance) {
-    Movement moved(1.0);
-    for (const double distance : {0.0, 0.25, 0.5}) moved.add(distance);
-    CHECK(!moved.exceeds());
-    moved.add(0.25);
-    CHECK(moved.exceeds());
-    Movement half(1.0), other(1.0);
-    half.add(0.5), other.add(0.5);
-    CHECK(!half.exceeds() && !other.exceeds());
-    half.add(other);
-    CHECK(half.exceeds());
-}
-
-TEST(one_movement_of_the_tolerance_is_enough) {
-    Movement moved(1.0), still(0.0);
-    for (const double distance : {1.0, 2.0, 0.0}) moved.add(distance);
-    CHECK(moved.exceeds());
-    still.add(0.0);  // with a tolerance of 0, only what does not move is within it
-    CHECK(!still.exceeds());
-    still.add(1e-300);
-    CHECK(still.exceeds());
 }
 
 TEST(an_interrupt_ends_the_search) {

@@ -11,7 +11,7 @@ from tests.mutation.switch import MOST_MUTANTS
 AREAS = {
     "bin": ("bin/*",),
     "seek": ("seek/*",),
-    "label": ("query/find_cells.hpp", "query/neighbours.hpp", "cells/points.hpp"),
+    "label": ("query/find_cells.hpp", "cells/neighbours.hpp", "cells/points.hpp"),
     "coarsen": ("cells/coarsen.hpp", "cells/merge.hpp", "cells/periods.hpp"),
     "regions": (
         "image/absorb.hpp",

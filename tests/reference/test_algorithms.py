@@ -120,12 +120,17 @@ def test_one_bandwidth_per_feature(algorithm_2):
     assert algorithm_2(X, [1.0, 20.0]).labels.tolist() == [0, 0]
 
 
-def test_tol_is_in_cells_and_for_all_points_together(algorithm_2):
-    X = column(0.5, 1.0, 2.5)  # means: 0.75, 4 / 3, 1.75; then all to 23 / 18, by 0.53, 0.06, 0.47
-    assert algorithm_2(X, 1.0, tol=1.06).n_iter == 2
-    assert algorithm_2(X, 1.0, tol=1.05).n_iter == 3
-    assert algorithm_2(X / 1024, 1 / 1024, tol=1.06).n_iter == 2
-    assert algorithm_2(X, 1.0, tol=0.0).converged
+def test_tol_is_in_cells_and_matters_after_64_steps(algorithm_2):
+    near = column(0.5, 1.0, 2.5)
+    assert algorithm_2(near, 1.0, tol=9.0).n_iter == algorithm_2(near, 1.0, tol=0.0).n_iter == 3
+    X = np.repeat(column(0.4, 1.5, 2.6), [100, 1, 100], axis=0)  # 0.011 cells in the first step
+    creeping = algorithm_2(X, 1.0, tol=0.0)
+    assert creeping.labels.max() == 0
+    assert creeping.n_iter == algorithm_2(X, 1.0, tol=1e-3).n_iter > 64
+    for scale in (1.0, 1024.0):
+        result = algorithm_2(X / scale, 1 / scale, tol=0.01)
+        assert result.n_iter == 65  # the first step in which cells rest
+        assert result.labels.tolist() == [0] * 101 + [1] * 100  # of equals, to the first
 
 
 def test_bad_shapes_raise(algorithm_2):

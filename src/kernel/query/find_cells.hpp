@@ -1,7 +1,7 @@
 // Finds each query cell in a grid, or else the heaviest cell in its window.
 #pragma once
 
-#include "kernel/query/neighbours.hpp"
+#include "kernel/cells/neighbours.hpp"
 
 namespace mspp {
 

@@ -1,7 +1,7 @@
 // Window counts: the weight of a grid in the window around each query cell.
 #pragma once
 
-#include "kernel/query/neighbours.hpp"
+#include "kernel/cells/neighbours.hpp"
 
 namespace mspp {
 

@@ -1,14 +1,16 @@
 // The search: cells with their counts and sums move to the mean of the window around them, (2r+1)^d cells
 // for a reach r, until nothing moves.
 //
-// state.hpp holds the cells, step.hpp moves them, regroup.hpp merges those that met. Window sums
-// (window.hpp) cost most of the time.
+// state.hpp holds the cells, step.hpp moves them unless they rest (rest.hpp), regroup.hpp merges those that
+// met, join.hpp those that ended beside a heavier one. Window sums (window.hpp) cost most of the time.
 #pragma once
 
 #include <string>
 
 #include "kernel/base/errors.hpp"
+#include "kernel/seek/join.hpp"
 #include "kernel/seek/regroup.hpp"
+#include "kernel/seek/rest.hpp"
 #include "kernel/seek/step.hpp"
 
 namespace mspp {
@@ -47,6 +49,21 @@ void read_modes(SearchState<D>& s, const Box& box, Modes& modes) {
     for (u32 g = 0; g < s.groups.size(); ++g) modes.cell_labels[g] = label_of_group[s.groups.find(g)];
 }
 
+// Joins modes that are in each other's window.
+inline void join_modes(Modes& modes, int d, Periods periods, int reach, int n_threads) {
+    const i64 k = static_cast<i64>(modes.weights.size());
+    Joined joined = join_modes(modes.cells.data(), modes.weights.data(), k, d, periods, reach, n_threads);
+    Modes left;
+    for (const i64 i : joined.kept) {
+        left.cells.insert(left.cells.end(), &modes.cells[i * d], &modes.cells[i * d] + d);
+        left.fractions.insert(left.fractions.end(), &modes.fractions[i * d], &modes.fractions[i * d] + d);
+    }
+    for (i32& label : modes.cell_labels) label = joined.labels[label];
+    modes.cells.swap(left.cells);
+    modes.fractions.swap(left.fractions);
+    modes.weights.swap(joined.weights);
+}
+
 // Searches the modes of a grid whose axes may have periods.
 inline Modes seek(const GridView& grid, Periods periods, int reach, double tol, int max_iter, int n_threads,
                   WindowSums sums) {
@@ -65,14 +82,16 @@ inline Modes seek(const GridView& grid, Periods periods, int reach, double tol, 
     modes.converged = false;
     with_keys(box, [&](auto D) {
         SearchState<D> state(grid, box, periods, reach, total);
-        Stepper<D> stepper(state, tol, n_threads, sums);
+        Stepper<D> stepper(state, n_threads, sums);
         Regrouper<D> regrouper(state, n_threads);
+        const RestRule rule(tol, state.bits, reach);
         while (modes.n_iter < max_iter && !modes.converged) {
             ++modes.n_iter;
-            modes.converged = stepper.run();
+            modes.converged = !stepper.run(rule.limit(modes.n_iter));
             regrouper.run();
         }
         read_modes(state, box, modes);
+        if (modes.converged && stepper.rested()) join_modes(modes, grid.d, periods, reach, n_threads);
     });
     return modes;
 }

@@ -23,6 +23,21 @@ namespace mspp {
 // Bits that the weight of a window and a position in a cell may have together.
 inline int window_bits(int reach) { return kWindowSumBits - std::bit_width(static_cast<u32>(2 * reach + 1)); }
 
+// The cells whose content a step changes: their number, and a list of them if they are few.
+class ChangingCells {
+  public:
+    explicit ChangingCells(i64 few) : few_(few) {}
+    void add(i64 i) {
+        if (++count_ <= few_) list_.push_back(static_cast<u32>(i));
+    }
+    i64 count() const { return count_; }
+    const std::vector<u32>& list() const { return list_; }
+
+  private:
+    i64 few_, count_ = 0;
+    std::vector<u32> list_;
+};
+
 template <int D>
 struct SearchState {
     SearchState(const GridView& grid, const Box& box, Periods periods, int reach, u64 total)
@@ -54,9 +69,9 @@ struct SearchState {
     u64 count(i64 i) const { return moments[i * width()]; }
     u64 corner(i64 i, int j) const { return static_cast<u64>(keys.at(i, j)) << bits; }
     bool stays(i64 i) const { return targets.equal(i, keys, i); }
-    // Whether the step leaves the content of cell i unchanged: one group, at the same position.
-    bool unchanged(i64 i) const {
-        bool same = stays(i);
+    // Whether all points of cell i are at the position that the step moves them to.
+    bool is_at(i64 i) const {
+        bool same = true;
         for (int j = 0; j < d(); ++j)
             same = same && count(i) * positions[i * d() + j] == moments[i * width() + j + 1];
         return same;
@@ -73,21 +88,18 @@ struct SearchState {
     Keys<D> keys, next_keys;
     Array<u64> moments, next_moments;  // per cell: N, A_1 .. A_d
     Array<u32> group, next_group;      // per cell: the group that represents all points in it
-    Array<char> changed;               // per cell, if incremental
-    Array<u32> source;                 // per cell: a cell of the last step that moved to it
     DisjointSets groups;               // of the cells of the grid: those that have met
 
-    // Per cell: where this step moves it. A cell is unsettled if its window holds other cells, or if it moves
-    // to another cell.
+    // If incremental, per cell: whether its content has changed, and a cell of the last step that moved to
+    // it; per cell of the last step: its position.
+    Array<char> changed;
+    Array<u32> source;
+    Array<u64> last_positions;
+
+    // Per cell: where this step moves it; per thread: the cells whose content it changes.
     Keys<D> targets;
     Array<u64> positions;
-    Array<char> unsettled;
-
-    // Per cell of the last step; empty in the first.
-    Array<u32> arrived;  // the cell that it is in now
-    Array<u64> last_count;
-    Array<u64> last_positions;
-    Array<char> last_unsettled;
+    std::vector<ChangingCells> changing;
 };
 
 }  // namespace mspp

@@ -9,94 +9,104 @@
 #include <cmath>
 #include <optional>
 
-#include "kernel/seek/movement.hpp"
 #include "kernel/seek/plane_sums.hpp"
 #include "kernel/seek/row_sums.hpp"
 #include "kernel/seek/state.hpp"
 
 namespace mspp {
 
-// The total distance that the points of cell i move is at least N times the distance that their mean moves
-// (Jensen); this is that bound.
-template <int D>
-double mean_shift(const SearchState<D>& s, i64 i) {
-    const double n = static_cast<double>(s.count(i));
-    double square = 0;
-    for (int j = 0; j < s.d(); ++j) {
-        const u64 off = s.moments[i * s.width() + j + 1] - s.count(i) * s.positions[i * s.d() + j];
-        const double delta = static_cast<double>(static_cast<i64>(off)) / n;
-        square += delta * delta;
-    }
-    return n * std::sqrt(square) * std::ldexp(1.0, -s.bits);
-}
-
 // Takes the sum of each window and sets where its cell moves.
 template <int D>
 class Shift {
   public:
-    Shift(SearchState<D>& state, Movement& moved)
-        : s_(state), moved_(moved), cell_(static_cast<size_t>(state.d())) {}
+    // IN limit: the longest move of a cell that rests; see rest.hpp. OUT changing: the cells with new
+    // content.
+    Shift(SearchState<D>& state, u64 limit, ChangingCells& changing)
+        : s_(state), limit_(limit), changing_(changing), cell_(static_cast<size_t>(state.d())) {}
 
     void operator()(i64 i, const u64* total) {
+        if (s_.count(i) == 0) return s_.targets.copy(i, s_.keys, i);
+        bool leaves = aim(i, total);
+        const bool alone = total[0] == s_.count(i), rests = !alone && is_short(i);
+        if (rests && limit_ > 0) leaves = aim(i, &s_.moments[i * s_.width()]);
+        moving_ = moving_ || leaves || !(alone || rests);
+        rested_ = rested_ || rests;
+        if (leaves || !s_.is_at(i)) changing_.add(i);
+    }
+    bool moving() const { return moving_; }  // whether a cell moved so far,
+    bool rested() const { return rested_; }  // and whether one rests beside others
+
+  private:
+    // Sets the target of cell i to the mean of moments. Returns whether it is another cell.
+    bool aim(i64 i, const u64* moments) {
         const int d = s_.d(), bits = s_.bits;
-        const u64 own = s_.count(i), n = total[0], reach = static_cast<u64>(s_.reach);
-        s_.unsettled[i] = 0;
-        if (own == 0) return s_.targets.copy(i, s_.keys, i);
+        const u64 n = moments[0], reach = static_cast<u64>(s_.reach);
         const double divisor = static_cast<double>(n);
-        u64 differs = n - own;  // not 0 if the window holds other cells, or the cell is left
+        u64 differs = 0;
         for (int j = 0; j < d; ++j) {
             const i64 below = s_.keys.at(i, j) - s_.reach;
             const u64 corner = static_cast<u64>(below) << bits;
-            const u64 p = nearest(static_cast<double>(static_cast<i64>(total[j + 1] - n * corner)) / divisor);
+            const u64 p =
+                nearest(static_cast<double>(static_cast<i64>(moments[j + 1] - n * corner)) / divisor);
             s_.positions[i * d + j] = corner + p;
             cell_[j] = below + static_cast<i64>(p >> bits);
             differs |= (p >> bits) ^ reach;
         }
-        s_.unsettled[i] = differs != 0;
         s_.targets.set(i, cell_.data());
-        if (!moved_.exceeds()) moved_.add(mean_shift(s_, i));
+        return differs != 0;
     }
 
-  private:
+    // Whether the target of cell i is at most the limit away from its mean, along every axis.
+    bool is_short(i64 i) const {
+        const u64 n = s_.count(i), longest = n * limit_;
+        bool is_short = true;
+        for (int j = 0; j < s_.d(); ++j) {
+            const u64 move = s_.moments[i * s_.width() + j + 1] - n * s_.positions[i * s_.d() + j];
+            is_short = is_short && move + longest <= 2 * longest;  // from -longest to longest
+        }
+        return is_short;
+    }
+
     SearchState<D>& s_;
-    Movement& moved_;
+    const u64 limit_;
+    ChangingCells& changing_;
+    bool moving_ = false, rested_ = false;
     std::vector<i64> cell_;
 };
 
 template <int D>
 class Stepper {
   public:
-    Stepper(SearchState<D>& state, double tol, int n_threads, WindowSums sums)
-        : s_(state), tol_(tol), n_threads_(n_threads), sums_(sums) {}
+    Stepper(SearchState<D>& state, int n_threads, WindowSums sums)
+        : s_(state), n_threads_(n_threads), sums_(sums) {}
 
-    // Sets targets, positions and unsettled of every cell. Returns true if the search ends with this step.
-    bool run() {
+    // Sets targets and positions of every cell. Returns whether one of them moves.
+    bool run(u64 limit) {
         const i64 m = s_.keys.size();
         const Target target = prepare_target();
         s_.positions.resize(static_cast<size_t>(m * s_.d()));
         s_.targets.resize(m);
-        s_.unsettled.resize(static_cast<size_t>(m));
         const std::optional<PlaneBox> box = choose_planes(target);
         int team = team_size(m, 4096, n_threads_);
         if (box) team = std::min(team, std::max(1, box->most_planes(m)));
-        std::vector<Movement> moved(static_cast<size_t>(team), Movement(tol_));
-        std::atomic<bool> in_motion{false};
+        s_.changing.assign(static_cast<size_t>(team), ChangingCells(m / 4));
+        std::atomic<bool> moving{false};
         parallel(team, [&](int t) {
             const Range cells = part(m, t, team);
             if (s_.incremental) keep(cells);
-            Shift<D> shift(s_, moved[t]);
+            Shift<D> shift(s_, limit, s_.changing[t]);
             sum_windows(target, box, cells, shift);
-            const char* unsettled = s_.unsettled.data();
-            if (std::find(unsettled + cells.begin, unsettled + cells.end, 1) != unsettled + cells.end)
-                in_motion = true;
+            if (shift.moving()) moving = true;
+            if (shift.rested()) rested_ = true;
         });
-        for (int t = 1; t < team; ++t) moved[0].add(moved[t]);
-        const bool ended = !in_motion.load() || within_tolerance(moved[0]);
         if (!s_.ghosts.none())
             each_of({0, m}, 4 * s_.d(),
                     [&](i64 i) { s_.ghosts.wrap(s_.targets, i, s_.bits, &s_.positions[i * s_.d()]); });
-        return ended;
+        return moving.load();
     }
+
+    // Whether a cell rested beside others, in any step so far.
+    bool rested() const { return rested_.load(); }
 
   private:
     // The cells that windows are summed over: all cells, and the ghosts of those on axes with a period.
@@ -151,40 +161,21 @@ class Stepper {
             .run(cells);
     }
 
-    // Cells keep their position unless the walk, which skips windows without changed cells, moves them.
+    // Cells keep their position unless the walk, which skips windows without changed cells, moves them: such
+    // a window has the same sum as in the last step, which moved its cell there or let it rest.
     void keep(Range cells) {
         const int d = s_.d();
         each_of(cells, 2 * d, [&](i64 i) {
             const i64 source = s_.source[i];
             s_.targets.copy(i, s_.keys, i);
-            s_.unsettled[i] = s_.count(i) > 0 && s_.last_unsettled[source];
             for (int j = 0; j < d; ++j) s_.positions[i * d + j] = s_.last_positions[source * d + j];
         });
     }
 
-    // The paper's convergence test. A grid gives only the lower bound for the first step, so that step never
-    // ends the search. After it, the points of a cell are the few groups that moved there, and the distances
-    // of these are added.
-    bool within_tolerance(const Movement& bound) const {
-        if (bound.exceeds() || s_.arrived.empty()) return false;
-        const int d = s_.d();
-        Movement moved(tol_);
-        each_of({0, static_cast<i64>(s_.arrived.size())}, 4 * d, [&](i64 k) {
-            double square = 0;
-            for (int j = 0; j < d; ++j) {
-                const u64 off = s_.positions[i64{s_.arrived[k]} * d + j] - s_.last_positions[k * d + j];
-                const double delta = static_cast<double>(static_cast<i64>(off));
-                square += delta * delta;
-            }
-            moved.add(static_cast<double>(s_.last_count[k]) * std::sqrt(square) * std::ldexp(1.0, -s_.bits));
-        });
-        return !moved.exceeds();
-    }
-
     SearchState<D>& s_;
-    const double tol_;
     const int n_threads_;
     const WindowSums sums_;
+    std::atomic<bool> rested_{false};
     Trie trie_, ghost_trie_;
     Array<u64> ghost_moments_;
     Array<char> ghost_changed_;

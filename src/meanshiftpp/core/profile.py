@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._kernel import OFFSET_BITS
+from meanshiftpp._kernel import OFFSET_BITS, sum_clusters
 from meanshiftpp._support.columns import unique_names
 from meanshiftpp._support.devices import to_host
 from meanshiftpp.core.modes import Modes
@@ -22,8 +22,6 @@ from meanshiftpp.core.tree.clusters import Clusters
 from meanshiftpp.core.tree.tally import Tally
 
 __all__ = ["Profile", "profile_of_grid", "profile_of_points", "profile_of_tally"]
-
-_LEAST = float(np.finfo(np.float64).tiny)  # divides by a weight of zero
 
 
 class Profile(NamedTuple):
@@ -104,42 +102,29 @@ def profile_of_parts(
     extremes: bool = False,
 ) -> Profile:
     """Return the profile of points, labels and weights that come in parts."""
-    centers, periods = to_host(modes.centers), modes.periods
-    k, d = centers.shape
+    centers = np.ascontiguousarray(to_host(modes.centers), np.float64)
     units = power_of_two(modes.cell_size)
-    sums, counts, total = np.zeros(k), np.zeros(k, np.int64), 0.0
-    means, squares = np.zeros((k, d)), np.zeros((k, d))
+    periods = np.array([period or 0.0 for period in modes.periods])
+    total, (k, d) = 0.0, centers.shape
+    weights, sums, squares = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     lows, highs = np.full((k, d), np.inf), np.full((k, d), -np.inf)
-    for points, labels, weights in parts:
-        weight = np.ones(len(labels)) if weights is None else np.asarray(weights, np.float64)
-        inside = np.flatnonzero((labels >= 0) & (weight > 0))
-        rows: Any = slice(None) if len(inside) == len(labels) else inside
-        label = labels[rows]
-        total += float(weight.sum())
-        weight = weight[rows]
-        added: NDArray[np.float64] = np.bincount(label, weight, k).astype(np.float64)
-        divisor, both = np.where(added > 0, added, 1), np.maximum(sums + added, _LEAST)
-        for j in range(d):
-            offset = points[rows, j] - centers[label, j]
-            if periods[j]:
-                offset -= np.rint(offset / periods[j]) * periods[j]
-            mean = np.bincount(label, weight * offset, k) / divisor
-            deviation = (offset - mean[label]) / units[j]  # so that no square overflows or vanishes
-            between = np.where(sums > 0, mean - means[:, j], 0) / units[j]
-            squares[:, j] += np.bincount(label, weight * deviation**2, k)
-            squares[:, j] += between**2 * sums * (added / both)
-            means[:, j] += (mean - means[:, j]) * (added / both)
-            if extremes:
-                np.minimum.at(lows[:, j], label, offset)
-                np.maximum.at(highs[:, j], label, offset)
-        sums += added
-        counts += np.bincount(label, minlength=k)
-    spreads = np.sqrt(squares / np.where(sums > 0, sums, 1)[:, None]) * units
-    means += centers
-    means[counts == 0] = spreads[counts == 0] = lows[counts == 0] = highs[counts == 0] = np.nan
-    shares = sums / (total if total > 0 else 1)
-    limits = (centers + lows, centers + highs) if extremes else ()
-    return Profile(sums, shares, centers, means, spreads, *limits)
+    for points, labels, given in parts:
+        weight = None if given is None else np.ascontiguousarray(given, np.float64)
+        label = np.ascontiguousarray(labels, np.int32)
+        found = sum_clusters(points, label, weight, centers, periods, units)
+        total += found[0]
+        for into, part in zip((weights, sums, squares), found[1:4], strict=True):
+            into += part
+        np.minimum(lows, found[4], out=lows)
+        np.maximum(highs, found[5], out=highs)
+    divisor = np.where(weights > 0, weights, 1)[:, None]
+    mean = sums / divisor
+    spreads = np.sqrt(np.maximum(squares / divisor - mean**2, 0)) * units
+    means = centers + mean * units
+    means[weights == 0] = spreads[weights == 0] = lows[weights == 0] = highs[weights == 0] = np.nan
+    shares = weights / (total if total > 0 else 1)
+    limits = (centers + lows * units, centers + highs * units) if extremes else ()
+    return Profile(weights, shares, centers, means, spreads, *limits)
 
 
 def profile_of_grid(modes: Modes) -> Profile:

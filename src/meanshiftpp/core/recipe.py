@@ -13,6 +13,7 @@ differ in how chunks reach `bin` and where `search` runs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
@@ -20,6 +21,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from meanshiftpp._kernel import DOUBLING_STEPS, FREE_STEPS
 from meanshiftpp._support.checks import (
     Periodic,
     as_bandwidth,
@@ -40,17 +42,19 @@ from meanshiftpp.backends.protocol import Assignment
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.grid import Grid
 from meanshiftpp.core.modes import Modes, find_modes
-from meanshiftpp.core.window import cells_per_bandwidth, fine_cell_size, window_width
+from meanshiftpp.core.window import (
+    PAPER_WINDOW,
+    cells_per_bandwidth,
+    fine_cell_size,
+    window_width,
+)
 from meanshiftpp.errors import InvalidInputError
 
 __all__ = ["DEFAULT_MAX_ITER", "DEFAULT_TOL", "Recipe", "fine_bandwidth", "seek"]
 
 DEFAULT_TOL = 1e-3
-# Points between two groups that see both draw them together by their share of the weight in each
-# step, so groups of 5,000 points with one point between them need hundreds of steps. Late steps
-# move few cells and cost little; real data needed up to 1,077.
-DEFAULT_MAX_ITER = 10_000
-TRIAL_MAX_ITER = 300  # of searches that compare bandwidths, which need not end
+DEFAULT_MAX_ITER = 10_000  # for safety: with a tolerance, every search ends after `enough_steps`
+TRIAL_MAX_ITER = 300  # of searches that compare bandwidths
 _MAX_STEPS = 2**31 - 1
 
 
@@ -106,7 +110,8 @@ class Recipe:
     periodic : float or sequence of n_features periods, each a number or None
         Period of all features or of each, in data units.
     tol : float
-        Stop after a step in which all points together moved less than this, in bandwidths.
+        After 64 steps, a cell that would move by at most this many bandwidths stays; the limit
+        doubles every 8 steps.
     max_iter : int
         Largest number of steps.
     min_weight : float
@@ -243,6 +248,15 @@ def min_weight_for(min_cluster_size: float) -> float:
     return float(min_cluster_size) if min_cluster_size > 1 else 0.0
 
 
+def enough_steps(tol: float) -> int:
+    """Return a number of steps after which every search with a tolerance above 0 has ended.
+
+    A move is shorter than a window, three bandwidths, so no cell moves once the limit is as long.
+    """
+    doublings = max(math.ceil(math.log2(PAPER_WINDOW / tol)), 0)
+    return FREE_STEPS + DOUBLING_STEPS * (doublings + 1)
+
+
 def report_convergence(
     searches: Sequence[Modes], limits: Recipe | Search, max_iter: str = "max_iter"
 ) -> None:
@@ -257,9 +271,10 @@ def report_convergence(
 
     which = "the search" if len(searches) == 1 else f"{unfinished} of {len(searches)} searches"
     problem = f"{which} still moved points after {pluralize(limits.max_iter, 'step')}"
-    warning = ConvergenceWarning(
-        f"{problem}; use a larger bandwidth, or raise {max_iter} or tol (now {limits.tol:g})"
-    )
+    advice = f"raise {max_iter}, or use a tol above 0, with which every search ends"
+    if limits.tol > 0:
+        advice = f"raise {max_iter}: {enough_steps(limits.tol)} steps are enough for every search"
+    warning = ConvergenceWarning(f"{problem}; {advice}")
     warning.problem = problem  # front ends add advice that names their own options
     warn_user(warning)
 
@@ -283,8 +298,8 @@ def seek(
         cells wide. 1 is the paper's. A higher resolution on cells that are smaller in proportion
         (`fine_bandwidth`) depends less on the origin of the cells.
     tol : float
-        Stop after a step in which all points together moved less than this, in thirds of the
-        window: the bandwidth, at a resolution of 1. With 0, stop only at a fixed point.
+        After 64 steps, a cell that would move by at most this many bandwidths stays; the limit
+        doubles every 8 steps, so every search ends. With 0, cells always move.
     max_iter : int
         Largest number of steps. A search that needs more ends with a ``ConvergenceWarning``.
     n_threads : int, optional

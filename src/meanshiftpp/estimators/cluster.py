@@ -77,9 +77,11 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         bandwidth is changed to the nearest value that divides the period, and centres are between 0
         and the period.
     tol : float, default=1e-3
-        Stop after a step in which all points together moved less than this, in bandwidths.
+        After 64 steps, a cell that would move by at most this many bandwidths stays; the limit
+        doubles every 8 steps, so every search ends. With 0, cells always move.
     max_iter : int, default=10_000
-        Largest number of steps. A search that needs more ends with a ``ConvergenceWarning``.
+        Largest number of steps. A search that needs more ends with a ``ConvergenceWarning``; with
+        the default of `tol`, none needs more than 168.
     cluster_all : bool, default=True
         Whether every point gets a label. If false, points that are far from all others get -1:
         with a bandwidth, those without occupied cells in their window; without one, those in

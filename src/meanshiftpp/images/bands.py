@@ -28,7 +28,6 @@ SCENE_SIZE = 349 * 352 / 8**2
 # Cell size in pixels of the pieces of a scene. The colours of a large scene leave no gaps between
 # clusters; those near a place do.
 SCENE_CELL = 32.0
-SCENE_TOL = 1e-4  # move of a pixel in bandwidths at which the search of pieces ends
 
 
 @dataclass(frozen=True)

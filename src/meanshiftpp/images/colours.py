@@ -12,7 +12,7 @@ from meanshiftpp._support.checks import as_positive
 from meanshiftpp._support.devices import module_of
 from meanshiftpp.bandwidth.choice import select_bandwidth
 from meanshiftpp.core.modes import Modes
-from meanshiftpp.core.recipe import DEFAULT_TOL, Recipe
+from meanshiftpp.core.recipe import Recipe
 from meanshiftpp.images.levels import ValueRange
 from meanshiftpp.images.pixels import Pixels, read_pixels
 
@@ -126,7 +126,6 @@ def cluster_pixels(
     defaults: dict[str, float] | None,
     spatial: float | None,
     n_threads: int | None,
-    tol: float = DEFAULT_TOL,
 ) -> tuple[Modes, NDArray[np.int32]]:
     """Cluster the pixels; masked ones get label -1.
 
@@ -148,7 +147,7 @@ def cluster_pixels(
         pixels_per_cell = as_positive(spatial, "spatial")
         cell_size = [bandwidth] * points.shape[1] + [pixels_per_cell] * coordinates.shape[1]
         points = xp.hstack([points.astype(np.float32, copy=False), coordinates])
-    recipe = Recipe(cell_size, tol=tol).checked(points.shape[1])
+    recipe = Recipe(cell_size).checked(points.shape[1])
     if pixels.mask is None:
         return recipe.fit(points, n_threads=n_threads)
     modes, inside = recipe.fit(points[pixels.mask], n_threads=n_threads)

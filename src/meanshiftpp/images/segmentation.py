@@ -16,9 +16,8 @@ from meanshiftpp import _kernel
 from meanshiftpp._support.checks import as_not_negative, as_positive, as_whole, thread_count
 from meanshiftpp._support.devices import on_gpu
 from meanshiftpp._support.warnings import warn_user
-from meanshiftpp.core.recipe import DEFAULT_TOL
 from meanshiftpp.errors import InvalidInputError
-from meanshiftpp.images.bands import SCENE_CELL, SCENE_TOL, scene_level
+from meanshiftpp.images.bands import SCENE_CELL, scene_level
 from meanshiftpp.images.colours import cluster_pixels
 from meanshiftpp.images.levels import ValueRange
 from meanshiftpp.images.merge_table import merge_table
@@ -193,11 +192,9 @@ def merge_regions(
 
     The learned cost needs colours or grey; volumes and bands have the hand-made one only.
     """
-    tol = DEFAULT_TOL
-    if _is_scene(pixels):
-        spatial = SCENE_CELL if spatial is None else spatial
-        tol = SCENE_TOL * math.prod(pixels.shape)
-    _, labels = cluster_pixels(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads, tol)
+    if _is_scene(pixels) and spatial is None:
+        spatial = SCENE_CELL
+    _, labels = cluster_pixels(pixels, bandwidth, PIECE_BANDWIDTH, spatial, n_threads)
     colours = pixels.colour_vectors()
     weights = _LAB_WEIGHTS if pixels.space in ("lab", "luv") else (1.0, 1.0, 1.0)
     shape = (1,) * (3 - len(pixels.shape)) + pixels.shape

@@ -6,7 +6,8 @@ its input; use :class:`meanshiftpp.MeanShiftPP` to cluster data.
 
 Positions inside the functions are in *cell units*, ``y = x / h``: a cell has size 1, the bandwidth
 may differ between features, and ``tol`` has the same meaning for all data. `parts` has the loop
-that all steps share (`iterate`) and the rule for means on the edge of a cell (`cells_at`).
+that all steps share (`iterate`), the rule for means on the edge of a cell (`cells_at`), and the two
+rules by which a search on a grid ends (`rests`, `join`).
 """
 
 from __future__ import annotations
@@ -83,13 +84,14 @@ def mean_shift_pp(
     bandwidth : float or array-like of shape (d,)
         Size of a cell, h.
     tol, max_iter : float, int
-        Stop when a step moves all points together by less than `tol` cells, or after `max_iter`
-        steps.
+        After 64 steps, a cell that would move by at most `tol` cells stays; see `parts.rests`. The
+        search ends when no cell moves, or after `max_iter` steps.
 
     Returns
     -------
     Result
-        Points that end in the same cell have the same label.
+        Points that end in the same cell have the same label, and those of a cell that ended beside
+        a heavier one have the label of the heaviest cell around it.
 
     Examples
     --------
@@ -112,11 +114,16 @@ def mean_shift_pp(
         mean = {}
         for cell in C:
             window = [c for c in parts.with_adjacent(cell) if c in C]
-            mean[cell] = sum(S[c] for c in window) / sum(C[c] for c in window)
+            own = S[cell] / C[cell]
+            target = np.asarray(sum(S[c] for c in window) / sum(C[c] for c in window))
+            mean[cell] = own if parts.rests(own, target, t, tol) else target
         return np.array([mean[cell] for cell in cells]).reshape(y.shape)
 
-    y, n_iter, converged = parts.iterate(step, x / h, tol, max_iter, min_iter=2)
-    return Result(y * h, parts.number_modes(np.floor(y + EDGE)), n_iter, converged)
+    y, n_iter, converged = parts.iterate(step, x / h, 0.0, max_iter, min_iter=2)
+    cells = np.floor(y + EDGE)
+    if converged and len(y):
+        y, cells = parts.join(y, cells, lambda a: np.abs(a[:, None] - a).max(axis=2) <= 1)
+    return Result(y * h, parts.number_modes(cells), n_iter, converged)
 
 
 def track(

@@ -19,7 +19,9 @@ from meanshiftpp.reference.parts import (
     as_arrays,
     cells_at,
     iterate,
+    join,
     number_modes,
+    rests,
 )
 
 FRACTION_BITS = 32
@@ -54,14 +56,16 @@ def general_mean_shift_pp(
     sample_weight : array-like of shape (n,), optional
         Positive weights; a point of weight w counts w times.
     tol : float
-        Stop when a step moves all points together by less than this, in cells.
+        After 64 steps, a cell that would move by at most `tol` cells stays; see `parts.rests`. The
+        search ends when no cell moves.
     max_iter : int
         Largest number of steps.
 
     Returns
     -------
     Result
-        Points that end in the same cell have the same label.
+        Points that end in the same cell have the same label, and those of a cell that ended beside
+        a heavier one have the label of the heaviest cell in its window.
 
     Examples
     --------
@@ -86,12 +90,17 @@ def general_mean_shift_pp(
         np.add.at(S, cell_of, w[:, None] * (y - turns))
         near = _neighbours(occupied, occupied, reach, K).astype(np.float64)
         mean: Floats = (near @ S + _copy_shifts(occupied, near * C, K)) / (near @ C)[:, None]
+        own = S / C[:, None]
+        mean = np.where(rests(own, mean, t, tol)[:, None], own, mean)
         return mean[cell_of] + turns
 
-    y, n_iter, converged = iterate(step, x / h, tol, max_iter, min_iter=2, weight=w)
+    y, n_iter, converged = iterate(step, x / h, 0.0, max_iter, min_iter=2)
     cells = np.floor(y + EDGE)
     turns = _whole_periods(cells, K)
-    return Result((y - turns) * h, number_modes(cells - turns, w), n_iter, converged)
+    y, cells = y - turns, cells - turns
+    if converged and len(y):
+        y, cells = join(y, cells, lambda a: _neighbours(a, a, reach, K), w)
+    return Result(y * h, number_modes(cells, w), n_iter, converged)
 
 
 def grid_of_points(

@@ -19,6 +19,12 @@ The rule decides only the cell; the mean itself is not moved."""
 STILL = 2.0**-40
 """A step shorter than this part of a cell is the rounding error of float64: nothing moved."""
 
+FREE_STEPS = 64
+"""Steps of a search on a grid in which cells move however little."""
+
+DOUBLING_STEPS = 8
+"""After these, the longest move of a cell that rests has doubled."""
+
 SAME_MODE = 0.01
 """In Algorithm 1, points that end closer than this part of the bandwidth are one cluster."""
 
@@ -71,17 +77,15 @@ def iterate(
     max_iter: int,
     *,
     min_iter: int = 1,
-    weight: float | Floats = 1.0,
 ) -> tuple[Floats, int, bool]:
     """Repeat a step until the points together move less than `tol`: the do-while of the paper.
 
-    Return the final positions, the number of steps, and whether the search converged. The weight
-    of a point multiplies the distance that it moves.
+    Return the final positions, the number of steps, and whether the search converged.
     """
     for t in range(1, max_iter + 1):
         before, y = y, step(y, t)
         moved = np.linalg.norm(y - before, axis=1)
-        if t >= min_iter and ((weight * moved).sum() < tol or (moved < STILL).all()):
+        if t >= min_iter and (moved.sum() < tol or (moved < STILL).all()):
             return y, t, True
     return y, max_iter, False
 
@@ -93,6 +97,41 @@ def cells_at(y: Floats, t: int) -> Floats:
     a search on a grid never ends with its first step (``min_iter=2``).
     """
     return np.floor(y) if t == 1 else np.floor(y + EDGE)
+
+
+def rests(own: Floats, target: Floats, t: int, tol: float) -> npt.NDArray[np.bool_]:
+    """Return whether cells with these means stay in step t instead of moving to their targets.
+
+    After `FREE_STEPS`, a cell stays if it would move by at most `tol` cells along every axis, a
+    limit that doubles every `DOUBLING_STEPS`. A move of exactly `tol` counts as short, as a mean on
+    an edge counts as in the next cell.
+    """
+    doublings = (t - FREE_STEPS - 1) // DOUBLING_STEPS
+    limit = 0.0 if t <= FREE_STEPS or tol == 0 else (tol + EDGE) * 2.0**doublings
+    return np.asarray((np.abs(target - own) <= limit).all(axis=-1))
+
+
+def join(
+    y: Floats,
+    cells: Floats,
+    is_near: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.bool_]],
+    weight: float | Floats = 1.0,
+) -> tuple[Floats, Floats]:
+    """Move each cell that ended beside a heavier one to the heaviest in its window, and so on.
+
+    Return the positions of the points and their cells. ``is_near(a)[i, j]`` tells whether a[j] is
+    in the window of a[i].
+    """
+    distinct, first, cell_of = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    cell_of = cell_of.reshape(-1)
+    totals = np.bincount(cell_of, np.broadcast_to(weight, len(cells)), len(distinct))
+    heaviest = np.where(is_near(distinct.astype(np.int64)), totals, 0.0).argmax(axis=1)
+    to = np.where(totals[heaviest] > totals, heaviest, np.arange(len(distinct)))
+    while (to[to] != to).any():
+        to = to[to]
+    target = to[cell_of]
+    joined = target != cell_of
+    return np.where(joined[:, None], y[first[target]], y), distinct[target]
 
 
 def number_modes(modes: Floats, weight: float | Floats = 1.0) -> Labels:

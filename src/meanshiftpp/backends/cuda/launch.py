@@ -22,7 +22,7 @@ OVERFLOW = "internal error: a hash table of cells overflowed; please report this
 
 MAX_AXES = _kernel.MAX_KEY_AXES
 MAX_KEYS = 1 << 63  # keys are 64-bit, and a hash table stores them plus one
-_LIMITS = ("OFFSET_BITS", "TIE_BITS", "MAX_CELL")  # those of the host that numbers.cuh needs
+_LIMITS = ("OFFSET_BITS", "TIE_BITS", "MAX_CELL", "FREE_STEPS", "DOUBLING_STEPS")  # of numbers.cuh
 OPTIONS = (
     "--std=c++17",
     "--fmad=false",

@@ -15,6 +15,8 @@ typedef unsigned int u32;
 // kernels.
 constexpr int kOffsetBits = MSPP_OFFSET_BITS;
 constexpr int kTieBits = MSPP_TIE_BITS;
+constexpr u32 kFreeSteps = MSPP_FREE_STEPS;
+constexpr u32 kDoublingSteps = MSPP_DOUBLING_STEPS;
 constexpr int kMaxAxes = MSPP_MAX_AXES;
 constexpr double kMaxCell = MSPP_MAX_CELL;
 

@@ -9,13 +9,15 @@
 // Where the rows of cells are, and how windows are summed: by looking up each cell, or by buckets.
 enum { DENSE, HASH, BUCKETS };
 
-__device__ inline void add_movement(double distance, double tol, u64* parts, u32* exceeds) {
-    if (distance >= tol) {
-        if (distance > 0) *exceeds = 1;
-    } else if (distance > 0) {
-        atomicAdd(parts, static_cast<u64>(distance / tol * 0x1p32));
+// The rest rule; see src/kernel/seek/rest.hpp. Steps count from 1.
+struct RestRule {
+    u64 first, longest;  // limits of moves, in units of positions
+    __device__ u64 limit(u32 step) const {
+        if (step <= kFreeSteps) return 0;
+        const u32 doublings = min((step - kFreeSteps - 1) / kDoublingSteps, 63u);
+        return first > longest >> doublings ? longest : first << doublings;
     }
-}
+};
 
 // a / b; a 32-bit division is faster.
 __device__ inline u64 divide(u64 a, u64 b) {
@@ -44,55 +46,62 @@ __device__ inline void window_sums(const u64* keys, const u64* rows, u64 mask, u
     }
 }
 
-// OUT the target of an occupied cell: the mean of its window.
-template <int D, int WAY, int REACH>
-__device__ inline void shift(const Arrays& arrays, Tally& tally, int now, u64 i, u64 mask, const u64* stride,
-                             int reach, int bits, double tol) {
-    const u64* rows = arrays.rows[now];
-    const u64 at = arrays.list[now][i], key = WAY != DENSE ? arrays.keys[now][at] - 1 : at;
-    const bool exceeds = fresh(tally.bound_exceeds);  // read early, because the answer takes a while
-    u64 sums[D + 1] = {};
-    if constexpr (WAY == BUCKETS)
-        for (int j = 0; j <= D; ++j) sums[j] = arrays.buckets.window[i * (D + 1) + j];
-    else
-        window_sums<D, WAY == HASH, REACH>(arrays.keys[now], rows, mask, key, stride, reach, sums);
-    const u64* own = rows + at * (D + 1);
-    const u64 n = sums[0], count = own[0];
-    u64 motion = n - count, to = 0,
-        left = key;  // motion: not 0 if the window holds more, or the cell changes
-    double square = 0;
+// OUT the position of an occupied cell after a step: the mean of `sums`. Returns the key of its cell.
+template <int D>
+__device__ inline u64 aim(const u64* sums, u64 key, const u64* stride, int reach, int bits, u64* position) {
+    const u64 n = sums[0];
+    u64 to = 0, left = key;
     for (int j = 0; j < D; ++j) {
         const u64 coordinate = divide(left, stride[j]), below = coordinate - reach, corner = below << bits;
         left -= coordinate * stride[j];
         const double mean =
             static_cast<double>(static_cast<i64>(sums[j + 1] - n * corner)) / static_cast<double>(n);
-        const u64 p = nearest(mean), position = corner + p;
-        arrays.position[now][i * D + j] = position;
+        const u64 p = nearest(mean);
+        position[j] = corner + p;
         to += (below + (p >> bits)) * stride[j];
-        motion |= (p >> bits) ^ static_cast<u64>(reach);
-        const double delta =
-            static_cast<double>(static_cast<i64>(own[j + 1] - count * position)) / static_cast<double>(count);
-        square += delta * delta;
     }
+    return to;
+}
+
+// OUT the target of an occupied cell: the mean of its window, or its own if it rests.
+template <int D, int WAY, int REACH>
+__device__ inline void shift(State* state, const Arrays& arrays, u32& moving, int now, u64 i, u64 mask,
+                             const u64* stride, int reach, int bits, u64 limit) {
+    const u64* rows = arrays.rows[now];
+    const u64 at = arrays.list[now][i], key = WAY != DENSE ? arrays.keys[now][at] - 1 : at;
+    u64 sums[D + 1] = {}, position[D];
+    if constexpr (WAY == BUCKETS)
+        for (int j = 0; j <= D; ++j) sums[j] = arrays.buckets.window[i * (D + 1) + j];
+    else
+        window_sums<D, WAY == HASH, REACH>(arrays.keys[now], rows, mask, key, stride, reach, sums);
+    const u64* own = rows + at * (D + 1);
+    const u64 count = own[0], longest = count * limit;
+    u64 to = aim<D>(sums, key, stride, reach, bits, position);
+    const bool alone = sums[0] == count;
+    bool rests = !alone;
+    for (int j = 0; j < D; ++j)  // a move from -longest to longest is short
+        rests = rests && own[j + 1] - count * position[j] + longest <= 2 * longest;
+    if (rests) {
+        state->rested = 1;
+        if (limit > 0) to = aim<D>(own, key, stride, reach, bits, position);
+    }
+    if (to != key || !(alone || rests)) moving = 1;
+    for (int j = 0; j < D; ++j) arrays.position[i * D + j] = position[j];
     arrays.target[i] = to;
-    arrays.weight[now][i] = count;
-    if (motion) tally.in_motion = 1;
-    if (!exceeds)
-        add_movement(static_cast<double>(count) * sqrt(square) * ldexp(1.0, -bits), tol, &tally.bound,
-                     &tally.bound_exceeds);
+    arrays.weight[i] = count;
 }
 
 // Adds a list entry to its target in the next table; the first one there makes the target's list entry.
 template <int D, bool HASHED>
 __device__ inline void move_to_target(State* state, const Arrays& arrays, int now, u64 i, u64 mask) {
-    const u64 key = arrays.target[i], n = arrays.weight[now][i];
+    const u64 key = arrays.target[i], n = arrays.weight[i];
     const u64 to = HASHED ? insert_key(arrays.keys[1 - now], mask, key) : key;
     if (HASHED && to == kNone) {
         state->overflow = 1;
         return;
     }
     u64* row = arrays.rows[1 - now] + to * (D + 1);
-    for (int j = 0; j < D; ++j) atomicAdd(row + 1 + j, n * arrays.position[now][i * D + j]);
+    for (int j = 0; j < D; ++j) atomicAdd(row + 1 + j, n * arrays.position[i * D + j]);
     arrays.target[i] = to;
     if (atomicAdd(row, n) != 0) return;
     const u64 entry = atomicAdd(&state->length[1 - now], 1ull);
@@ -106,26 +115,10 @@ template <int D, bool HASHED>
 __device__ inline void link_and_clear(const Arrays& arrays, int now, u64 i) {
     const u32 entry = arrays.entry[arrays.target[i]], own = arrays.group[now][i];
     const u32 merged = arrays.group[1 - now][entry];
-    arrays.arrived[i] = entry;
     if (merged != own) arrays.parent[own] = merged;
     const u64 at = arrays.list[now][i];
     for (int j = 0; j <= D; ++j) arrays.rows[now][at * (D + 1) + j] = 0;
     if (HASHED) arrays.keys[now][at] = 0;
-}
-
-// Adds the distance that a group of the previous step moves in this one; see src/kernel/seek/step.hpp.
-template <int D>
-__device__ inline void count_movement(const Arrays& arrays, Tally& tally, int now, u64 k, int bits,
-                                      double tol) {
-    const u64* position = arrays.position[now] + static_cast<u64>(arrays.arrived[k]) * D;
-    double square = 0;
-    for (int j = 0; j < D; ++j) {
-        const u64 off = position[j] - arrays.position[1 - now][k * D + j];
-        const double delta = static_cast<double>(static_cast<i64>(off));
-        square += delta * delta;
-    }
-    const double weight = static_cast<double>(arrays.weight[1 - now][k]);
-    add_movement(weight * sqrt(square) * ldexp(1.0, -bits), tol, &tally.moved, &tally.moved_exceeds);
 }
 
 // Takes steps until step number `until`, or until the search is done.
@@ -133,42 +126,36 @@ template <int D, int WAY, int REACH>
 __global__ void __launch_bounds__(256, 3)
     search(State* state, const __grid_constant__ Arrays arrays, u64 mask,
            const __grid_constant__ Packing packing, const __grid_constant__ Layout layout, int reach,
-           int bits, double tol, u32 until) {
+           int bits, const __grid_constant__ RestRule rule, u32 until) {
     u64 stride[D];
     for (int j = 0; j < D; ++j) stride[j] = static_cast<u64>(layout.of[j]);
     const u64 first = blockIdx.x * static_cast<u64>(blockDim.x) + threadIdx.x;
     const u64 step = static_cast<u64>(gridDim.x) * blockDim.x;
     u32 now = state->now, steps = state->steps;
-    u64 before = state->before, length = state->length[now];
+    u64 length = state->length[now];
     bool done = false;
     while (true) {
-        Tally& tally = state->tally[steps % 2];
+        u32& moving = state->moving[steps % 2];
+        const u64 limit = rule.limit(steps + 1);
         if constexpr (WAY == BUCKETS) {
             sum_windows<D>(state, arrays, packing, stride, now, length, reach);
             if (fresh(state->overflow)) break;
         }
         for (u64 i = first; i < length; i += step)
-            shift<D, WAY, REACH>(arrays, tally, now, i, mask, stride, reach, bits, tol);
+            shift<D, WAY, REACH>(state, arrays, moving, now, i, mask, stride, reach, bits, limit);
         barrier(state);
 
-        done = !fresh(tally.in_motion);
-        if (!done && before && !fresh(tally.bound_exceeds) && fresh(tally.bound) >> 32 == 0) {
-            for (u64 k = first; k < before; k += step) count_movement<D>(arrays, tally, now, k, bits, tol);
-            barrier(state);
-            done = !fresh(tally.moved_exceeds) && fresh(tally.moved) >> 32 == 0;
-        }
-
+        done = !fresh(moving);
         for (u64 i = first; i < length; i += step)
             move_to_target<D, WAY != DENSE>(state, arrays, now, i, mask);
         if (first == 0) {
             state->length[now] = 0;  // every thread has read it
-            state->tally[(steps + 1) % 2] = Tally{};
+            state->moving[(steps + 1) % 2] = 0;
         }
         barrier(state);
 
         for (u64 i = first; i < length; i += step) link_and_clear<D, WAY != DENSE>(arrays, now, i);
         now = 1 - now;
-        before = length;
         length = fresh(state->length[now]);
         done = done || fresh(state->overflow);
         if (++steps == until || done) break;
@@ -176,7 +163,6 @@ __global__ void __launch_bounds__(256, 3)
     if (first == 0) {
         state->now = now;
         state->steps = steps;
-        state->before = before;
         state->done = done;
     }
 }

@@ -8,9 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from meanshiftpp._kernel import OFFSET_BITS, TIE_BITS, WINDOW_SUM_BITS
+from meanshiftpp._kernel import (
+    FREE_STEPS,
+    OFFSET_BITS,
+    TIE_BITS,
+    WINDOW_SUM_BITS,
+    join_modes,
+    rest_limit,
+)
 from meanshiftpp._support.checks import has_periods
-from meanshiftpp._support.devices import current_device
+from meanshiftpp._support.devices import current_device, to_host
 from meanshiftpp.backends import host
 from meanshiftpp.backends.cuda.buckets import Packing, make_packing, suits_buckets
 from meanshiftpp.backends.cuda.cells import extent, make_layout
@@ -29,7 +36,7 @@ from meanshiftpp.backends.protocol import Cells, Counts, FoundModes, Integers, S
 
 _BATCH_STEPS = 256  # steps in a launch; Ctrl-C works between launches
 _FEW_MODES = 1024  # up to this many are ranked by comparing each with all others
-_STATE_WORDS = 15  # 64-bit words of struct State in state.cuh
+_STATE_WORDS = 8  # 64-bit words of struct State in state.cuh
 _BUCKET_BYTES = 140  # per cell and axis, at most, of a search by buckets
 _WAYS = ("dense", "hash", "buckets")  # in the order of the enum in search.cu
 _KERNELS = Kernels("search.cu")
@@ -114,9 +121,9 @@ class _Search:
         m, d, n_rows = self.m, self.d, self.n_rows
         half = -(-m // 2)  # words of m 32-bit numbers
         keys = 0 if self.way == "dense" else n_rows
-        pairs = [keys, n_rows * (d + 1), m, half, m * d, m]  # keys, rows, list, group, ...
+        pairs = [keys, n_rows * (d + 1), m, half]  # keys, rows, list, group
         sizes = [_STATE_WORDS, *(size for size in pairs for _ in range(2))]
-        sizes += [half, m, -(-n_rows // 2)]  # arrived, target, entry
+        sizes += [m * d, m, m, -(-n_rows // 2)]  # position, weight, target, entry
         packing = self.plan.packing
         sizes += packing.sizes(m, d) if packing else [0] * Packing.N_ARRAYS
         sizes += [half]  # parent
@@ -140,7 +147,7 @@ class _Search:
         args = (*grid, self.arrays, self._mask(), *self._numbers(), self.state)
         _KERNELS.launch(self._name("start_search"), self.m, *args)
 
-    def _launch(self, tol: float, until: int) -> None:
+    def _launch(self, rule: NDArray[Any], until: int) -> None:
         """Take steps until a given one, or until the search is done."""
         fixed_reach = 1 if self.plan.reach == 1 and self.way != "buckets" else 0  # 0: at run time
         name = f"search<{self.d}, {_WAYS.index(self.way)}, {fixed_reach}>"
@@ -149,18 +156,22 @@ class _Search:
         args = (self.state, self.arrays, self._mask(), packing, *self._numbers())
         cells_per_block = 8 if self.way == "buckets" else 128
         blocks = min(3 * device_info().processors, -(-self.m // cells_per_block))
-        kernel((blocks,), (256,), (*args, np.float64(tol), np.uint32(until)))
+        kernel((blocks,), (256,), (*args, rule, np.uint32(until)))
 
     def run(self, tol: float, max_iter: int) -> FoundModes:
         """Run launches of _BATCH_STEPS steps until the search is done."""
+        reach, bits = self.plan.reach, self.plan.bits
+        limits = rest_limit(FREE_STEPS + 1, tol, bits, reach), (2 * reach + 1) << bits
+        rule = as_struct(limits, len(limits), np.uint64)
         steps, done = 0, 0
         while steps < max_iter and not done:
-            self._launch(tol, min(max_iter, steps + _BATCH_STEPS))
+            self._launch(rule, min(max_iter, steps + _BATCH_STEPS))
             state = self.state.get()
-            steps, now, done, overflow = (int(k) for k in state[12:14].view(np.uint32))
+            steps, now, done, overflow, rested, _ = (int(k) for k in state[5:8].view(np.uint32))
             if overflow:
                 raise RuntimeError(OVERFLOW)
-        return self._modes(now, int(state[1 + now]), steps, bool(done))
+        found = self._modes(now, int(state[1 + now]), steps, bool(done))
+        return _joined(found, reach) if done and rested else found
 
     def _modes(self, now: int, k: int, steps: int, converged: bool) -> FoundModes:
         """Return the k modes of a table, heaviest first, ties in cell order."""
@@ -180,3 +191,16 @@ class _Search:
         args = (self.parent, np.int64(self.m), group_labels, cell_labels)
         _KERNELS.launch("label_cells", self.m, *args)
         return FoundModes(cell_labels, cells, fractions, weights, steps, converged)
+
+
+def _joined(found: FoundModes, reach: int) -> FoundModes:
+    """Join modes that are in each other's window; the host does it, because it is seldom needed."""
+    cells, weights = to_host(found.cells), to_host(found.weights).astype(np.uint64)
+    no_period = np.zeros(cells.shape[1], np.int64)
+    labels, kept, weights = map(cp.asarray, join_modes(cells, weights, no_period, reach, 1))
+    return found._replace(
+        cell_labels=labels[found.cell_labels],
+        cells=found.cells[kept],
+        fractions=found.fractions[kept],
+        weights=weights.astype(np.float64),
+    )

@@ -2,23 +2,17 @@
 
 #include "hash.cuh"
 
-// Displacements of a step, in units of tol / 2^32, as in src/kernel/seek/movement.hpp.
-struct Tally {
-    u64 bound, moved;
-    u32 bound_exceeds, moved_exceeds, in_motion, unused;
-};
-
 // search.py reads it by the position of its members.
 struct State {
     u64 barrier;         // arrivals so far
     u64 length[2];       // occupied rows of either table
-    u64 before;          // occupied rows of the previous step; 0 in the first step
-    Tally tally[2];      // of this step, and of the next
+    u64 placed;          // cells in buckets so far
+    u32 moving[2];       // whether a cell moves in this step, and in the next
     u32 steps, now;      // steps so far; which table is this step's
     u32 done, overflow;  // overflow: a hash table was too small, and the result is invalid
-    u64 placed;          // cells in buckets so far
+    u32 rested, unused;  // rested: a cell rested beside others, in any step
 };
-static_assert(sizeof(State) == 15 * sizeof(u64), "search.py allocates 15 words");
+static_assert(sizeof(State) == 8 * sizeof(u64), "search.py allocates 8 words");
 
 // Cells that agree along the first axes; see buckets.cuh.
 struct Buckets {
@@ -35,9 +29,8 @@ struct Arrays {
     u64 *keys[2], *rows[2];  // keys only in a hash table
     u64* list[2];            // occupied rows
     u32* group[2];           // per list entry: the group that represents everything merged there
-    u64* position[2];        // per list entry and axis: its new position; of this step and the previous one
-    u64* weight[2];          // per list entry: its count
-    u32* arrived;            // per list entry of the previous step: its entry in this step
+    u64* position;           // per list entry and axis: its new position
+    u64* weight;             // per list entry: its count
     u64* target;             // per list entry: the key it moves to, then the row
     u32* entry;              // per row of the next table: its list entry
     Buckets buckets;

@@ -54,7 +54,7 @@ def test_json_prints_a_single_object(tmp_path, points):
     assert summary["converged"] is True
     assert summary["sizes"] == [300, 200, 50]
     assert summary["centers"] == model.cluster_centers_.tolist()
-    assert summary["seconds"].keys() == {"read", "cluster", "write"}
+    assert summary["seconds"].keys() == {"start", "read", "cluster", "describe", "write"}
     assert (summary["output"], summary["label_column"]) == (str(out), "label")
     assert picture.read_bytes().startswith(b"\x89PNG")
 

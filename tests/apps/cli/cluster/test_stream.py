@@ -69,7 +69,7 @@ def test_streaming_does_not_change_the_labels(tmp_path, points, whole, options):
     assert summary["points"] == N
     assert summary["cells"] == len(modes.grid)
     assert summary["centers"] == modes.centers.tolist()
-    assert summary["seconds"].keys() == {"read", "cluster", "write"}
+    assert summary["seconds"].keys() == {"start", "read", "cluster", "describe", "write"}
     assert np.array_equal(labels_in(out), labels)
     assert pa.parquet.read_table(out).column_names == ["x", "y", "z", "label"]
 

@@ -89,7 +89,9 @@ def cluster(
     tol: Annotated[
         float,
         typer.Option(
-            min=0, metavar="T", help="Stop when all points together move less than T bandwidths."
+            min=0,
+            metavar="T",
+            help="After 64 steps, cells that would move by at most T bandwidths stay.",
         ),
     ] = 1e-3,
     max_iter: Annotated[int, typer.Option(min=1, metavar="N", help="Stop after N steps.")] = 10_000,

@@ -8,10 +8,8 @@ points are streamed too. The labels are the same.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 from meanshiftpp._support.text import pluralize
 from meanshiftpp.apps.cli.cluster.profile import in_period_of, write_centers
 from meanshiftpp.apps.cli.cluster.summary import Summary, describe_clusters
+from meanshiftpp.apps.cli.shared.clock import Stages
 from meanshiftpp.apps.cli.shared.console import naming_columns, print_stderr, row_progress, spinner
 from meanshiftpp.apps.cli.shared.options import add_points_with_progress, check_columns
 from meanshiftpp.core.grid import Grid
@@ -60,7 +59,7 @@ class Clustering:
         self._weights: NDArray[Any] | None = None  # of all points, if they were read
         self._streamed = True
         self._n_points: int | None = None  # None if the total weight counts them
-        self._seconds: dict[str, float] = {}
+        self._timed = Stages(first="start", between="describe")
 
     def read(self) -> None:
         """Read all points into memory, and cluster them."""
@@ -139,6 +138,7 @@ class Clustering:
             write_centers(centers, profile._replace(**counted), summary.columns)
             summary.centers_file = str(centers)
         summary.missing = self._count_missing()
+        self._timed.close_gap()
         return summary
 
     @property
@@ -241,7 +241,7 @@ class Clustering:
             spreads=profile.spreads.tolist(),
             noise=_plain(total - float(weights.sum())),
             streamed=self._streamed,
-            seconds=self._seconds,
+            seconds=self._timed.seconds,
         )
         if isinstance(found, Clusters):
             self._describe_tree(found, summary)
@@ -267,12 +267,6 @@ class Clustering:
         A run that continues from a checkpoint does not read all rows, unless it writes labels.
         """
         return 0 if self._source.missing == "error" else self._source.rows_missing
-
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        start = perf_counter()
-        yield
-        self._seconds[stage] = perf_counter() - start
 
 
 def _plain(weight: float) -> float:

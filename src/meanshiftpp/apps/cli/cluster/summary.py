@@ -17,7 +17,14 @@ CLUSTERS_SHOWN = 10
 FEATURES_SHOWN = 8
 VALLEYS_SHOWN = 40
 MANY_CLUSTERS = 30  # more come with a hint how to see them coarser
-STAGES = {"cluster": "clustering", "label": "labelling", "read": "reading", "write": "writing"}
+STAGES = {
+    "start": "starting",
+    "read": "reading",
+    "cluster": "clustering",
+    "label": "labelling",
+    "describe": "describing",
+    "write": "writing",
+}
 
 
 @dataclass
@@ -45,7 +52,7 @@ class Summary:
     valleys: list[Valley] | None = None  # between them
     candidates: list[Candidate] | None = None  # if there is only one cluster
     grid_weight: float | None = None  # of --grid, whose points may be others
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)  # add up to the wall time
     output: str | None = None
     label_column: str | None = None
     map: str | None = None  # the number and kind of features, if the output is a map
@@ -73,7 +80,8 @@ def _table_rows(summary: Summary, explain: bool) -> Iterator[tuple[str, str]]:
         yield "valleys", _format_candidates(summary.candidates)
     if explain:
         yield from _valley_rows(summary.valleys or [])
-    times = [f"{STAGES[stage]} {duration(time)}" for stage, time in summary.seconds.items()]
+    spent = summary.seconds
+    times = [f"{STAGES[stage]} {duration(spent[stage])}" for stage in STAGES if stage in spent]
     yield "time", ", ".join(times)
     if summary.map:
         yield "map", f"{summary.output}, {summary.map}"

@@ -22,7 +22,7 @@ from meanshiftpp.errors import InvalidInputError, MeanShiftPPError
 
 MIN_VALUE_WIDTH = 20  # characters of a value in a line of a table
 COLUMNS_SHOWN = 8  # in a message
-CONVERGENCE_ADVICE = "use a larger --bandwidth, or raise --max-iter or --tol"
+CONVERGENCE_ADVICE = "raise --max-iter; without --max-iter and --tol, every search ends"
 
 # The options that stand for parameters of Python functions in error messages.
 OPTIONS = {
