@@ -79,7 +79,8 @@ class Leaves:
         boxes = (self.lattice, self.ends, self.codes, self.bits)
         if not self.grain.any():
             return find(X, *boxes, n_threads)
-        grain, ids = xp.asarray(self.grain), xp.empty(len(X), np.int32)
+        grain = xp.asarray(self.grain)
+        ids: NDArray[np.int32] = xp.empty(len(X), np.int32)
         for start in range(0, len(X), _BLOCK):
             block = X[start : start + _BLOCK]
             if not xp.isfinite(block).all():
