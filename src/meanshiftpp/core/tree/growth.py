@@ -30,6 +30,8 @@ SECOND_LOOK = 1.25  # strictness of a tree in other units
 _CLEAR_RANGE = 2.0**-30  # of the largest value: a narrower range may be its rounding
 _FINE_BITS = 15  # of a value: with more, cells are finer than windows of any data
 _LEAST_BITS = 4  # of a value: with fewer, different rows have equal positions
+_FIRST_WINDOW = 4  # the lightest window of n points holds sqrt(n) / 4 of them
+_CELLS_IN_WINDOW = 24
 _FEW_REPEATS = 1.05  # of the effective weight of a point: below it, repeated points are few
 
 
@@ -64,8 +66,17 @@ class Observed:
 
     @property
     def rows(self) -> float:
-        """The number of points that real weights are worth (Kish 1965)."""
-        return float(self.total) if self.whole else self.total**2 / self.squares
+        """The number of points that real weights are worth (Kish 1965), or those of cells.
+
+        The density is flat within a cell, which windows of few cells would see. So the points of
+        cells are worth only so many that the lightest window holds `_CELLS_IN_WINDOW` cells.
+        """
+        rows = float(self.total) if self.whole else self.total**2 / self.squares
+        if self.grain is None or self.counts is None:
+            return rows
+        counts = np.sort(self.counts)
+        cell = counts[np.searchsorted(np.cumsum(counts), self.total / 2)]  # of a typical point
+        return min(rows, (self.total / (_FIRST_WINDOW * _CELLS_IN_WINDOW * float(cell))) ** 2)
 
 
 class Grown(NamedTuple):
@@ -196,7 +207,7 @@ class _Look:
             max(round(observed.total / observed.rows), 1),
             single.grain,
         )
-        rows = piles.total * (1.0 if observed.whole else observed.rows / observed.total)
+        rows = piles.total * (observed.rows / observed.total)
         limit, finer = 0, _kernel.leaf_limit(rows, piles.total)
         while finer != limit:
             limit = finer
