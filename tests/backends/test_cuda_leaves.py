@@ -59,6 +59,7 @@ def test_noise_and_periods_are_those_of_the_cpu():
     check(KINDS["two features"] % 7.0, periodic=[7.0, None])
 
 
+@pytest.mark.filterwarnings("ignore:feature .* counts as constant")
 @pytest.mark.parametrize("kind", ["one feature", "two features", "three features", "outliers"])
 def test_cells_of_many_rows_are_those_of_the_cpu(monkeypatch, kind):
     monkeypatch.setattr(tally, "MAX_ROWS", 50_000)
