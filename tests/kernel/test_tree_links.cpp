@@ -4,6 +4,7 @@
 #include <set>
 
 #include "check.hpp"
+#include "kernel/tree/bridges.hpp"
 #include "kernel/tree/front.hpp"
 #include "kernel/tree/rules.hpp"
 #include "tree_input.hpp"
@@ -181,7 +182,7 @@ std::vector<Pairs> bridges_of(const Scene& scene, const std::vector<Link>& links
 void check_bridges(const Scene& scene, const std::vector<Link>& given) {
     const std::vector<Pairs> rounds = bridges_of(scene, given);
     std::vector<Link> links = given;
-    add_bridges(scene.links, Peaks(scene.links, {}), links);
+    add_bridges(scene.links, Peaks(scene.links, {}), links, 2);
     size_t k = given.size();
     for (const Pairs& expected : rounds) {
         Pairs found;  // two components may choose the same bridge
@@ -296,7 +297,7 @@ TEST(fronts_are_those_of_brute_force) {
         for (const double period : {0.0, 11.0}) {
             const Scene scene(make_input(5, 1500, d, period), 20, 2);
             std::vector<Link> links;
-            add_bridges(scene.links, Peaks(scene.links, {}), links);
+            add_bridges(scene.links, Peaks(scene.links, {}), links, 2);
             scene.links.sort(links);
             const Peaks peaks(scene.links, links);
             std::vector<char> kept(peaks.size(), 0);

@@ -235,9 +235,10 @@ class Piles {
         for (size_t j = 0; j < d; ++j)
             widths_.push_back(grain && lattice_.is_used(j) ? grain[j] / lattice_.units[j] : 0);
         auto is_rounded = [](double step) { return step >= detail::StepSpreader::kLeastStep; };
-        if (std::any_of(steps_.begin(), steps_.end(), is_rounded)) return;
+        const bool rounded = std::any_of(steps_.begin(), steps_.end(), is_rounded);
         has_cells_ = std::any_of(widths_.begin(), widths_.end(), is_rounded);
-        if (whole && !has_cells_) make_effective(distinct_.counts);
+        for (size_t j = 0; j < d; ++j) widths_[j] = std::max(widths_[j], steps_[j]);
+        if (whole && !has_cells_ && !rounded) make_effective(distinct_.counts);
     }
 
     // The counts of all points.
@@ -266,7 +267,7 @@ class Piles {
     EndPiles ends_;
     Weighted distinct_;
     std::vector<double> steps_, widths_;  // of rounded features and of cells, in coordinates; 0 for none
-    bool has_cells_ = false;              // the points are middles of cells, and no feature is rounded
+    bool has_cells_ = false;              // the points are middles of cells
     u64 row_;
 };
 

@@ -1,6 +1,11 @@
 // Bridges: the shortest links between components of leaves that no window connects.
 #pragma once
 
+#include <atomic>
+#include <cmath>
+#include <compare>
+#include <limits>
+
 #include "kernel/tree/peaks.hpp"
 
 namespace mspp {

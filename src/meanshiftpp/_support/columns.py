@@ -191,6 +191,8 @@ def _frame_column(frame: Any, j: int, name: object) -> NDArray[Any]:
     column = frame.iloc[:, j] if hasattr(frame, "iloc") else frame[name]
     try:
         array: NDArray[Any] = np.asarray(column)
+    except MemoryError:
+        raise
     except Exception as error:  # such as 128 bits in polars, whose errors have no common class
         raise InvalidInputError(
             f"column {name!r} must hold real numbers of at most 64 bits, got {column.dtype}; "
@@ -205,7 +207,7 @@ def _frame_column(frame: Any, j: int, name: object) -> NDArray[Any]:
         except (OverflowError, TypeError, ValueError):
             raise _not_numbers(name, column.dtype) from None
         for row in np.flatnonzero(np.abs(numbers) >= _EXACT).tolist():
-            if isinstance(array[row], int):
+            if isinstance(array[row], (int, np.integer)):
                 raise _rounded(array[row], row, j)
         return numbers
     if array.dtype.kind not in "biuf":

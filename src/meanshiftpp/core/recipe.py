@@ -253,7 +253,7 @@ def enough_steps(tol: float) -> int:
 
     A move is shorter than a window, three bandwidths, so no cell moves once the limit is as long.
     """
-    doublings = max(math.ceil(math.log2(PAPER_WINDOW / tol)), 0)
+    doublings = max(math.ceil(math.log2(PAPER_WINDOW) - math.log2(tol)), 0)
     return FREE_STEPS + DOUBLING_STEPS * (doublings + 1)
 
 

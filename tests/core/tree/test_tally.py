@@ -136,12 +136,25 @@ def test_cells_divide_as_their_rows_would(monkeypatch, d):
     blob, centers = draws.normal(size=(n, d)), 30.0 * np.arange(4)[:, None]
     rare = np.concatenate([blob[:-400], 12 + 0.3 * draws.normal(size=(400, d))])
     groups = centers[draws.integers(4, size=n)] + draws.normal(size=(n, d))
-    by_rows = [len(MeanShiftPP().fit(X).cluster_weights_) for X in (blob, rare, groups)]
+    kinds = (blob, rare, groups, blob.round(2), blob.clip(-1, 1))
+    by_rows = [len(MeanShiftPP().fit(X).cluster_weights_) for X in kinds]
     for module in (tally, significant):
         monkeypatch.setattr(module, "MAX_ROWS", 1000)
     monkeypatch.setattr(tally, "MAX_CELLS", n // 2)
-    by_cells = [len(MeanShiftPP().fit(X).cluster_weights_) for X in (blob, rare, groups)]
-    assert by_cells == by_rows == [1, 2, 4]
+    models = [MeanShiftPP().fit(X) for X in kinds]
+    assert [len(model.cluster_weights_) for model in models] == by_rows == [1, 2, 4, 1, 1]
+    for model in models:
+        np.testing.assert_array_equal(np.bincount(model.labels_), model.cluster_weights_)
+
+
+def test_every_finite_value_has_a_label_in_cells(monkeypatch):
+    for module in (tally, significant):
+        monkeypatch.setattr(module, "MAX_ROWS", 1000)
+    monkeypatch.setattr(tally, "MAX_CELLS", 2000)
+    model = MeanShiftPP().fit(1e-3 * draws.normal(size=(5000, 2)))
+    assert model.predict([[1e306, 0], [-1e308, 0]]).tolist() == [0, 0]
+    with pytest.raises(InvalidInputError, match=r"X\[1, 0\] is NaN"):
+        model.predict([[0, 0], [np.nan, 0]])
 
 
 def test_empty_tallies_change_nothing(limits):

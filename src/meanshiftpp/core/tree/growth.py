@@ -49,8 +49,8 @@ class Observed:
         Whether a count of w stands for w equal points, rather than for a real weight.
     squares : float
         Sum of the squared counts of single points; needed for real weights only.
-    grain : ndarray of shape (d,) or None
-        The width of the cells whose middles the points are; None for points as they are.
+    grain : ndarray of shape (3, d) or None
+        The cells whose middles the points are, as in `Leaves`; None for points as they are.
     """
 
     points: NDArray[np.generic]
@@ -205,7 +205,7 @@ class _Look:
             observed.total,
             observed.whole,
             max(round(observed.total / observed.rows), 1),
-            single.grain,
+            single.grain[0],
         )
         rows = piles.total * (observed.rows / observed.total)
         limit, finer = 0, _kernel.leaf_limit(rows, piles.total)

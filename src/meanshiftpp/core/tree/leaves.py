@@ -16,8 +16,25 @@ from meanshiftpp._kernel import Lattice
 from meanshiftpp._support.devices import module_of, to_host
 from meanshiftpp.backends import backend_of
 from meanshiftpp.backends.protocol import Placed
+from meanshiftpp.errors import InvalidInputError
 
 _BLOCK = 1 << 20  # points whose cells are computed at once
+
+
+def cell_middles(X: NDArray[np.generic], grain: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the middles of the cells of points; the outermost cells are at the ends of the values.
+
+    A pile at the end of a clipped scale is recognised by its value.
+    """
+    xp, values = module_of(X), X.astype(np.float64)
+    width, low, high = xp.asarray(grain)
+    with np.errstate(over="ignore", invalid="ignore"):
+        cells = xp.floor(values / width)
+        middles = (cells + 0.5) * width
+    for end in (low, high):
+        middles = xp.where(cells == xp.floor(end / width), end, middles)
+    result: NDArray[np.float64] = xp.where(xp.isfinite(middles), middles, values)
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +54,9 @@ class Leaves:
         The mean of each leaf, in the tree's units.
     weights : ndarray of shape (n_leaves,), int64
         How much each leaf counts.
-    grain : ndarray of shape (n_features,), float64
-        The width of the cells of the tally that the leaves were made from; 0 for rows. A point is
-        looked up at the middle of its cell.
+    grain : ndarray of shape (3, n_features), float64
+        The width of the cells of the tally that the leaves were made from, and its least and
+        greatest value; 0 for rows. A point is looked up at the middle of its cell.
     """
 
     lattice: Lattice
@@ -62,7 +79,7 @@ class Leaves:
     ) -> tuple[Self, Placed]:
         """Return the leaves of points of at most `limit` counts each, and the leaf of each."""
         arrays, placed = backend_of(X).build_leaves(X, counts, lattice, limit, n_threads)
-        grain = np.zeros(X.shape[1]) if grain is None else grain
+        grain = np.zeros((3, X.shape[1])) if grain is None else grain
         return cls(lattice, np.empty((0, 3)), *arrays, grain), placed
 
     def __len__(self) -> int:
@@ -79,14 +96,14 @@ class Leaves:
         boxes = (self.lattice, self.ends, self.codes, self.bits)
         if not self.grain.any():
             return find(X, *boxes, n_threads)
-        grain = xp.asarray(self.grain)
         ids: NDArray[np.int32] = xp.empty(len(X), np.int32)
         for start in range(0, len(X), _BLOCK):
-            block = X[start : start + _BLOCK]
-            if not xp.isfinite(block).all():
+            middles = cell_middles(X[start : start + _BLOCK], self.grain)
+            try:
+                ids[start : start + _BLOCK] = find(middles, *boxes, n_threads)
+            except InvalidInputError:
                 find(X, *boxes, n_threads)  # raises, with the place in X
-            cells = xp.floor(block.astype(np.float64) / grain)
-            ids[start : start + _BLOCK] = find((cells + 0.5) * grain, *boxes, n_threads)
+                raise
         return ids
 
     def locate(

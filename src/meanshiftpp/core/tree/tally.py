@@ -30,11 +30,13 @@ from meanshiftpp.core.accumulate import check_width
 from meanshiftpp.core.binning import bin_rows
 from meanshiftpp.core.chunk import Chunk
 from meanshiftpp.core.tree.growth import Observed
+from meanshiftpp.core.tree.leaves import cell_middles
 from meanshiftpp.errors import GridMismatchError
 
 MAX_ROWS = 1 << 24
 MAX_CELLS = 1 << 22
 _WAITING_ROWS = 1 << 22
+_NOWHERE = -(2.0**60)  # periods: no value is there
 _MAX_SHIFT = 62  # cells then have a bit for the sign only
 _TOTAL_BITS = 30  # of a sum of real weights; a leaf of the kernel holds up to 2**31
 
@@ -99,10 +101,12 @@ class Part:
         """Return the weights in data units; None for 1 each."""
         return None if self.weights is None else self.weights.counts.astype(np.float64) * self.unit
 
-    def marginals(self, period: NDArray[np.float64]) -> list[Marginal]:
+    def marginals(
+        self, period: NDArray[np.float64], n_threads: int | None = None
+    ) -> list[Marginal]:
         """Return the marginal of each feature."""
         counts = None if self.weights is None else self.weights.counts
-        return _kernel.marginals(self.points, counts, period, thread_count(None))
+        return _kernel.marginals(self.points, counts, period, thread_count(n_threads))
 
     def sum_squares(self, unit: float) -> float:
         """Return the sum of the squared weights of the rows, in a finer unit of weight."""
@@ -175,7 +179,7 @@ class Tally:
 
     def bin(self, chunk: Chunk, *, n_threads: int | None = None) -> Self:
         """Return the tally of a chunk alone; an error states the place in the chunk's file."""
-        return self.keep(chunk, n_threads=n_threads)._settled()
+        return self.keep(chunk, n_threads=n_threads)._settled(n_threads)
 
     def keep(self, chunk: Chunk, *, n_threads: int | None = None) -> Self:
         """Return the rows of a chunk alone, which are not cells yet."""
@@ -222,10 +226,9 @@ class Tally:
                 )
             )
         part, marginals = self.one_part(), self._marginals()
-        if self.coarser >= 0:  # the middle of a cell may lie beyond all values
-            low = np.array([-np.inf if m.period else m.low for m in marginals])
-            high = np.array([np.inf if m.period else m.high for m in marginals])
-            part = replace(part, points=np.clip(part.points.astype(np.float64), low, high))
+        grain = self._grain(marginals) if self.coarser >= 0 else None
+        if grain is not None:
+            part = replace(part, points=cell_middles(part.points, grain))
         if part.weights is None:
             return Observed(part.points), marginals, 1.0
         counts, unit = part.weights.counts, part.unit
@@ -233,20 +236,25 @@ class Tally:
             marginals = part.marginals(self.period)
         squares = part.sum_squares(unit)
         # Cells that were not joined are as fine as those of a tree of rows.
-        grain = (
-            np.ldexp(self._fine_sizes(), self._shifts(self.coarser)) if self.coarser > 0 else None
-        )
-        return Observed(part.points, counts, part.whole, squares, grain), marginals, unit
+        joined = grain if self.coarser > 0 else None
+        return Observed(part.points, counts, part.whole, squares, joined), marginals, unit
+
+    def _grain(self, marginals: Sequence[Marginal]) -> NDArray[np.float64]:
+        """Return the width of the cells, and the ends of the values; a period has none."""
+        widths = np.ldexp(self._fine_sizes(), self._shifts(self.coarser))
+        low = [_NOWHERE * m.period or m.low for m in marginals]
+        high = [_NOWHERE * m.period or m.high for m in marginals]
+        return np.array([widths, low, high])
 
     def one_part(self) -> Part:
         """Return all rows as one part; cells are one part already."""
         return _stacked(self.parts) if self.parts else Part(np.empty((0, self.n_features)))
 
-    def _marginals(self) -> list[Marginal]:
+    def _marginals(self, n_threads: int | None = None) -> list[Marginal]:
         if self.marginals is not None:
             return self.marginals
         parts = self.parts or (Part(np.empty((0, self.n_features))),)
-        return _added([part.marginals(self.period) for part in parts])
+        return _added([part.marginals(self.period, n_threads) for part in parts])
 
     def _loses(self, marginals: list[Marginal] | None) -> bool:
         """Return whether cells were joined that the marginals of all points might keep apart."""
@@ -258,7 +266,7 @@ class Tally:
             if not new.period
         )
 
-    def _settled(self) -> Self:
+    def _settled(self, n_threads: int | None = None) -> Self:
         """Return the tally with cells instead of rows if there are too many."""
         known = self.levels is not None
         if not self.parts or (self.n_rows <= MAX_ROWS and self.marginals is None and not known):
@@ -268,17 +276,17 @@ class Tally:
         if len(parts) == 1 and not rows:
             return self
         parts += (_stacked(rows),) if rows else ()
-        marginals = None if known else self._marginals()
+        marginals = None if known else self._marginals(n_threads)
         tally = replace(self, marginals=marginals)
         whole, unit = all(part.whole for part in parts), _common_unit(parts)
-        cells, counts, coarser = tally._occupied(parts, unit)
+        cells, counts, coarser = tally._occupied(parts, unit, thread_count(n_threads))
         points = (cells + 0.5) * np.ldexp(tally._fine_sizes(), self._shifts(coarser))
         squares = sum(part.sum_squares(unit) for part in parts)
         part = Part(points, Weights(counts, counts, unit, whole), squares)
         return replace(tally, parts=(part,), coarser=coarser)
 
     def _occupied(
-        self, parts: Sequence[Part], unit: float
+        self, parts: Sequence[Part], unit: float, n_threads: int
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64], int]:
         """Return the cells that parts occupy, their counts, and how many bits they are coarser.
 
@@ -294,20 +302,24 @@ class Tally:
         if coarser < 0:
             sample = points[:: max(1, len(points) // (2 * MAX_CELLS))]
             coarser = _kernel.least_shift(_cells(sample, sizes, self.period), 0, MAX_CELLS)
-        cells, sums = self._binned(points, counts, coarser)
+        cells, sums = self._binned(points, counts, coarser, n_threads)
         more = min(_kernel.least_shift(cells, 0, MAX_CELLS), _MAX_SHIFT - coarser)
         if more:
             cells, sums = _merged(cells >> more, sums)
         return cells, sums, coarser + more
 
     def _binned(
-        self, points: NDArray[np.generic], counts: NDArray[np.uint64] | None, coarser: int
+        self,
+        points: NDArray[np.generic],
+        counts: NDArray[np.uint64] | None,
+        coarser: int,
+        n_threads: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Return cells that are so many bits coarser than the marginals allow, and their counts."""
         sizes, shifts = self._fine_sizes(), self._shifts(coarser)
         if counts is None or int(counts.sum()) < COUNT_LIMIT:
             periods = np.where(self.period > 0, 1 << (PERIOD_BITS - shifts).clip(0), 0)
-            cell_sizes, n_threads = np.ldexp(sizes, shifts), thread_count(None)
+            cell_sizes = np.ldexp(sizes, shifts)
             rows, _ = bin_rows(points, cell_sizes, periods, counts=counts, n_threads=n_threads)
             return rows.cells, rows.counts
         # A cell of a grid cannot hold that much.

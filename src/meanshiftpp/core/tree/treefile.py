@@ -85,7 +85,7 @@ def _tree(content: dict[str, NDArray[Any]]) -> Tree:
         raise ValueError("it is empty")
     lattice = Lattice(**_arrays(content, _LATTICE, {}, d))
     shapes = {name: content[name].shape for name in ("ends", "codes")}
-    shapes |= {"positions": (m, d), "grain": (d,)}
+    shapes |= {"positions": (m, d), "grain": (3, d)}
     leaves = Leaves(lattice, **_arrays(content, _LEAVES, shapes, m))
     leaves.find(np.empty((0, d)), 1)  # the kernel checks codes and ends
     arrays = _arrays(content, _TREE, {}, m)
@@ -136,8 +136,8 @@ def _check_leaves(
     far: NDArray[np.float64],
 ) -> None:
     codes = [tuple(code) for code in leaves.codes.tolist()]
-    if leaves.grain.min() < 0:
-        raise ValueError("the widths of its cells are negative")
+    if leaves.grain.any() and leaves.grain[0].min() <= 0:
+        raise ValueError("the widths of its cells are not positive")
     if leaves.weights.min() < 1 or leaves.weights.max() > _MAX_WEIGHT:
         raise ValueError("the weights of its leaves are out of range")
     if far.min() < 0 or (far > sizes).any():
