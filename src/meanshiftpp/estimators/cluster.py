@@ -78,7 +78,7 @@ class MeanShiftPP(ClusterMixin, Evaluation):  # type: ignore[misc]
         and the period.
     tol : float, default=1e-3
         After 64 steps, a cell that would move by at most this many bandwidths stays; the limit
-        doubles every 8 steps, so every search ends. With 0, cells always move.
+        doubles every 8 steps, so every search ends. With 0, a cell rests only at its mean.
     max_iter : int, default=10_000
         Largest number of steps. A search that needs more ends with a ``ConvergenceWarning``; with
         the default of `tol`, none needs more than 168.
