@@ -65,7 +65,9 @@ class EndCopies {
 inline Weighted spread_ends(Weighted points, const TreeLattice& lattice, const EndPiles& ends, u64 limit,
                             u64 row = 1) {
     const size_t d = lattice.d();
-    std::vector<i64> place;  // along the features that are not constant
+    std::vector<size_t> used;  // a constant feature must not change where points are
+    for (size_t j = 0; j < d; ++j)
+        if (lattice.is_used(j)) used.push_back(j);
     for (size_t number = 0; number < ends.size(); ++number) {
         const EndPile& end = ends[number];
         const detail::EndCopies copies_of(points, lattice, end, limit, row);
@@ -78,10 +80,7 @@ inline Weighted spread_ends(Weighted points, const TreeLattice& lattice, const E
                 continue;
             }
             const u64 copies = copies_of.of(count);
-            place.clear();
-            for (size_t j = 0; j < d; ++j)
-                if (lattice.is_used(j)) place.push_back(point[j]);
-            const u64 random = mix_bits(hash_row(place.data(), place.size()) + (number + 1) * kGolden);
+            const u64 random = mix_bits(hash_row(point, used) + (number + 1) * kGolden);
             const double uniform = static_cast<double>(random >> 11) * 0x1p-53;
             for (u64 k = 0; k < copies; ++k) {
                 const double part = (static_cast<double>(k) + uniform) / static_cast<double>(copies);
@@ -177,19 +176,24 @@ inline Weighted spread_steps(const Weighted& points, const std::vector<double>& 
 }
 
 // Divides heavy cells into points that lie at random in them, one in the middle, where the cell is looked up.
-// A regular order would be seen by windows of few points.
+// A regular order would be seen by windows of few points. The parts of a cell have about half of the limit,
+// so that several of them can share a leaf. IN widths: 0 for a constant feature.
 inline Weighted spread_cells(const Weighted& cells, const std::vector<double>& widths, u64 limit,
                              u64 row_counts) {
     const size_t d = widths.size();
+    std::vector<size_t> used;
+    for (size_t j = 0; j < d; ++j)
+        if (widths[j] > 0) used.push_back(j);
     Weighted spread;
     for (size_t i = 0; i < cells.size(); ++i) {
         const i64* row = &cells.coordinates[i * d];
         const u64 count = cells.counts[i],
                   parts = std::min(rows_of(count, row_counts), 2 * ((count + limit - 1) / limit) - 1);
-        u64 random = hash_row(row, d);
+        u64 random = hash_row(row, used);
         for (u64 part = 0; part < parts; ++part) {
             i64* point = spread.add(row, d, count * (part + 1) / parts - count * part / parts);
-            for (size_t j = 0; j < d && part > 0; ++j) {
+            if (part == 0) continue;
+            for (const size_t j : used) {
                 random = mix_bits(random + kGolden);
                 const double place = static_cast<double>(random >> 11) * 0x1p-53 - 0.5;
                 point[j] += static_cast<i64>(std::rint(place * widths[j]));

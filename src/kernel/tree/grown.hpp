@@ -68,11 +68,18 @@ inline std::vector<size_t> ordered_features(const Counted& leaves) {
         return sum;
     };
     std::vector<size_t> order;
-    for (size_t j = 0; j < d; ++j)
-        if (leaves.lattice.is_used(j)) order.push_back(j);
+    std::vector<u64> hashes(d, 0);  // of features as wide as another one
+    auto width = [&](size_t j) { return high[j] - low[j]; };
+    for (size_t j = 0; j < d; ++j) {
+        if (!leaves.lattice.is_used(j)) continue;
+        for (const size_t other : order)
+            if (width(other) == width(j))
+                for (const size_t k : {other, j})
+                    if (hashes[k] == 0) hashes[k] = hash(k);
+        order.push_back(j);
+    }
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-        const double width = high[a] - low[a], other = high[b] - low[b];
-        return width != other ? width > other : hash(a) < hash(b);
+        return width(a) != width(b) ? width(a) > width(b) : hashes[a] < hashes[b];
     });
     return order;
 }
